@@ -268,9 +268,9 @@ fn tools_say_the_same_as_the_schemas() {
 #[test]
 fn the_docs_page_shows_the_openapi_document_with_assets_of_its_own() {
     let gateway = Gateway::shared();
-    let redirect = gateway.get("/docs");
-    assert_eq!((redirect.status, redirect.header("location")), (303, Some("/docs/")));
-    let page = gateway.get("/docs/");
+    let redirect = gateway.get("/docs/rest");
+    assert_eq!((redirect.status, redirect.header("location")), (303, Some("/docs/rest/")));
+    let page = gateway.get("/docs/rest/");
     assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{page:?}");
     let policy = page.header("content-security-policy").expect("a policy");
     assert!(policy.contains("default-src 'none'") || policy.contains("default-src 'self'"), "{policy}");
@@ -281,8 +281,8 @@ fn the_docs_page_shows_the_openapi_document_with_assets_of_its_own() {
     assert!(assets.len() >= 3, "{assets:?}");
     for asset in assets {
         assert!(!asset.contains("//"), "{asset} is loaded from elsewhere");
-        let path = format!("/docs/{}", asset.trim_start_matches("./"));
+        let path = format!("/docs/rest/{}", asset.trim_start_matches("./"));
         assert_eq!(gateway.get(&path).status, 200, "{path}");
     }
-    assert!(gateway.get("/docs/swagger-initializer.js").body.contains("/openapi.json"));
+    assert!(gateway.get("/docs/rest/swagger-initializer.js").body.contains("/openapi.json"));
 }

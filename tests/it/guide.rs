@@ -1,8 +1,10 @@
 //! The documentation keeps its word: every code block in it is run.
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
-//! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
-//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are. `rust` blocks are documentation tests of the crate that includes the
+//! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
+//! line, and JSON may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
+//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
+//! Those of `docs/clients.md` are tried with the packages of the clients, in a lane. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
@@ -70,15 +72,73 @@ fn fits(pattern: &str, line: &str) -> bool {
 }
 
 /// The commands of a console block, each with what it prints.
-fn commands(text: &str) -> Vec<(&str, Vec<&str>)> {
-    let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
+fn commands(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut commands: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines() {
-        match line.strip_prefix("$ ") {
-            Some(command) => commands.push((command, Vec::new())),
-            None => commands.last_mut().expect("a block begins with a command").1.push(line),
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (_, Some((command, printed))) if printed.is_empty() && is_open(command) => {
+                command.push('\n');
+                command.push_str(line);
+            }
+            (Some(command), _) => commands.push((command.to_owned(), Vec::new())),
+            (None, last) => last.expect("a block begins with a command").1.push(line.to_owned()),
         }
     }
+    for (_, printed) in &mut commands {
+        *printed = unwrapped(printed);
+    }
     commands
+}
+
+/// Whether a command goes on in the next line.
+fn is_open(command: &str) -> bool {
+    command.ends_with('\\') || command.matches('\'').count() % 2 == 1
+}
+
+/// What is printed, with each wrapped document of JSON in one line.
+fn unwrapped(printed: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut open = 0_usize;
+    for line in printed {
+        let (compact, opened, closed) = compact(line);
+        let is_json = open > 0 || line.starts_with('{');
+        match lines.last_mut() {
+            Some(last) if open > 0 => last.push_str(&compact),
+            _ => lines.push(if is_json { compact } else { line.clone() }),
+        }
+        if is_json {
+            open = (open + opened).checked_sub(closed).expect("brackets that were opened");
+        }
+    }
+    assert_eq!(open, 0, "a document is not closed: {printed:?}");
+    lines
+}
+
+/// A line of JSON without white space between its tokens, and how many objects and arrays it opens and closes. The dots
+/// of an elision are no array.
+fn compact(line: &str) -> (String, usize, usize) {
+    let (mut compact, mut opened, mut closed) = (String::new(), 0, 0);
+    let (mut within, mut escaped) = (false, false);
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix("[..]") {
+            compact.push_str("[..]");
+            (rest, escaped) = (behind, false);
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '"' if !escaped => within = !within,
+            '{' | '[' if !within => opened += 1,
+            '}' | ']' if !within => closed += 1,
+            _ => {}
+        }
+        escaped = within && c == '\\' && !escaped;
+        if within || !c.is_whitespace() {
+            compact.push(c);
+        }
+    }
+    (compact, opened, closed)
 }
 
 /// An address of this machine at which nothing listens.
@@ -129,7 +189,7 @@ fn console_blocks_print_what_they_say() {
             for (command, expected) in commands(&block.text) {
                 let at = format!("{}:{}: {command}", page.display(), block.line);
                 let output = Command::new("bash")
-                    .args(["-c", &format!("{{ {}\n}} 2>&1", actual(command))])
+                    .args(["-c", &format!("{{ {}\n}} 2>&1", actual(&command))])
                     .current_dir(here.0.path())
                     .env("PATH", &search_path)
                     .envs(binary().get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -163,6 +223,11 @@ fn every_block_is_run_somewhere() {
                     let included = doctests.contains(&format!("#[doc = include_str!(\"../../../docs/{page}\")]"));
                     assert!(included, "{at}: no crate has it among its documentation tests");
                 }
+                Some((_, name)) if page.ends_with("docs/clients.md") => {
+                    let lane = repository().join("tests/clients/lanes/snippets.py");
+                    let lane = fs::read_to_string(lane).expect("the lane of snippets");
+                    assert!(lane.contains(&format!("(\"{name}\")")), "{at}: no lane tries it");
+                }
                 Some(("json", name)) => {
                     let read = fs::read_to_string(repository().join("crates/ucp-contract/tests/it/guide.rs"));
                     assert!(read.expect("the test of it").contains(&format!("(\"{name}\")")), "{at}: nothing reads it");
@@ -179,6 +244,15 @@ fn every_block_is_run_somewhere() {
     named.sort();
     named.dedup();
     assert!(["run", "test", "clients"].iter().all(|name| named.iter().any(|own| own == name)), "{named:?}");
+}
+
+#[test]
+fn wrapped_json_is_one_line() {
+    let block = "$ curl -d '{\n  \"a b\": 1\n}' \\\n  -s\n{\n  \"a b\": [ 1, 2 ],\n  [..]\n  \"c\": \"[..] d\"\n}\ndone: 1\n$ ls\n";
+    let read = commands(block);
+    assert_eq!(read[0].0, "curl -d '{\n  \"a b\": 1\n}' \\\n  -s");
+    assert_eq!(read[0].1, ["{\"a b\":[1,2],[..]\"c\":\"[..] d\"}", "done: 1"]);
+    assert_eq!(read[1], ("ls".to_owned(), vec![]));
 }
 
 #[test]

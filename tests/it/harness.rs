@@ -221,8 +221,9 @@ pub(crate) struct Gateway {
     process: Leashed,
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// The lines it printed at start.
+    /// The lines it printed at start, up to the first call to try.
     pub(crate) welcome: Vec<String>,
+    printed: Mutex<Lines>,
     stderr: Arc<Mutex<String>>,
     errors: Option<JoinHandle<()>>,
     idle: Mutex<Vec<Connection>>,
@@ -286,7 +287,7 @@ impl Gateway {
         let stderr = Arc::new(Mutex::new(String::new()));
         let errors = follow(process.stderr(), Arc::clone(&stderr));
         let lines = Lines::of(process.stdout());
-        // The example call is the last thing printed.
+        // The example call over REST; the one over MCP follows.
         let welcome = lines.until("what a gateway prints at its start", |line| line.contains(" -d "));
         let Some(printed) = address(welcome.iter().map(String::as_str)) else {
             process.kill();
@@ -295,7 +296,15 @@ impl Gateway {
         };
         let Some(address) = listen.or_else(|| printed.parse().ok()) else { panic!("{printed} is no address") };
         let idle = Mutex::default();
-        Self { process, address, welcome, stderr, errors: Some(errors), idle, _data: None }
+        let printed = Mutex::new(lines);
+        Self { process, address, welcome, printed, stderr, errors: Some(errors), idle, _data: None }
+    }
+
+    /// The lines it printed, those of [`Self::welcome`] first, up to one for which `last` is true. For one caller.
+    #[track_caller]
+    pub(crate) fn printed_until(&self, what: &str, last: impl Fn(&str) -> bool) -> Vec<String> {
+        let more = self.printed.lock().unwrap_or_else(PoisonError::into_inner).until(what, last);
+        self.welcome.iter().cloned().chain(more).collect()
     }
 
     /// Whether it still runs.

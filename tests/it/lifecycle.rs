@@ -628,7 +628,7 @@ mod starting {
         let gateway = Gateway::start();
         let base = format!("http://{}", gateway.address);
         for (label, path, status) in
-            [("profile", "/.well-known/ucp", 200), ("REST", "", 404), ("MCP", "/mcp", 405), ("docs", "/docs", 303)]
+            [("profile", "/.well-known/ucp", 200), ("REST", "", 404), ("MCP", "/mcp", 405), ("docs", "/docs", 200)]
         {
             let line = gateway.welcome.iter().find(|line| line.trim_start().starts_with(label)).expect(label);
             assert_eq!(line.trim_start().strip_prefix(label).map(str::trim), Some(format!("{base}{path}").as_str()));

@@ -5,9 +5,11 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     command::{
-        backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, explain::ExplainOptions,
-        import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand, sign::SignOptions,
-        spec::SpecOptions, store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
+        backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
+        explain::ExplainOptions, import::ImportOptions, init::InitOptions, keys::OwnKeysCommand,
+        manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
+        rehearse::RehearseOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions,
+        verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -37,6 +39,8 @@ pub(crate) enum Command {
     Terms(TermsOptions),
     /// Serve one agent over standard input and output.
     Mcp(McpOptions),
+    /// Write a commented configuration file. On a terminal it asks for what no flag says.
+    Init(InitOptions),
     /// Check the configuration as `serve` would read it, and show the resulting settings.
     CheckConfig(ServeOptions),
     /// Help with writing the configuration file.
@@ -60,12 +64,20 @@ pub(crate) enum Command {
     /// Back up the data directory, check it, or restore it.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Examine any UCP endpoint by rules, without writing; exit code 1 if one with the weight of an error is not kept.
+    Doctor(DoctorOptions),
+    /// Send scripted shoppers to any UCP endpoint, and report where they gave up and why.
+    Rehearse(RehearseOptions),
     /// Sign an HTTP message in a file.
     Sign(SignOptions),
     /// Verify the signatures of an HTTP message in a file, and show the differences.
     Verify(VerifyOptions),
     /// Explain a decision of the gateway.
     Explain(ExplainOptions),
+    /// Print the completions of a shell.
+    Completions(CompletionsOptions),
+    /// Write the manual pages, one of each command, to a directory.
+    Man(ManOptions),
     /// Write or check the documents of this repository that the code generates: OpenAPI, OpenRPC, JSON Schema, and the
     /// example of the configuration.
     Spec(SpecOptions),

@@ -78,7 +78,7 @@ pub(crate) use self::{
     telemetry::{Receiver, Receivers},
     tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
-    value::public_url,
+    value::{listen, public_url},
 };
 use self::{
     document::Document,

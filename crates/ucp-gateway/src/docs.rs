@@ -1,21 +1,45 @@
-//! The page `/docs`, which shows the OpenAPI document in Swagger UI. All its assets are part of the binary; it loads
-//! nothing from other hosts.
+//! The documentation below `/docs`: the pages of the repository with a search, and at `/docs/rest` the OpenAPI document in
+//! Swagger UI. All of it is part of the binary, and loads nothing from other hosts.
 
-use axum::{Router, extract::Request, middleware::Next, response::Response};
+mod pages;
+
+use axum::{
+    Router,
+    extract::{Path, RawQuery, Request},
+    middleware::Next,
+    response::{Html, IntoResponse as _, Redirect, Response},
+    routing::get,
+};
 use http::{
-    HeaderValue,
+    HeaderValue, StatusCode,
     header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
 };
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use url::form_urlencoded;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-/// Content Security Policy of the page: it may run scripts of the gateway and call the gateway. Inline styles are
+use self::pages::Page;
+
+/// Content Security Policy of the pages: they may run scripts of the gateway and call the gateway. Inline styles are
 /// allowed because Swagger UI uses them.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
-     frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+     frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
 );
 
-/// Builds the routes of the page and its assets.
+const STYLE: &str = "body{margin:0;font:16px/1.6 system-ui,sans-serif;color:#1c2733;display:flex}\
+nav{flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\
+nav h2{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:#6b7885;margin:1.2rem 0 .2rem}nav a{display:block}\
+main{flex:1;min-width:0;max-width:54rem;padding:1.5rem 2.5rem 4rem}a{color:#2160c4;text-decoration:none}a:hover{text-decoration:underline}\
+pre,code{font:13px/1.5 ui-monospace,monospace}pre{background:#f5f7f9;padding:1rem;overflow:auto;border-radius:6px}\
+p code,li code,td code{background:#eef1f4;padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}\
+table{border-collapse:collapse;display:block;overflow:auto}th,td{text-align:left;vertical-align:top;padding:.35rem .7rem;border-bottom:1px solid #dde3ea}\
+input{width:100%;box-sizing:border-box;padding:.4rem .6rem;border:1px solid #c6d0da;border-radius:6px;font:inherit}\
+@media(max-width:50rem){body{display:block}nav{height:auto;position:static}main{padding:1rem}}\
+@media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ee}nav,pre{background:#1a2129}a{color:#7fb0ff}\
+p code,li code,td code{background:#222b35}th,td{border-color:#2b3540}input{background:#14191f;color:inherit;border-color:#3a4652}}";
+
+/// Builds the routes of the pages and of Swagger UI.
 pub(crate) fn router() -> Router {
     let config = Config::from("/openapi.json")
         .try_it_out_enabled(true)
@@ -23,14 +47,86 @@ pub(crate) fn router() -> Router {
         .persist_authorization(true)
         .use_base_layout()
         .validator_url("none");
-    Router::from(SwaggerUi::new("/docs").config(config)).layer(axum::middleware::from_fn(
-        async |request: Request, next: Next| -> Response {
+    Router::from(SwaggerUi::new("/docs/rest").config(config))
+        .route("/docs", get(async || Html(shown("Documentation", "", contents()).into_string())))
+        .route("/docs/", get(async || Redirect::permanent("/docs")))
+        .route("/docs/search", get(found))
+        .route("/docs/{page}", get(page))
+        .layer(axum::middleware::from_fn(async |request: Request, next: Next| -> Response {
             let mut response = next.run(request).await;
             let headers = response.headers_mut();
             headers.insert(CONTENT_SECURITY_POLICY, POLICY);
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             response
-        },
-    ))
+        }))
+}
+
+/// Answers with a page. The files of the repository may be named as they are there.
+async fn page(Path(name): Path<String>) -> Response {
+    match pages::named(name.strip_suffix(".md").unwrap_or(&name)) {
+        Some(page) => Html(shown(&page.title, "", PreEscaped(page.html.clone())).into_string()).into_response(),
+        None => {
+            let missing = html! { h1 { "There is no such page" } p { "The contents beside this have all of them." } };
+            (StatusCode::NOT_FOUND, Html(shown("No such page", "", missing).into_string())).into_response()
+        }
+    }
+}
+
+async fn found(RawQuery(query): RawQuery) -> Html<String> {
+    let mut members = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes());
+    let words = members.find(|(name, _)| name == "q").map(|(_, words)| words.into_owned()).unwrap_or_default();
+    let hits = pages::search(&words);
+    let body = html! {
+        h1 { "Search" }
+        @if hits.is_empty() { p { "No section has all of these words." } }
+        @for hit in hits {
+            p { a href=(hit.address) { (hit.page) ": " (hit.title) } br; (hit.excerpt) "…" }
+        }
+    };
+    Html(shown("Search", &words, body).into_string())
+}
+
+fn contents() -> Markup {
+    html! {
+        h1 { "Documentation" }
+        p { "Of the ucp-gateway that serves this page, version " (env!("CARGO_PKG_VERSION")) "." }
+        ul { @for page in pages::all() { li { a href={ "/docs/" (page.name) } { (page.title) } } } }
+        p { a href="/docs/rest/" { "The REST binding, to try out" } }
+    }
+}
+
+/// Puts a page together: the contents beside it, the search above them.
+fn shown(title: &str, query: &str, body: Markup) -> Markup {
+    let mut group = "";
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " · ucp-gateway" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                nav {
+                    form action="/docs/search" { input type="search" name="q" value=(query) placeholder="Search" aria-label="Search"; }
+                    @for page in pages::all() { (entry(page, &mut group)) }
+                    h2 { "Try" }
+                    a href="/docs/rest/" { "REST binding" }
+                }
+                main { (body) }
+            }
+        }
+    }
+}
+
+/// A line of the contents, with the heading of its group in front of the first.
+fn entry(page: &'static Page, group: &mut &'static str) -> Markup {
+    let first = *group != page.group;
+    *group = page.group;
+    html! {
+        @if first { h2 { (page.group) } }
+        a href={ "/docs/" (page.name) } { (page.title) }
+    }
 }

@@ -15,6 +15,7 @@ mod config;
 mod decisions;
 mod directory;
 mod docs;
+mod environment;
 mod events;
 mod export;
 mod first_key;
@@ -27,16 +28,18 @@ mod orders;
 mod payments;
 mod progress;
 mod reception;
+mod reference;
 mod running;
 mod shop;
 mod shops;
 mod spans;
 mod telemetry;
+mod terminal;
 mod webhooks;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use rustix::{fs::Mode, process::umask};
 
 use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
@@ -53,17 +56,22 @@ fn main() -> ExitCode {
     if !matches!(command, Command::Spec(_)) {
         umask(Mode::RWXG | Mode::RWXO);
     }
+    let warnings = environment::warnings(&Cli::command());
     // `serve` logs as its settings say.
     if !matches!(command, Command::Serve(_)) {
         telemetry::start();
+        warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     }
     let done = match command {
-        Command::Serve(options) => command::serve::run(&options),
+        Command::Serve(options) => command::serve::run(&options, &warnings),
         Command::Healthcheck(options) => command::healthcheck::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Catalog(command) => command::catalog::run(&command),
         Command::Terms(options) => command::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
+        Command::Init(options) => command::init::run(&options),
+        Command::Completions(options) => command::manual::completions(&options, Cli::command()),
+        Command::Man(options) => command::manual::man(&options, Cli::command()),
         Command::CheckConfig(options) => command::check_config::run(&options),
         Command::Config(ConfigCommand::Schema) => command::config_schema::run(),
         Command::Keys(KeysCommand::Api) => command::api_key::run(),
@@ -73,6 +81,8 @@ fn main() -> ExitCode {
         Command::Buyers(command) => command::buyers::run(&command),
         Command::Backend(command) => command::backend::run(&command),
         Command::Store(command) => command::store::run(&command),
+        Command::Doctor(options) => command::doctor::run(&options),
+        Command::Rehearse(options) => command::rehearse::run(&options),
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),
         Command::Explain(options) => command::explain::run(&options),

@@ -19,6 +19,8 @@ pub struct Sample {
     pub name: &'static str,
     /// Short description.
     pub summary: &'static str,
+    /// Words of a search that finds something in it.
+    pub query: &'static str,
     /// `true` if the sample directory of merchants belongs to it.
     pub merchants: bool,
     opening: fn() -> Opening,
@@ -29,12 +31,14 @@ pub const SAMPLES: &[Sample] = &[
     Sample {
         name: "outfitters",
         summary: "a large shop in two languages and four currencies",
+        query: "blue running shoes",
         merchants: true,
         opening: outfitters::opening,
     },
     Sample {
         name: "flower-shop",
         summary: "the small shop that the official conformance suite expects",
+        query: "roses",
         merchants: false,
         opening: flower_shop::opening,
     },

@@ -6,13 +6,18 @@ pub(crate) mod buyers;
 pub(crate) mod catalog;
 pub(crate) mod check_config;
 pub(crate) mod config_schema;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod keys;
+pub(crate) mod manual;
 pub(crate) mod mcp;
 mod message;
 pub(crate) mod orders;
+mod reach;
+pub(crate) mod rehearse;
 pub(crate) mod serve;
 pub(crate) mod sign;
 pub(crate) mod spec;
@@ -20,6 +25,7 @@ pub(crate) mod store;
 pub(crate) mod terms;
 pub(crate) mod verify;
 pub(crate) mod webhooks;
+mod welcome;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `serve`: serves the shop over HTTP.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use http::Request;
@@ -11,10 +11,13 @@ use tokio::{
     sync::watch,
 };
 use ucp_core::record::Tracer;
-use ucp_trust::{api_key::ApiKey, client::TrustedProxies};
+use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::Done;
+use super::{
+    Done,
+    welcome::{DataFound, Told, welcome},
+};
 use crate::{
     address::base,
     admin,
@@ -30,17 +33,22 @@ use crate::{
     listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
-    shop::{Shop, open_keyring},
+    shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
+    terminal::Paint,
 };
 
 /// Maximum number of connections to the admin endpoint.
 const ADMIN_CONNECTIONS: usize = 32;
 
-pub(crate) fn run(options: &ServeOptions) -> Done {
+/// Serves until the process is told to end. The `warnings` are logged first.
+pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
     let mut settings = Settings::resolve(options, clock::now())?;
     let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level)?);
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
     let listen = settings.sections.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before anything that takes time: a hangup would end the process.
@@ -49,6 +57,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let listener = runtime
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
+    let found = DataFound::look(&settings.sections.data.dir);
     let data = DataDirectory::open(&settings)?;
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
@@ -120,7 +129,14 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         });
         // A closed standard output is not an error.
         let base = base(&running.public_url(&settings));
-        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address, first_key.as_ref()));
+        let told = Told {
+            settings: &settings,
+            base: &base,
+            data: &found,
+            admin: admin_address,
+            first_key: first_key.as_ref(),
+        };
+        drop(welcome(std::io::stdout().lock(), &shop, &told, Paint::of_stdout()));
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
@@ -175,65 +191,6 @@ fn reachable(address: SocketAddr, tls: bool) -> Result<Url, url::ParseError> {
     };
     let scheme = if tls { "https" } else { "http" };
     Url::parse(&format!("{scheme}://{host}:{}", address.port()))
-}
-
-/// Writes the addresses of the gateway, the policy, and an example call for the person who started it.
-fn welcome(
-    mut to: impl Write,
-    shop: &Shop,
-    settings: &Settings,
-    base: &str,
-    admin: Option<SocketAddr>,
-    first_key: Option<&ApiKey>,
-) -> std::io::Result<()> {
-    let (version, name) = (env!("CARGO_PKG_VERSION"), &shop.name);
-    writeln!(to, "ucp-gateway {version} serves {name}")?;
-    if !shop.ready {
-        writeln!(to, "  NOT READY: the shop is down; it is tried again until it answers")?;
-    }
-    writeln!(to, "  profile  {base}/.well-known/ucp")?;
-    writeln!(to, "  REST     {base}")?;
-    writeln!(to, "  MCP      {base}/mcp")?;
-    writeln!(to, "  docs     {base}/docs")?;
-    writeln!(to, "  callers  {}", callers(settings.policy))?;
-    if let Some(address) = admin {
-        writeln!(to, "  admin    http://{address}")?;
-    }
-    if let Some(key) = first_key {
-        let file = settings.sections.data.dir.join(first_key::FILE);
-        writeln!(to, "  API key  {}", key.reveal())?;
-        writeln!(to, "           It is shown this once; empty {} to revoke it.", file.display())?;
-    }
-    writeln!(to, "Try it:")?;
-    write!(to, "  curl -s ")?;
-    // Of a public URL, the certificate is one that clients trust.
-    if let Some(tls) = settings.tls.as_ref().filter(|_| settings.sections.server.public_url.is_none()) {
-        write!(to, "--cacert '{}' ", tls.files.certificate.display())?;
-    }
-    writeln!(to, "{base}/catalog/search -H 'Content-Type: application/json' \\")?;
-    let caller = match first_key {
-        Some(key) => format!("Authorization: Bearer {}", key.reveal()),
-        None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
-    };
-    writeln!(to, "    -H '{caller}' -d '{{\"query\":\"blue running shoes\"}}'")
-}
-
-/// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy
-/// requires that the profile exists.
-fn example_profile(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "https://YOUR-PLATFORM/profile.json",
-        Policy::Lenient | Policy::Development => "https://agent.example.com/profile.json",
-    }
-}
-
-/// Describes the policy for people.
-fn callers(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "need a UCP profile that can be fetched (policy require)",
-        Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
-        Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
-    }
 }
 
 /// Installs the handlers of SIGTERM and SIGINT, and returns how often the process was told to end.

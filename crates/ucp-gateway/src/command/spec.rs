@@ -6,7 +6,10 @@ use clap::Args;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::Done;
-use crate::config::schema::example;
+use crate::{
+    config::schema::example,
+    reference::{configuration, errors},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
@@ -23,7 +26,12 @@ pub(crate) fn run(options: &SpecOptions) -> Done {
     let contract = ("openapi/backend-contract.json".to_owned(), ucp_contract::openapi::document());
     let documents = documents(DEFAULT_PUBLIC_URL).into_iter().chain([contract]);
     let documents = documents.map(|(path, document)| (path, pretty(&document)));
-    for (path, text) in documents.chain([("docs/gateway.example.toml".to_owned(), example())]) {
+    let pages = [
+        ("docs/gateway.example.toml".to_owned(), example()),
+        ("docs/configuration.md".to_owned(), configuration::page()),
+        ("docs/errors.md".to_owned(), errors::page()),
+    ];
+    for (path, text) in documents.chain(pages) {
         let file = options.root.join(&path);
         if fs::read_to_string(&file).is_ok_and(|present| present == text) {
             continue;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use ucp_payment::Secret;
 
-use super::{document::Document, sections::Server};
+use super::{document::Document, sections::Server, value::Listen};
 
 /// Where operators call.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Admin {
 /// address.
 pub(super) fn resolve(said: &mut Server, development: bool, document: &mut Document<'_>) -> Option<Admin> {
     let (file, variable) = (said.admin_token_file.as_deref(), said.admin_token_env.as_deref());
-    let Some(listen) = said.admin_listen else {
+    let Some(Listen(listen)) = said.admin_listen else {
         if file.is_some() || variable.is_some() {
             document.add("server.admin_listen", "a token means nothing without this");
         }

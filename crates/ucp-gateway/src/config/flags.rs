@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     BackendKind, LogFormat, LogLevel, McpErrorStatus, Policy,
     sections::{Data, Sections, Upstream},
-    value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
+    value::{FilePath, Listen, Number, SampleName, WebUrl, listen, public_url, sample},
 };
 
 #[derive(Clone, Debug, Default, Args)]
@@ -16,11 +16,11 @@ pub(crate) struct ServeOptions {
     /// The configuration file (TOML). Flags and the environment go before what it says.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The address to listen on [default: 127.0.0.1:8080].
-    #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS")]
+    /// The address to listen on; a port alone is one of this machine [default: 127.0.0.1:8080].
+    #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
     /// The address to take the operator's own calls on [default: none].
-    #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS")]
+    #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen)]
     pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
@@ -92,7 +92,7 @@ impl ServeOptions {
     pub(super) fn put_over(&self, sections: &mut Sections) {
         let Sections { server, log, telemetry, data, upstream, callers, .. } = sections;
         put(self.listen.map(Listen), &mut server.listen);
-        put(self.admin_listen.map(Some), &mut server.admin_listen);
+        put(self.admin_listen.map(|address| Some(Listen(address))), &mut server.admin_listen);
         put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
         put(self.max_connections.map(Number), &mut server.max_connections);
         put(self.mcp_error_status, &mut server.mcp_error_status);

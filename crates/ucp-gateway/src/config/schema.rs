@@ -27,7 +27,7 @@ pub(super) fn table(schema: &Value) -> Option<&Value> {
 }
 
 /// The keys of such a table.
-pub(super) fn keys(schema: &Value) -> Option<&Map<String, Value>> {
+pub(crate) fn keys(schema: &Value) -> Option<&Map<String, Value>> {
     table(schema)?["properties"].as_object()
 }
 
@@ -44,7 +44,7 @@ pub(super) fn values(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// A value as TOML has it.
-pub(super) fn toml(value: &Value) -> String {
+pub(crate) fn toml(value: &Value) -> String {
     let mut text = String::new();
     match value.serialize(toml::ser::ValueSerializer::new(&mut text)) {
         Ok(_) => text,

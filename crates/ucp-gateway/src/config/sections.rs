@@ -12,8 +12,6 @@
 //! | `extend("x-only")` | the value of the section's first key with which alone the key means something |
 //! | `extend("writeOnly")` | that the value is shown as a remark |
 
-use std::net::SocketAddr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -86,7 +84,7 @@ pub(crate) struct Sections {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Server {
-    /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
+    /// The address to listen on; a port alone is one of this machine. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
     /// A PEM file with the certificate for TLS and those of its issuers, its own first: the gateway then speaks https on
     /// `listen`, HTTP/2 and HTTP/1.1. It is read again when it changes, and so are the two files that follow. By default
@@ -105,7 +103,7 @@ pub(crate) struct Server {
     /// default. Every call shows a token; from other machines, put TLS in front. Under the policy `development`, none is
     /// needed on a loopback address. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
     #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
-    pub(crate) admin_listen: Option<SocketAddr>,
+    pub(crate) admin_listen: Option<Listen>,
     /// A file with the token that the operator's calls show.
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/admin-token")]

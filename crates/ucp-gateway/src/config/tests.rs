@@ -709,7 +709,8 @@ fn no_mistake_hides_another() {
                 [[payment]]\nkind = \"sandbox\"\nid = 4\n\
                 [limits]\nsigned = { per_second = 0, burst = 0 }\n";
     let expected = [
-        "`server.listen` in gateway.toml, line 2, column 10: invalid type: integer `3`, expected socket address",
+        "`server.listen` in gateway.toml, line 2, column 10: invalid type: integer `3`, expected a socket address \
+         such as \"127.0.0.1:8080\"",
         "`server.max_connections` in gateway.toml, line 3, column 19: invalid type: string \"x\", expected a whole number \
          from 1 to 1000000",
         "`server.trusted_proxies` in gateway.toml, line 4, column 19: invalid value: string \"a\", expected a network such \

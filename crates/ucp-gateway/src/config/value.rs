@@ -230,9 +230,42 @@ impl Serialize for FilePath {
 }
 
 /// The address to listen on: on this machine, where nothing is said.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct Listen(pub(crate) SocketAddr);
+
+impl<'de> Deserialize<'de> for Listen {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Address;
+
+        impl Visitor<'_> for Address {
+            type Value = SocketAddr;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a socket address such as \"127.0.0.1:8080\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SocketAddr, E> {
+                listen(text).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Address).map(Self)
+    }
+}
+
+/// Reads an address to listen on. A port alone is one of this machine, and so is `localhost`.
+pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+    }
+    text.parse().map_err(|_| {
+        "invalid socket address: it must be an address with a port such as 127.0.0.1:8080 or 0.0.0.0:8080, or a port of \
+         this machine such as 8080"
+            .to_owned()
+    })
+}
 
 impl Default for Listen {
     fn default() -> Self {
@@ -358,6 +391,17 @@ pub(crate) fn public_url(text: &str) -> Result<Url, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for text in ["8080", "localhost:8080", "127.0.0.1:8080"] {
+            assert_eq!(listen(text).map(|address| address.to_string()).as_deref(), Ok("127.0.0.1:8080"), "{text}");
+        }
+        assert_eq!(listen("[::]:1").map(|address| address.to_string()).as_deref(), Ok("[::]:1"));
+        for wrong in ["", "localhost", "80800", "shop.example:80", ":8080", "0.0.0.0"] {
+            assert!(listen(wrong).expect_err(wrong).contains("127.0.0.1:8080"), "{wrong}");
+        }
+    }
 
     #[test]
     fn public_addresses_are_roots() {

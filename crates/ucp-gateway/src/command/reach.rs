@@ -1,0 +1,76 @@
+//! How `doctor` and `rehearse` reach a shop: options that both have.
+
+use std::{fs, path::PathBuf};
+
+use clap::Args;
+use ucp_client::http::{Http, Token};
+use ucp_core::Release;
+use url::Url;
+
+/// Profile that calls name where no other is stated. A gateway for development takes it unread.
+pub(super) const AGENT: &str = "https://agent.example.com/profile.json";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReachOptions {
+    /// The address of the shop, or of its profile.
+    #[arg(value_parser = web_url)]
+    pub(super) url: Url,
+    /// The release to call the shop in, as a date [default: that of its profile].
+    #[arg(long, value_name = "DATE", value_parser = release)]
+    pub(super) release: Option<Release>,
+    /// The UCP profile that calls name. A shop that fetches profiles needs one that is there.
+    #[arg(long, env = "UCP_GATEWAY_AGENT_PROFILE", default_value = AGENT, value_name = "URL")]
+    pub(super) profile: String,
+    /// A file with the bearer token to show; it is sent to the origin of the address alone.
+    #[arg(long, value_name = "FILE")]
+    pub(super) token_file: Option<PathBuf>,
+}
+
+impl ReachOptions {
+    /// Creates the client.
+    pub(super) fn http(&self) -> Result<Http, Box<dyn std::error::Error>> {
+        let read = |file: &PathBuf| {
+            fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+        };
+        let token = self.token_file.as_ref().map(read).transpose()?.map(|text| Token::new(&text));
+        let http = Http::new(&self.url, self.profile.clone(), token);
+        Ok(http.map_err(|error| format!("{}: the address {error}", self.url))?)
+    }
+}
+
+/// Reads an address, which may lack `https://`, or `http://` on this machine.
+pub(super) fn web_url(text: &str) -> Result<Url, String> {
+    let local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
+    let whole = match text.split_once("://") {
+        Some(_) => text.to_owned(),
+        None => format!("{}://{text}", if local { "http" } else { "https" }),
+    };
+    let url = Url::parse(&whole).map_err(|error| format!("must be an http or https address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("must be an http or https address".to_owned());
+    }
+    Ok(url)
+}
+
+fn release(text: &str) -> Result<Release, String> {
+    let known = || Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
+    Release::from_date(text).ok_or_else(|| format!("must be one of {}", known()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_may_be_left_out() {
+        for (text, expected) in [
+            ("shop.example", "https://shop.example/"),
+            ("localhost:8080", "http://localhost:8080/"),
+            ("127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
+            ("http://shop.example", "http://shop.example/"),
+        ] {
+            assert_eq!(web_url(text).expect(text).as_str(), expected);
+        }
+        assert!(web_url("ftp://shop.example").is_err() && web_url("").is_err());
+    }
+}

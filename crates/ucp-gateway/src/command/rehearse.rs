@@ -1,0 +1,100 @@
+//! `rehearse`: sends scripted shoppers to a UCP endpoint.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, ValueEnum, value_parser};
+use ucp_client::{
+    rehearse::{self, Payment, html, report},
+    shop::{Shop, TRANSPORTS, Transport},
+};
+
+use super::{Done, reach::ReachOptions};
+use crate::terminal::counter;
+
+#[derive(Debug, Args)]
+pub(crate) struct RehearseOptions {
+    #[command(flatten)]
+    reach: ReachOptions,
+    /// How many shoppers come.
+    #[arg(long, default_value = "90", value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    sessions: u32,
+    /// The seed of chance: the same seed, with one shopper at a time, leads to the same decisions.
+    #[arg(long, default_value = "1", value_name = "NUMBER")]
+    seed: u64,
+    /// How many shoppers come at a time.
+    #[arg(long, default_value = "1", value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=64))]
+    at_once: u32,
+    /// The transport of the calls [default: MCP, if the shop has it].
+    #[arg(long, value_name = "WHICH")]
+    transport: Option<Kind>,
+    /// The identifier of something to buy, where the shop has no catalog; repeat it for several.
+    #[arg(long, value_name = "ID")]
+    item: Vec<String>,
+    /// What to pay with: `HANDLER=TOKEN`. Orders are placed with it! Without it, shoppers pay at a sandbox alone.
+    #[arg(long, value_name = "HANDLER=TOKEN", value_parser = payment)]
+    pay: Option<Payment>,
+    /// Write the report as an HTML page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the report as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Mcp,
+    Rest,
+}
+
+fn payment(text: &str) -> Result<Payment, String> {
+    match text.split_once('=') {
+        Some((handler, token)) if !handler.is_empty() && !token.is_empty() => {
+            Ok(Payment::With { handler: handler.to_owned(), token: token.to_owned() })
+        }
+        _ => Err("must be the identifier of a payment handler, `=`, and a token".to_owned()),
+    }
+}
+
+pub(crate) fn run(options: &RehearseOptions) -> Done {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let report = runtime.block_on(async {
+        let reach = &options.reach;
+        let shop = Shop::find(reach.http()?, &reach.url, reach.release).await?;
+        let transport = match options.transport {
+            Some(Kind::Mcp) => Transport::Mcp,
+            Some(Kind::Rest) => Transport::Rest,
+            None => TRANSPORTS.into_iter().rev().find(|transport| shop.has(*transport)).unwrap_or(Transport::Rest),
+        };
+        if !shop.has(transport) {
+            return Err(format!("the profile names no endpoint for {}", transport.as_str()).into());
+        }
+        let wanted = rehearse::Options {
+            sessions: options.sessions as usize,
+            at_once: options.at_once as usize,
+            seed: options.seed,
+            items: options.item.clone(),
+            payment: options.pay.clone().unwrap_or_default(),
+        };
+        let progress = counter(options.sessions.into(), "shoppers");
+        let report = rehearse::rehearse(&shop, transport, &wanted, || progress.inc(1)).await;
+        progress.finish_and_clear();
+        Ok::<_, Box<dyn std::error::Error>>(report)
+    })?;
+    print!("{report}");
+    if let Some(file) = &options.html {
+        write(file, &html::page(&report))?;
+    }
+    if let Some(file) = &options.junit {
+        write(file, &report::junit(&report))?;
+    }
+    Ok(if report.ends().given_up == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
