@@ -262,16 +262,7 @@ impl Shopper<'_> {
                 break;
             }
             before = draft.clone();
-            let update = Call {
-                id: Some(&checkout.id),
-                before: checkout.raw.as_ref(),
-                ..Call::new(Operation::UpdateCheckout, draft)
-            };
-            let answer = self.ask(&update).await?;
-            if answer.resource().is_none() {
-                return give_up(format!("details refused: {}", codes(&answer)), answer.exchange.shown());
-            }
-            checkout.take(&answer);
+            self.update(checkout, draft).await?;
         }
         if checkout.text("status") == "ready_for_complete" {
             return Ok(None);
@@ -392,17 +383,23 @@ impl Shopper<'_> {
         checkout.named = true;
         for _ in 0..2 {
             let draft = checkout.draft();
-            let update = Call {
-                id: Some(&checkout.id),
-                before: checkout.raw.as_ref(),
-                ..Call::new(Operation::UpdateCheckout, draft)
-            };
-            let answer = self.ask(&update).await?;
-            if answer.resource().is_none() {
-                return give_up(format!("details refused: {}", codes(&answer)), answer.exchange.shown());
-            }
-            checkout.take(&answer);
+            self.update(checkout, draft).await?;
         }
+        Ok(())
+    }
+
+    /// Replaces what the checkout holds.
+    async fn update(&mut self, checkout: &mut Checkout, draft: Value) -> Result<(), GivingUp> {
+        let update = Call {
+            id: Some(&checkout.id),
+            before: checkout.raw.as_ref(),
+            ..Call::new(Operation::UpdateCheckout, draft)
+        };
+        let answer = self.ask(&update).await?;
+        if answer.resource().is_none() {
+            return give_up(format!("details refused: {}", codes(&answer)), answer.exchange.shown());
+        }
+        checkout.take(&answer);
         Ok(())
     }
 
