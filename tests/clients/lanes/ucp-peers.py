@@ -232,7 +232,9 @@ def test_payment_handlers_in_the_profile_are_what_the_shop_has(peer):
 
 @official
 def test_the_doctor_and_a_rehearsal_at_the_shop_itself(peer):
-    """What docs/doctor.md says of the official servers."""
+    """What docs/doctor.md says of the official server of the first release."""
+    if peer.release != SAMPLES[0]:
+        pytest.skip("docs/doctor.md says nothing about the server of another release")
 
     def run(*arguments):
         command = [os.environ["UCP_GATEWAY_BIN"], *arguments]
