@@ -2,7 +2,7 @@
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
-//! line, and JSON may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
+//! line, and JSON that begins with a bracket alone in its line may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
 //! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
 //! Those of `docs/clients.md` are tried with the packages of the clients, in a lane. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
@@ -101,7 +101,7 @@ fn unwrapped(printed: &[String]) -> Vec<String> {
     let mut open = 0_usize;
     for line in printed {
         let (compact, opened, closed) = compact(line);
-        let is_json = open > 0 || line.starts_with('{');
+        let is_json = open > 0 || line == "{";
         match lines.last_mut() {
             Some(last) if open > 0 => last.push_str(&compact),
             _ => lines.push(if is_json { compact } else { line.clone() }),
