@@ -131,8 +131,7 @@ impl Catalog<'_> {
             }
         }
         self.examination.skip(&[Rule::CatalogPaging], "there is one page");
-        if shown > 0 {
-            let each = tokens(bytes / shown);
+        if let Some(each) = bytes.checked_div(shown).map(tokens) {
             self.examination.figure("products that were looked at", sample.len().min(SAMPLE));
             self.examination.figure("tokens per product of a search", each);
             self.examination

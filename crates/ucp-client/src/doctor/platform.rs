@@ -7,7 +7,7 @@ use ucp_core::{
     operation::{ORDER, Offering},
 };
 use ucp_trust::profile::PlatformProfile;
-use ucp_wire::{dialect, dialect::offered};
+use ucp_wire::{dialect, dialect::offered, offer::Offer};
 use url::Url;
 
 use super::{
@@ -40,7 +40,7 @@ pub async fn platform(http: &Http, address: &Url) -> Report {
                 examination.release(release.date());
                 let dialect = dialect(release);
                 let offering = Offering::everything();
-                let ours: Vec<_> = offered(dialect, &offering).map(|offer| offer.declaration()).collect();
+                let ours: Vec<_> = offered(dialect, &offering).map(Offer::declaration).collect();
                 let negotiation = negotiate(release.date(), &ours, &profile.capabilities);
                 let lines = negotiation.lines.clone();
                 let active = negotiation.active();

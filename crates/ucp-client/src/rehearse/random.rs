@@ -1,6 +1,6 @@
 //! Chance that can be repeated.
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Numbers that follow from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 

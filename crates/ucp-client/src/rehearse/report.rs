@@ -233,7 +233,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Formats the report as JUnit XML: a test case per session, grouped by persona.
+/// Formats the report as `JUnit` XML: a test case per session, grouped by persona.
 #[must_use]
 pub fn junit(report: &Report) -> String {
     let Ends { sessions, given_up, .. } = report.ends();
@@ -284,7 +284,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             c if (c.is_control() && !matches!(c, '\t' | '\n')) || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}')
+                escaped.push('\u{fffd}');
             }
             c => escaped.push(c),
         }
