@@ -54,6 +54,9 @@ messages! {
     "agent_missing_key" Error CHANGED "$.ap2":
         "The mandate is bound to a key that the platform's profile does not publish." => "Publish the key, or bind the mandate to one that is published.",
         "The platform's profile has no key for mandates.";
+    "batch_limit_applied" Warning CHANGED "":
+        "More was asked for than is answered at once." => "Ask for the rest in a further call.",
+        "Only some of what was asked for is answered.";
     "capabilities_incompatible" Error CHANGED "":
         "The platform and the shop have no capability in common that the operation needs." => "Declare the capability in the platform's profile; `ucp-gateway explain negotiation` shows why.",
         "The platform does not declare `dev.ucp.shopping.cart`.";
@@ -183,12 +186,18 @@ messages! {
     "payment_unavailable" Error CHANGED "$.payment.instruments[0].handler_id":
         "The instrument is of no payment handler of the shop." => "Choose a handler of `ucp.payment_handlers`.",
         "There is no payment handler `visa`.";
+    "price_filter_converted" Info CHANGED "$.filters.price":
+        "The price filter was converted to the shop's currency by a rate of the shop." => "Compare the prices that are shown.",
+        "The price filter was converted.";
     "price_filter_ignored" Info CHANGED "$.filters.price":
         "The price filter is in a currency that the shop does not compare." => "Say `context.currency` in a currency of the shop.",
         "The price filter was ignored.";
     "price_filter_in_minor_units" Info CHANGED "$.filters.price":
         "The filter looks like whole units, and was read as the smallest units of the currency." => "Multiply by 100 for most currencies.",
         "The filter is read as 1.50 USD.";
+    "price_filter_not_converted" Info CHANGED "$.filters.price":
+        "There is no rate for the currency of the price filter." => "Say `context.currency` in a currency of the shop.",
+        "The price filter was not converted.";
     "price_in_words" Info CHANGED "$.query":
         "The words name a price, which a search for words does not compare." => "Say it as `filters.price`.",
         "For prices there is `filters.price`.";
