@@ -4,7 +4,10 @@ use std::{fs, process::Output};
 
 use ucp_testkit::server::{Answer, Server};
 
-use crate::harness::{Ends as _, Gateway, binary, folder};
+use crate::{
+    harness::{Ends as _, Gateway, binary, folder},
+    purchase::conditions::shop,
+};
 
 /// What a rehearsal prints, and whether nobody gave up.
 fn rehearsed(arguments: &[&str]) -> (String, bool) {
@@ -58,6 +61,25 @@ fn the_same_seed_makes_the_same_decisions() {
     let first = of("3");
     assert_eq!(first, of("3"));
     assert_ne!(first, of("4"));
+}
+
+#[test]
+fn a_shopper_with_patience_comes_back_when_a_checkout_has_expired() {
+    let (gateway, _data) = shop(|terms| terms["lifetimes"]["checkout_seconds"] = 10.into());
+    let seen: &'static str = gateway.address.to_string().leak();
+    let proxy = Server::start(move |request| {
+        let own = format!("http://{}", request.headers()["host"].to_str().expect("a host"));
+        crate::doctor::forwarded(seen, &own, request)
+    });
+    let canceled = |patience: &str| {
+        let arguments = ["--sessions", "9", "--transport", "rest", "--patience", patience];
+        let before = proxy.requests().len();
+        let (printed, good) = rehearsed(&[&[&*proxy.url("")], &arguments[..]].concat());
+        assert!(good && printed.contains("9 ordered"), "{printed}");
+        proxy.requests()[before..].iter().filter(|request| request.uri().path().ends_with("/cancel")).count()
+    };
+    assert_eq!(canceled("0"), 1);
+    assert_eq!(canceled("20"), 0);
 }
 
 #[test]

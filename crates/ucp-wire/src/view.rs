@@ -46,19 +46,22 @@ impl View {
         }
         let Ok(mut answer) = serde_json::from_str::<Value>(&document) else { return document };
         if let Some(products) = answer.get_mut("products").and_then(Value::as_array_mut) {
-            products.iter_mut().filter_map(Value::as_object_mut).for_each(|product| shorten(product, false));
+            products.iter_mut().filter_map(Value::as_object_mut).for_each(|product| shorten(product, operation));
         }
         if let Some(product) = answer.get_mut("product").and_then(Value::as_object_mut) {
-            shorten(product, true);
+            shorten(product, operation);
         }
         answer.to_string()
     }
 }
 
-/// Leaves of a product what helps to choose, `whole` with its page, its options and all of its variants.
-fn shorten(product: &mut Map<String, Value>, whole: bool) {
+/// Leaves of a product what helps to choose, of a product page also its address, its options and all of its variants.
+/// A lookup asks for what is known already, and gets no ratings.
+fn shorten(product: &mut Map<String, Value>, operation: Operation) {
+    let whole = operation == Operation::GetProduct;
     product.retain(|name, _| match name.as_str() {
-        "id" | "title" | "description" | "price_range" | "rating" | "selected" | "variants" => true,
+        "id" | "title" | "description" | "price_range" | "selected" | "variants" => true,
+        "rating" => operation != Operation::LookupCatalog,
         "url" | "options" => whole,
         _ => false,
     });
@@ -75,6 +78,10 @@ fn shorten(product: &mut Map<String, Value>, whole: bool) {
             _ => false,
         });
         cut_description(variant, VARIANT_TEXT);
+        if let Some(availability) = variant.get_mut("availability").and_then(Value::as_object_mut) {
+            // Which `available` says as well.
+            availability.retain(|name, value| name != "status" || value != "in_stock");
+        }
     }
 }
 

@@ -36,6 +36,19 @@ fn ten_products_are_few_bytes() {
                 assert_eq!(whole.get(name), part.get(name), "{name}");
             }
         }
+        let ids: Vec<_> = elements(&full["products"]).iter().map(|product| &product["id"]).collect();
+        let payload = json!({ "ids": ids });
+        let (full, before) = tool(&gateway, "/mcp", "lookup_catalog", &payload);
+        let (compact, after) = tool(&gateway, "/mcp?view=compact", "lookup_catalog", &payload);
+        assert_eq!(elements(&full["products"]).len(), elements(&compact["products"]).len());
+        println!("lookup of {}: {before} bytes, {after} compact", ids.len());
+        assert!(after <= 5_000, "lookup of {query}: {after} bytes");
+        for (whole, part) in elements(&full["products"]).iter().zip(elements(&compact["products"])) {
+            let names = |product: &Value| product["variants"][0]["inputs"].clone();
+            assert_eq!((&whole["price_range"], names(whole)), (&part["price_range"], names(part)));
+            let available = |product: &Value| product["variants"][0]["availability"]["available"].clone();
+            assert_eq!(available(whole), available(part));
+        }
     }
 }
 

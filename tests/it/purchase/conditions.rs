@@ -36,7 +36,7 @@ pub(crate) fn directory(change: impl FnOnce(&mut Value)) -> TempDir {
 }
 
 /// A shop of flowers with other terms.
-pub(super) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
+pub(crate) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
     let data = directory(change);
     (flower_shop(data.path(), &[]), data)
 }

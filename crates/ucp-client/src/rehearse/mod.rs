@@ -26,9 +26,10 @@ mod script;
 pub mod session;
 mod shopper;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
+use jiff::Timestamp;
 use serde_json::Map;
 
 use self::{
@@ -68,6 +69,10 @@ pub struct Options {
     pub items: Vec<String>,
     /// What shoppers pay with.
     pub payment: Payment,
+    /// Longest wait for a checkout to expire. One that stays open for longer is canceled instead.
+    pub patience: Duration,
+    /// Clock by which checkouts expire.
+    pub now: fn() -> Timestamp,
 }
 
 /// Sends the shoppers to the shop; `ended` is told of each that has ended.
@@ -106,7 +111,7 @@ async fn session(shop: &Shop, transport: Transport, knowledge: &Knowledge, index
         calls: Vec::new(),
         obstacles: Vec::new(),
     };
-    let end = match shopper.play(persona, &options.payment).await {
+    let end = match shopper.play(persona, options).await {
         Ok(end) => end,
         Err(GivingUp { reason, seen }) => {
             End::GaveUp { step: shopper.step, reason, seen: crate::http::shortened(&seen, 300) }

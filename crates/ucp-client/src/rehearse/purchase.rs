@@ -1,10 +1,13 @@
 //! From goods to an order: cart, checkout, delivery and payment, each step as the answer before asks for it.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use ucp_core::{Operation, Release};
 
 use super::{
-    Payment,
+    Options, Payment,
     knowledge::elements,
     session::{End, Step},
     shopper::{Choice, GivingUp, Shopper, codes, give_up},
@@ -16,6 +19,9 @@ const ROUNDS: usize = 7;
 
 /// Number of times that a payment under way is asked for.
 const POLLS: usize = 3;
+
+/// Time after its expiry at which a checkout is expected to be over, by a clock that is a little slow.
+const EXPIRED: Duration = Duration::from_secs(1);
 
 /// What is bought, and how.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +142,7 @@ impl Checkout {
 
 impl Shopper<'_> {
     /// Buys what was chosen.
-    pub(super) async fn buy(&mut self, choice: &Choice, wishes: &Wishes, payment: &Payment) -> Result<End, GivingUp> {
+    pub(super) async fn buy(&mut self, choice: &Choice, wishes: &Wishes, options: &Options) -> Result<End, GivingUp> {
         if !self.offers(Operation::CreateCheckout) {
             self.enter(Step::Checkout);
             return give_up("no checkout", "the profile offers none");
@@ -145,7 +151,7 @@ impl Shopper<'_> {
             if self.offers(Operation::CreateCart) && wishes.undecided { Some(self.cart(choice).await?) } else { None };
         let mut checkout = self.begin(choice, cart.as_deref()).await?;
         if wishes.expired {
-            self.let_expire(&checkout).await?;
+            self.let_expire(&checkout, options).await?;
             checkout = self.begin(choice, None).await?;
         }
         if let (Some(shown), Some(now)) = (&choice.currency, checkout.now.get("currency").and_then(Value::as_str))
@@ -164,7 +170,7 @@ impl Shopper<'_> {
         if let Some(end) = self.make_ready(&mut checkout).await? {
             return Ok(end);
         }
-        self.pay(&mut checkout, wishes, payment).await
+        self.pay(&mut checkout, wishes, &options.payment).await
     }
 
     fn lines(&self, choice: &Choice, quantity: u64) -> Value {
@@ -218,13 +224,19 @@ impl Shopper<'_> {
         Ok(Checkout { id, now, raw, named: false, pick_up: false, abroad: false })
     }
 
-    /// Leaves a checkout, and tries to go on with it when it is over; the refusal has to say so.
-    async fn let_expire(&mut self, checkout: &Checkout) -> Result<(), GivingUp> {
-        if !self.offers(Operation::CancelCheckout) {
-            return Ok(());
+    /// Leaves a checkout until it expires, or cancels it, and tries to go on with it then; the refusal has to say that it
+    /// is over.
+    async fn let_expire(&mut self, checkout: &Checkout, options: &Options) -> Result<(), GivingUp> {
+        let expires_at = checkout.text("expires_at").parse::<Timestamp>().ok();
+        let left = expires_at.map(|then| then.duration_since((options.now)()));
+        match left.map(|left| Duration::try_from(left).unwrap_or_default()) {
+            Some(left) if left < options.patience => tokio::time::sleep(left + EXPIRED).await,
+            _ if self.offers(Operation::CancelCheckout) => {
+                let cancel = Call { id: Some(&checkout.id), ..Call::new(Operation::CancelCheckout, Value::Null) };
+                self.ask(&cancel).await?;
+            }
+            _ => return Ok(()),
         }
-        let cancel = Call { id: Some(&checkout.id), ..Call::new(Operation::CancelCheckout, Value::Null) };
-        self.ask(&cancel).await?;
         let update = Call {
             id: Some(&checkout.id),
             before: checkout.raw.as_ref(),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ucp_core::Operation;
 
 use super::{
-    Payment,
+    Options,
     knowledge::elements,
     purchase::Wishes,
     session::{End, Persona, Step},
@@ -16,7 +16,7 @@ const CURRENCIES: [&str; 4] = ["EUR", "GBP", "JPY", "USD"];
 
 impl Shopper<'_> {
     /// Plays a persona to its end.
-    pub(super) async fn play(&mut self, persona: Persona, payment: &Payment) -> Result<End, GivingUp> {
+    pub(super) async fn play(&mut self, persona: Persona, options: &Options) -> Result<End, GivingUp> {
         let choice = if self.offers(Operation::SearchCatalog) && self.has_catalog() {
             match persona {
                 Persona::Gift => self.gift().await?,
@@ -34,7 +34,7 @@ impl Shopper<'_> {
             expired: persona == Persona::ExpiredCheckout,
             undecided: persona == Persona::ChangesOfMind,
         };
-        self.buy(&choice, &wishes, payment).await
+        self.buy(&choice, &wishes, options).await
     }
 
     /// Returns `true` if the catalog is what shoppers know, and not a list of goods by name.

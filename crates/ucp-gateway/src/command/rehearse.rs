@@ -4,9 +4,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Args, ValueEnum, value_parser};
+use jiff::Timestamp;
 use ucp_client::{
     rehearse::{self, Payment, html, report},
     shop::{Shop, TRANSPORTS, Transport},
@@ -37,6 +39,9 @@ pub(crate) struct RehearseOptions {
     /// What to pay with: `HANDLER=TOKEN`. Orders are placed with it! Without it, shoppers pay at a sandbox alone.
     #[arg(long, value_name = "HANDLER=TOKEN", value_parser = payment)]
     pay: Option<Payment>,
+    /// How many seconds a shopper waits for a checkout to expire; one that stays open for longer is canceled instead.
+    #[arg(long, default_value = "0", value_name = "SECONDS")]
+    patience: u32,
     /// Write the report as an HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -79,6 +84,8 @@ pub(crate) fn run(options: &RehearseOptions) -> Done {
             seed: options.seed,
             items: options.item.clone(),
             payment: options.pay.clone().unwrap_or_default(),
+            patience: Duration::from_secs(options.patience.into()),
+            now: Timestamp::now,
         };
         let progress = counter(options.sessions.into(), "shoppers");
         let report = rehearse::rehearse(&shop, transport, &wanted, || progress.inc(1)).await;

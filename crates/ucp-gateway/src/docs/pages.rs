@@ -30,7 +30,14 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
     ("Begin", &[file!("tour"), file!("concepts"), file!("faq")]),
     (
         "Put a shop on UCP",
-        &[file!("quickstart-shop"), file!("your-shop"), file!("fronting"), file!("selling"), file!("adding-a-backend")],
+        &[
+            file!("quickstart-shop"),
+            file!("your-shop"),
+            file!("fronting"),
+            file!("selling"),
+            file!("adding-a-backend"),
+            file!("adding-a-payment-handler"),
+        ],
     ),
     ("Agents and clients", &[file!("quickstart-agent"), file!("clients"), file!("quickstart-client"), file!("doctor")]),
     (

@@ -60,6 +60,9 @@ messages! {
     "capabilities_incompatible" Error CHANGED "":
         "The platform and the shop have no capability in common that the operation needs." => "Declare the capability in the platform's profile; `ucp-gateway explain negotiation` shows why.",
         "The platform does not declare `dev.ucp.shopping.cart`.";
+    "catalog_incomplete" Info LATER "":
+        "Products are found in a copy of the shop's catalog, which is being made for the first time." => "Search again later; what is found can be bought.",
+        "The shop's catalog is being read for the first time; there may be more products than are found.";
     "change_uncertain" Error LATER "$.line_items":
         "The shop did not say whether it took the change." => "Read the cart before changing it again.",
         "It is not known whether the shop took the change.";
@@ -114,6 +117,9 @@ messages! {
     "expired" Info NO "":
         "The checkout has expired." => "Create a new checkout.",
         "The checkout has expired.";
+    "facts_as_of" Info NO "":
+        "Products are found in a copy of the shop's catalog." => "Nothing; a product that is opened and a cart tell prices and availability of now.",
+        "Prices and availability are those of 2026-09-01T12:00:00Z, when the shop's catalog was read last.";
     "field_required" Error CHANGED "$.buyer.email":
         "Something is missing." => "Add the member at `path`; ask the buyer where it is theirs to say.",
         "The buyer's `email` is needed.";
