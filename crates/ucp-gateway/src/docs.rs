@@ -48,7 +48,7 @@ pub(crate) fn router() -> Router {
         .use_base_layout()
         .validator_url("none");
     Router::from(SwaggerUi::new("/docs/rest").config(config))
-        .route("/docs", get(async || Html(shown("Documentation", "", contents()).into_string())))
+        .route("/docs", get(async || Html(shown("Documentation", "", &contents()).into_string())))
         .route("/docs/", get(async || Redirect::permanent("/docs")))
         .route("/docs/search", get(found))
         .route("/docs/{page}", get(page))
@@ -65,10 +65,10 @@ pub(crate) fn router() -> Router {
 /// Answers with a page. The files of the repository may be named as they are there.
 async fn page(Path(name): Path<String>) -> Response {
     match pages::named(name.strip_suffix(".md").unwrap_or(&name)) {
-        Some(page) => Html(shown(&page.title, "", PreEscaped(page.html.clone())).into_string()).into_response(),
+        Some(page) => Html(shown(&page.title, "", &PreEscaped(page.html.clone())).into_string()).into_response(),
         None => {
             let missing = html! { h1 { "There is no such page" } p { "The contents beside this have all of them." } };
-            (StatusCode::NOT_FOUND, Html(shown("No such page", "", missing).into_string())).into_response()
+            (StatusCode::NOT_FOUND, Html(shown("No such page", "", &missing).into_string())).into_response()
         }
     }
 }
@@ -84,7 +84,7 @@ async fn found(RawQuery(query): RawQuery) -> Html<String> {
             p { a href=(hit.address) { (hit.page) ": " (hit.title) } br; (hit.excerpt) "…" }
         }
     };
-    Html(shown("Search", &words, body).into_string())
+    Html(shown("Search", &words, &body).into_string())
 }
 
 fn contents() -> Markup {
@@ -97,7 +97,7 @@ fn contents() -> Markup {
 }
 
 /// Puts a page together: the contents beside it, the search above them.
-fn shown(title: &str, query: &str, body: Markup) -> Markup {
+fn shown(title: &str, query: &str, body: &Markup) -> Markup {
     let mut group = "";
     html! {
         (DOCTYPE)

@@ -123,7 +123,7 @@ impl Fault {
         let plant: Plant = match rule {
             Rule::ProfileFound => |it| {
                 if it.is_profile() {
-                    it.fail(404)
+                    it.fail(404);
                 }
             },
             Rule::ProfileRedirect => |it| {
@@ -133,12 +133,12 @@ impl Fault {
             },
             Rule::ProfileMediaType => |it| {
                 if it.is_profile() {
-                    it.kind = "text/html".to_owned()
+                    it.kind = "text/html".to_owned();
                 }
             },
             Rule::ProfileCaching => |it| {
                 if it.is_profile() {
-                    it.caching = "no-store".to_owned()
+                    it.caching = "no-store".to_owned();
                 }
             },
             Rule::ProfileRelease => profile!(|ucp| ucp["version"] = "2030-01-01".into()),
@@ -172,22 +172,22 @@ impl Fault {
             Rule::ProfileOperations => profile!(|ucp| ucp["capabilities"] = json!({})),
             Rule::RestAnswers => |it| {
                 if it.is_compared() {
-                    it.fail(500)
+                    it.fail(500);
                 }
             },
             Rule::McpAnswers => |it| {
                 if it.is_list_of_tools() {
-                    it.fail(500)
+                    it.fail(500);
                 }
             },
             Rule::ToolsComplete => |it| {
                 if it.is_list_of_tools() {
-                    it.tools()[0]["name"] = "find".into()
+                    it.tools()[0]["name"] = "find".into();
                 }
             },
             Rule::ToolsSchema => |it| {
                 if it.is_list_of_tools() {
-                    it.tools()[0]["inputSchema"] = json!({ "type": "string" })
+                    it.tools()[0]["inputSchema"] = json!({ "type": "string" });
                 }
             },
             Rule::ToolsCaller => |it| {
@@ -197,33 +197,33 @@ impl Fault {
             },
             Rule::ToolsDescription => |it| {
                 if it.is_list_of_tools() {
-                    it.tools()[0]["description"] = "Find.".into()
+                    it.tools()[0]["description"] = "Find.".into();
                 }
             },
             Rule::ToolsSize => |it| {
                 if it.is_list_of_tools() {
-                    it.tools()[0]["padding"] = "x".repeat(40_000).into()
+                    it.tools()[0]["padding"] = "x".repeat(40_000).into();
                 }
             },
             Rule::AnswersSchema => |it| it.each_product(|product| product["title"] = Value::Null),
             Rule::AnswersRelease => |it| {
                 if it.is_search() {
-                    it.document["ucp"]["version"] = "2026-04-08".into()
+                    it.document["ucp"]["version"] = "2026-04-08".into();
                 }
             },
             Rule::AnswersTime => |it| {
                 if it.is_compared() {
-                    thread::sleep(Duration::from_millis(3_100))
+                    thread::sleep(Duration::from_millis(3_100));
                 }
             },
             Rule::AnswersCaching => |it| {
                 if it.is_search() {
-                    it.caching = "public, max-age=60".to_owned()
+                    it.caching = "public, max-age=60".to_owned();
                 }
             },
             Rule::ParityAnswers => |it| {
                 if it.is_compared() {
-                    it.document["products"][1]["title"] = "Another".into()
+                    it.document["products"][1]["title"] = "Another".into();
                 }
             },
             Rule::ParityErrors => |it| {
@@ -233,12 +233,12 @@ impl Fault {
             },
             Rule::ErrorsMalformed => |it| {
                 if it.asked == "{\"query\":" {
-                    it.fail(500)
+                    it.fail(500);
                 }
             },
             Rule::ErrorsInvalid => |it| {
                 if it.asked.contains("\"three\"") {
-                    it.fail(500)
+                    it.fail(500);
                 }
             },
             Rule::ErrorsPlace => |it| {
@@ -248,12 +248,12 @@ impl Fault {
             },
             Rule::ErrorsUnknownId => |it| {
                 if it.path == "/catalog/product" && it.is_about_nothing() {
-                    it.fail(500)
+                    it.fail(500);
                 }
             },
             Rule::ErrorsUnknownPath => |it| {
                 if it.path.contains("no-such-thing") {
-                    it.fail(404)
+                    it.fail(404);
                 }
             },
             Rule::ErrorsUnknownTool => |it| {
@@ -263,22 +263,22 @@ impl Fault {
             },
             Rule::CatalogSearchable => |it| {
                 if it.is_search() && !it.asked.contains("query") {
-                    it.document["products"] = json!([])
+                    it.document["products"] = json!([]);
                 }
             },
             Rule::CatalogFindable => |it| {
                 if it.is_search() && it.asked.contains("query") {
-                    it.document["products"] = json!([])
+                    it.document["products"] = json!([]);
                 }
             },
             Rule::CatalogIdentifiers => |it| {
                 if it.path == "/catalog/lookup" {
-                    it.document["products"] = json!([])
+                    it.document["products"] = json!([]);
                 }
             },
             Rule::CatalogPage => |it| {
                 if it.is_page() {
-                    it.document["product"]["variants"] = json!([])
+                    it.document["product"]["variants"] = json!([]);
                 }
             },
             Rule::CatalogDeadEnd => |it| {
@@ -289,13 +289,13 @@ impl Fault {
             Rule::CatalogPrice => |it| it.each_product(|product| product["variants"][0]["price"]["amount"] = 0.into()),
             Rule::CatalogSamePrice => |it| {
                 if it.is_page() {
-                    it.document["product"]["variants"][0]["price"]["amount"] = 1.into()
+                    it.document["product"]["variants"][0]["price"]["amount"] = 1.into();
                 }
             },
             Rule::CatalogGtin => |it| {
                 it.each_product(|product| {
-                    product["variants"][0]["barcodes"] = json!([{ "type": "EAN", "value": "123" }])
-                })
+                    product["variants"][0]["barcodes"] = json!([{ "type": "EAN", "value": "123" }]);
+                });
             },
             Rule::CatalogHtml => |it| it.each_product(|product| product["description"]["plain"] = "<b>Good</b>".into()),
             Rule::CatalogTokens => |it| it.each_product(|product| product["padding"] = "x".repeat(5_000).into()),
@@ -305,18 +305,18 @@ impl Fault {
             Rule::CatalogMedia => |it| it.each_product(|product| product["media"] = json!([])),
             Rule::CatalogPaging => |it| {
                 if it.is_search() && it.asked.contains("cursor") {
-                    it.document["products"] = json!([])
+                    it.document["products"] = json!([]);
                 }
             },
             Rule::CatalogTitles => |it| it.each_product(|product| product["title"] = "The same".into()),
             Rule::PurchaseTotals => |it| {
                 if it.is_new_checkout() {
-                    it.document["totals"][0]["amount"] = 1.into()
+                    it.document["totals"][0]["amount"] = 1.into();
                 }
             },
             Rule::PurchasePrice => |it| {
                 if it.is_new_checkout() {
-                    it.document["line_items"][0]["item"]["price"] = 1.into()
+                    it.document["line_items"][0]["item"]["price"] = 1.into();
                 }
             },
             Rule::PurchaseIdempotency => |it| {
@@ -332,17 +332,17 @@ impl Fault {
             },
             Rule::PurchasePrivate => |it| {
                 if it.is_new_checkout() {
-                    it.caching = "max-age=60".to_owned()
+                    it.caching = "max-age=60".to_owned();
                 }
             },
             Rule::PurchaseMissing => |it| {
                 if it.is_new_checkout() {
-                    it.document["messages"] = json!([])
+                    it.document["messages"] = json!([]);
                 }
             },
             Rule::PurchaseCancel => |it| {
                 if it.path.ends_with("/cancel") {
-                    it.document["status"] = "incomplete".into()
+                    it.document["status"] = "incomplete".into();
                 }
             },
             Rule::PlatformAddress

@@ -45,7 +45,7 @@ pub(crate) struct RehearseOptions {
     /// Write the report as an HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the report as JUnit XML.
+    /// Write the report as `JUnit` XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
