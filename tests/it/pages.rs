@@ -25,6 +25,14 @@ fn every_page_is_served_and_leads_to_pages_that_are() {
             assert_eq!(gateway.get(&format!("/docs/{other}")).status, 200, "{name} leads to {other}");
         }
     }
+    let concepts = gateway.get("/docs/concepts").body;
+    let pictures: Vec<_> = concepts.split("<img src=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(!pictures.is_empty() && !concepts.contains("alt=\"\""), "{concepts}");
+    for picture in pictures {
+        let answer = gateway.get(&format!("/docs/{picture}"));
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/svg+xml")), "{picture}");
+    }
+    assert_eq!(gateway.get("/docs/pictures/no-such-picture.svg").status, 404);
     assert_eq!(gateway.get("/docs/no-such-page").status, 404);
     assert_eq!(gateway.get("/docs/tour.md").status, 200);
 }

@@ -12,7 +12,7 @@ use axum::{
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use url::form_urlencoded;
@@ -27,12 +27,19 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
 );
 
+/// Pictures of the pages: file name, and SVG.
+const PICTURES: &[(&str, &str)] = &[
+    ("call.svg", include_str!("../docs/pictures/call.svg")),
+    ("checkout.svg", include_str!("../docs/pictures/checkout.svg")),
+    ("parties.svg", include_str!("../docs/pictures/parties.svg")),
+];
+
 const STYLE: &str = "body{margin:0;font:16px/1.6 system-ui,sans-serif;color:#1c2733;display:flex}\
 nav{flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\
 nav h2{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:#6b7885;margin:1.2rem 0 .2rem}nav a{display:block}\
 main{flex:1;min-width:0;max-width:54rem;padding:1.5rem 2.5rem 4rem}a{color:#2160c4;text-decoration:none}a:hover{text-decoration:underline}\
 pre,code{font:13px/1.5 ui-monospace,monospace}pre{background:#f5f7f9;padding:1rem;overflow:auto;border-radius:6px}\
-p code,li code,td code{background:#eef1f4;padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}\
+img{max-width:100%;height:auto}p code,li code,td code{background:#eef1f4;padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}\
 table{border-collapse:collapse;display:block;overflow:auto}th,td{text-align:left;vertical-align:top;padding:.35rem .7rem;border-bottom:1px solid #dde3ea}\
 input{width:100%;box-sizing:border-box;padding:.4rem .6rem;border:1px solid #c6d0da;border-radius:6px;font:inherit}\
 @media(max-width:50rem){body{display:block}nav{height:auto;position:static}main{padding:1rem}}\
@@ -51,6 +58,7 @@ pub(crate) fn router() -> Router {
         .route("/docs", get(async || Html(shown("Documentation", "", &contents()).into_string())))
         .route("/docs/", get(async || Redirect::permanent("/docs")))
         .route("/docs/search", get(found))
+        .route("/docs/pictures/{name}", get(picture))
         .route("/docs/{page}", get(page))
         .layer(axum::middleware::from_fn(async |request: Request, next: Next| -> Response {
             let mut response = next.run(request).await;
@@ -70,6 +78,14 @@ async fn page(Path(name): Path<String>) -> Response {
             let missing = html! { h1 { "There is no such page" } p { "The contents beside this have all of them." } };
             (StatusCode::NOT_FOUND, Html(shown("No such page", "", &missing).into_string())).into_response()
         }
+    }
+}
+
+/// Answers with a picture of a page.
+async fn picture(Path(name): Path<String>) -> Response {
+    match PICTURES.iter().find(|(own, _)| *own == name) {
+        Some((_, picture)) => ([(CONTENT_TYPE, "image/svg+xml")], *picture).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
