@@ -79,6 +79,28 @@ fn a_rotation_is_picked_up_and_the_old_key_stays_for_its_grace_period() {
     assert!(left.len() == 1 && left[0] != new && said.contains(left[0]), "{said} {listed}");
 }
 
+/// DISC-14, SIG-02: a key of another algorithm signs from its rotation on, and what older ones have signed still verifies.
+#[test]
+fn a_rotation_can_change_the_algorithm() {
+    let data = sample_shop();
+    keys(&["generate", "--algorithm", "es256"], data.path());
+    let gateway = Setup::new(&format!("{REQUIRE}\n[signatures]\nresponses = \"all\"\n")).start_on(data);
+    let ping = || gateway.rpc(&crate::harness::rpc("ping", &json!({})));
+    let mut signed = vec![(kids(&root(&gateway), "keys")[0].to_owned(), ping())];
+    for (algorithm, form) in [("ed25519", ("OKP", "Ed25519")), ("es384", ("EC", "P-384")), ("es256", ("EC", "P-256"))] {
+        keys(&["rotate", "--algorithm", algorithm], gateway.data());
+        let profile = eventually("the new key is published", PATIENCE, || {
+            Some(root(&gateway)).filter(|profile| kids(profile, "keys").len() == signed.len() + 1)
+        });
+        let new = &profile["keys"][0];
+        assert_eq!((new["kty"].as_str(), new["crv"].as_str()), (Some(form.0), Some(form.1)), "{new}");
+        signed.push((new["kid"].as_str().expect("a kid").to_owned(), ping()));
+        for (kid, answer) in &signed {
+            assert_eq!(signer_of(answer, &published(&profile)).as_ref(), Some(kid), "after a change to {algorithm}");
+        }
+    }
+}
+
 fn a_gateway_without_keys_publishes_none_and_takes_the_first_one_up() {
     let gateway = Configured::start(REQUIRE);
     let bare = root(&gateway);
