@@ -76,9 +76,6 @@ pub(crate) enum IndexError {
     /// The file system failed.
     #[error("the files of the search index could not be written")]
     Io(#[from] io::Error),
-    /// The operating system gave no random numbers.
-    #[error("the operating system gave no random numbers")]
-    Random(#[source] getrandom::Error),
 }
 
 impl From<TantivyError> for IndexError {
@@ -328,15 +325,14 @@ impl Index {
         writer.commit()?;
 
         let searcher = reader(&index)?.searcher();
-        let epoch = new_epoch()?;
-        let statistics = Arc::new(Statistics::count(epoch, &searcher, &self.fields.counted())?);
+        let statistics = Arc::new(Statistics::count(&searcher, &self.fields.counted())?);
         statistics.write(&self.directory)?;
         let payload = Payload {
             identity: self.identity.clone(),
             fingerprint: self.fields.fingerprint.clone(),
             revision: newest,
             last,
-            epochs: vec![epoch],
+            epochs: vec![statistics.epoch],
         };
         commit(&mut writer, &payload)?;
         writer.wait_merging_threads()?;
@@ -373,8 +369,7 @@ impl Index {
             return Err(IndexError::Busy);
         };
         if has_doubled(&opened) {
-            let epoch = new_epoch()?;
-            let statistics = Statistics::count(epoch, &opened.reader.searcher(), &self.fields.counted())?;
+            let statistics = Statistics::count(&opened.reader.searcher(), &self.fields.counted())?;
             statistics.write(&self.directory)?;
             opened.statistics.insert(0, Arc::new(statistics));
             opened.statistics.truncate(KEPT_EPOCHS);
@@ -553,10 +548,6 @@ fn commit(writer: &mut IndexWriter, payload: &Payload) -> Result<(), IndexError>
 /// Returns the position of the last product.
 fn last(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
     db.query_row("SELECT coalesce(max(seq), 0) FROM products WHERE shop = ?", [db.shop()], |row| row.get(0))
-}
-
-fn new_epoch() -> Result<u64, IndexError> {
-    getrandom::u64().map(|number| number.max(1)).map_err(IndexError::Random)
 }
 
 fn parallelism() -> usize {

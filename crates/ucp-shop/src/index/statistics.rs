@@ -22,7 +22,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"UCPSTAT1");
 /// How common terms were at one time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Statistics {
-    /// Names this snapshot, at random.
+    /// Names this snapshot, by what was counted: two indexes that were made of the same products score alike, and positions of
+    /// the one hold in the other. Never 0.
     pub(super) epoch: u64,
     /// How many products there were.
     pub(super) docs: u64,
@@ -36,7 +37,7 @@ pub(super) struct Statistics {
 
 impl Statistics {
     /// Counts what an index holds in `fields`.
-    pub(super) fn count(epoch: u64, searcher: &Searcher, fields: &[Field]) -> tantivy::Result<Self> {
+    pub(super) fn count(searcher: &Searcher, fields: &[Field]) -> tantivy::Result<Self> {
         let docs = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
         let mut counted: HashMap<u64, u32> = HashMap::new();
         let mut tokens = vec![0; fields.len()];
@@ -53,8 +54,10 @@ impl Statistics {
         }
         let mut counted: Vec<_> = counted.into_iter().collect();
         counted.sort_unstable();
-        let (terms, freqs) = counted.into_iter().unzip();
-        Ok(Self { epoch, docs, tokens, terms, freqs })
+        let (terms, freqs): (Vec<u64>, Vec<u32>) = counted.into_iter().unzip();
+        let words: Vec<u64> = [&[docs][..], &tokens, &terms].concat();
+        let epoch = checksum(&words) ^ checksum(&freqs.iter().copied().map(u64::from).collect::<Vec<_>>());
+        Ok(Self { epoch: epoch.max(1), docs, tokens, terms, freqs })
     }
 
     /// In how many products the term occurred in the text field at `field`; 0 if it was unknown.
