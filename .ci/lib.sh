@@ -21,7 +21,8 @@ documented() { awk -v info="\`\`\`sh $1" '$0 == info { on = 1; next } /^```/ { o
 
 # Installs Debian packages of which a command is missing: `apt COMMAND PACKAGE...`.
 apt() {
-    command -v "$1" >/dev/null && return
+    # Debian keeps the programs of PostgreSQL elsewhere.
+    [ -n "$(command -v "$1" || compgen -G "/usr/lib/postgresql/*/bin/$1" || compgen -G "/usr/sbin/$1")" ] && return
     apt-get update
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${@:2}"
 }

@@ -12,6 +12,7 @@
 //! | [`platform`] | platforms with profiles and keys |
 //! | [`callers`] | the same question by callers of several kinds |
 //! | [`purchase`] | carts and checkouts, beside flushes to disk |
+//! | [`shared`] | the same on PostgreSQL, beside pgbench and SQLite |
 //! | [`places`] | a large directory of merchants |
 //! | [`webhooks`] | what platforms are told about their orders |
 //! | [`fronting`] | the gateway in front of another shop, beside nginx |
@@ -35,6 +36,7 @@ mod relevance;
 mod report;
 mod scenario;
 mod server;
+mod shared;
 mod soak;
 mod upstream;
 mod webhooks;
@@ -179,6 +181,7 @@ async fn measure(options: &Options) -> Done<()> {
     if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
+    shared::all(options, &gateway, directory.path()).await?;
     webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
     fronting::all(options, &gateway, directory.path()).await?;

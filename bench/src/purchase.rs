@@ -44,7 +44,7 @@ const PAGES: u64 = 4_000;
 
 /// What is asked of a shop that sells.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
+pub(crate) enum Ask {
     CreateCart,
     Create,
     CreateOverMcp,
@@ -68,7 +68,7 @@ impl Ask {
         Self::Complete,
     ];
 
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::CreateCart => "create_cart",
             Self::Create => "create_checkout",
@@ -91,7 +91,7 @@ impl Ask {
     }
 
     /// Over how many connections it is asked: more where each waits for the disk.
-    const fn connections(self, effort: &Effort) -> usize {
+    pub(crate) const fn connections(self, effort: &Effort) -> usize {
         match self {
             Self::Get | Self::GetOverMcp | Self::CreateAgain => effort.connections,
             Self::CreateCart | Self::Create | Self::CreateOverMcp | Self::Update | Self::Complete => WRITERS,
@@ -100,7 +100,7 @@ impl Ask {
 }
 
 /// Somebody who buys.
-struct Buyer<'a> {
+pub(crate) struct Buyer<'a> {
     server: &'a Server,
     /// Checkouts that are there to be shown and changed.
     open: Vec<String>,
@@ -110,7 +110,7 @@ struct Buyer<'a> {
 
 impl<'a> Buyer<'a> {
     /// A buyer with so many open checkouts.
-    async fn with(server: &'a Server, open: usize) -> Done<Self> {
+    pub(crate) async fn with(server: &'a Server, open: usize) -> Done<Self> {
         let mut buyer = Self { server, open: Vec::new(), keys: 0 };
         buyer.open = buyer.made(open).await?;
         Ok(buyer)
@@ -173,7 +173,7 @@ impl<'a> Buyer<'a> {
     }
 
     /// Asks as often as callers can in a round, when so many are answered per second.
-    async fn flat_out(&mut self, ask: Ask, callers: usize, rate: f64, round: Duration) -> Done<Run> {
+    pub(crate) async fn flat_out(&mut self, ask: Ask, callers: usize, rate: f64, round: Duration) -> Done<Run> {
         let scenario = &self.scenario(ask, times(rate, round)).await?;
         Load { server: self.server, scenario, connections: callers }.once().await
     }
@@ -190,7 +190,7 @@ impl<'a> Buyer<'a> {
     }
 
     /// Whether a question gets the right answer, and how many of it are answered per second, about.
-    async fn try_out(&mut self, ask: Ask, effort: &Effort) -> Done<f64> {
+    pub(crate) async fn try_out(&mut self, ask: Ask, effort: &Effort) -> Done<f64> {
         let first = self.requests(ask, 1).await?;
         let mut connection = Connection::open(self.server.address).await?;
         for request in first {

@@ -10,6 +10,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use serde_json::Value;
 use ucp_fake_psp::Report;
+use ucp_testkit::postgres::psql;
 
 use crate::{
     client::text,
@@ -29,6 +30,9 @@ pub(crate) struct Books {
 
 impl Books {
     pub(crate) fn read(world: &World) -> Self {
+        if let Some(database) = world.database.get() {
+            return Self::read_shared(database);
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut db = Connection::open_with_flags(world.data().join("shop.db"), flags).expect("the database");
         db.busy_timeout(crate::process::PATIENCE).expect("a timeout");
@@ -44,6 +48,28 @@ impl Books {
         let mut statement = db.prepare("SELECT variant, quantity FROM stock").expect("a table");
         let stock = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
         let stock = stock.collect::<Result<_, _>>().expect("counts");
+        Self { stock, checkouts, orders }
+    }
+
+    /// Reads a database that gateways share, in one statement.
+    fn read_shared(database: &str) -> Self {
+        let sql = "SELECT 'order ' || document FROM orders UNION ALL SELECT 'checkout ' || document FROM checkouts \
+                   UNION ALL SELECT 'stock ' || quantity || ' ' || variant FROM stock";
+        let (mut orders, mut checkouts, mut stock) = (Vec::new(), BTreeMap::new(), Counts::new());
+        let json = |document: &str| -> Value { serde_json::from_str(document).expect("JSON") };
+        for line in psql(database, sql).lines() {
+            match line.split_once(' ').expect("a kind") {
+                ("order", document) => orders.push(json(document)),
+                ("checkout", document) => {
+                    let checkout = json(document);
+                    checkouts.insert(text(&checkout, "id").to_owned(), checkout);
+                }
+                (_, row) => {
+                    let (quantity, variant) = row.split_once(' ').expect("a variant");
+                    stock.insert(variant.to_owned(), quantity.parse().expect("a number"));
+                }
+            }
+        }
         Self { stock, checkouts, orders }
     }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How many platforms buy at the same time.
-const PLATFORMS: u64 = 3;
+pub(crate) const PLATFORMS: u64 = 3;
 
 /// Goods that are there, and some that are not.
 const GOODS: &[&str] =
@@ -78,7 +78,7 @@ pub(crate) fn at_random(world: &World, random: &Random, kills: u64) -> String {
 }
 
 /// Says that it is over when it is dropped.
-struct Stop<'a>(&'a AtomicBool);
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -87,7 +87,7 @@ impl Drop for Stop<'_> {
 }
 
 /// One purchase as it may come.
-fn buy(world: &World, random: &Random) {
+pub(crate) fn buy(world: &World, random: &Random) {
     let clients = &world.clients;
     let goods = || contents(&[(random.of(GOODS), 1 + random.below(2)), (random.of(GOODS), 1)]);
     let (first, second) = (goods(), goods());

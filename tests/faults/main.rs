@@ -11,6 +11,7 @@
 //! | [`disk`] | killed at every n-th system call; failing and full disks |
 //! | [`provider`] | a provider that hangs, breaks off and talks nonsense |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
+//! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
 //! | [`books`] | what must be true of the database and of the provider's journal |
 //! | [`response`] | what must be true of everything that platforms were told |
@@ -31,6 +32,7 @@ mod disk;
 mod kills;
 mod oracle;
 mod platforms;
+mod postgres;
 mod process;
 mod proof;
 mod provider;
@@ -169,6 +171,20 @@ const SCENARIOS: &[Scenario] = &[
         traced: true,
         provider: Provider::Processor,
         run: webhooks::killed_at_every_call,
+    },
+    Scenario {
+        name: "postgres",
+        times: kills::TIMES,
+        traced: false,
+        provider: Provider::Processor,
+        run: |world, random| postgres::killed(world, random, number("UCP_FAULTS_KILLS", postgres::KILLS)),
+    },
+    Scenario {
+        name: "failover",
+        times: kills::TIMES,
+        traced: false,
+        provider: Provider::Processor,
+        run: postgres::failed_over,
     },
 ];
 

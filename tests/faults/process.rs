@@ -121,6 +121,8 @@ pub(crate) struct World {
     folder: PathBuf,
     times: Times,
     provider: Provider,
+    /// Address of the database for whoever looks into it, if gateways share one.
+    pub(crate) database: std::sync::OnceLock<String>,
     psp: Mutex<Option<Psp>>,
     /// What there was of each variant in the beginning.
     pub(crate) initial: std::sync::OnceLock<crate::books::Counts>,
@@ -153,7 +155,8 @@ impl World {
         fs::write(folder.join("gateway.toml"), configuration).expect("a file");
         let record = File::create(folder.join("record.jsonl")).expect("a file");
         let (psp, initial) = (Mutex::new(Some(psp)), std::sync::OnceLock::new());
-        Self { name, folder, times, provider, psp, initial, clients: Clients::new(record) }
+        let database = std::sync::OnceLock::new();
+        Self { name, folder, times, provider, database, psp, initial, clients: Clients::new(record) }
     }
 
     /// The folder with everything of it.
@@ -197,6 +200,13 @@ impl World {
     /// Starts another gateway on the same data directory.
     pub(crate) fn start_aside(&self, trace: bool) -> Gateway {
         let gateway = Gateway::start(self, trace);
+        self.initial.get_or_init(|| crate::books::Books::read(self).stock);
+        gateway
+    }
+
+    /// Starts a gateway on a data directory of its own and the database at an address.
+    pub(crate) fn start_on(&self, directory: &str, database: &str) -> Gateway {
+        let gateway = Gateway::start_on(self, &self.folder.join(directory), Some(database), false);
         self.initial.get_or_init(|| crate::books::Books::read(self).stock);
         gateway
     }
@@ -274,10 +284,17 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     fn start(world: &World, trace: bool) -> Self {
+        Self::start_on(world, &world.data(), None, trace)
+    }
+
+    fn start_on(world: &World, data: &Path, database: Option<&str>, trace: bool) -> Self {
         let mut command = binary();
         let log = OpenOptions::new().create(true).append(true).open(world.log()).expect("a log");
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(world.folder.join("gateway.toml"));
-        command.arg("--data-dir").arg(world.data());
+        command.arg("--data-dir").arg(data);
+        if let Some(database) = database {
+            command.args(["--database", database]);
+        }
         if trace {
             command.env("RUST_LOG", "trace");
         }

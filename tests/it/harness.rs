@@ -1,6 +1,7 @@
 //! Starting the real binary, and calling it over every transport it has.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead as _, BufReader, Read},
     net::SocketAddr,
@@ -15,8 +16,11 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 use ucp_core::{Code, Operation, Release};
-use ucp_testkit::leash::{self, Leashed, Lines};
 pub(crate) use ucp_testkit::wait::eventually;
+use ucp_testkit::{
+    leash::{self, Leashed, Lines},
+    postgres,
+};
 use ucp_wire::{
     documents::release_path,
     refusal::{http_status, json_rpc},
@@ -161,6 +165,26 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The arguments that put what a gateway on a data directory stores into a PostgreSQL database of its own, if `UCP_IT_STORE` is
+/// `postgres`: so the suites about purchases run on that store, too.
+pub(crate) fn shared_store(data: &Path) -> Vec<String> {
+    static DATABASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+    if std::env::var_os("UCP_IT_STORE").is_none_or(|store| store != "postgres") {
+        return Vec::new();
+    }
+    let server = postgres::database().expect("UCP_IT_STORE=postgres needs PostgreSQL");
+    let mut databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = databases.len();
+    let database = databases.entry(data.to_owned()).or_insert_with(|| {
+        let name = format!("store_{}_{next}", std::process::id());
+        drop(postgres::psql(server, &format!("CREATE DATABASE {name}")));
+        let (place, _) = server.rsplit_once('/').expect("a database");
+        format!("{place}/{name}")
+    });
+    // Hundreds of gateways share one server.
+    vec!["--database".to_owned(), format!("{database}?application_name=it")]
+}
+
 /// What has gateways running.
 pub(crate) trait Runs {
     /// All of them.
@@ -259,6 +283,7 @@ impl Gateway {
     pub(crate) fn on(data: &Path, arguments: &[&str]) -> Self {
         let mut command = binary();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data).args(arguments);
+        command.args(shared_store(data));
         Self::spawn(&command, None)
     }
 
@@ -276,7 +301,7 @@ impl Gateway {
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);
-        command.arg(data.path());
+        command.arg(data.path()).args(shared_store(data.path()));
         Self::spawn(&command, Some(listen)).keeping(data)
     }
 

@@ -21,6 +21,7 @@ mod circles;
 mod conformance;
 mod container;
 mod crates;
+mod database;
 mod discovery;
 mod doctor;
 mod documents;

@@ -8,7 +8,7 @@ use ucp_core::{Code, Operation, Release};
 use ucp_wire::{documents::release_path, refusal::http_status};
 
 use crate::{
-    harness::{Ends as _, Gateway, Lent, Runs, Shared, binary, folder, sample_shop, tells_all},
+    harness::{Ends as _, Gateway, Lent, Runs, Shared, binary, folder, sample_shop, shared_store, tells_all},
     wire::Response,
 };
 
@@ -126,7 +126,7 @@ impl Setup {
     /// Starts it on a data directory that outlives it, at this address.
     pub(crate) fn spawn(&self, listen: &str, data: &Path) -> Gateway {
         let mut command = self.command("serve");
-        command.args(["--listen", listen, "--data-dir"]).arg(data);
+        command.args(["--listen", listen, "--data-dir"]).arg(data).args(shared_store(data));
         Gateway::spawn(&command, None)
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod order_inbox;
 pub mod owners;
 pub mod store;
+pub mod transfer;
 mod ucp_upstream;
 
 pub use self::{

@@ -11,6 +11,7 @@
 //! | [`mod@display`] | the settings as text for operators |
 //! | [`mod@admin`] | the listener of the admin API |
 //! | [`mod@catalog`] | the copy of the shop's catalog |
+//! | [`mod@database`] | the database that gateways share |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
@@ -26,6 +27,7 @@
 mod admin;
 mod catalog;
 mod choice;
+mod database;
 mod directory;
 mod display;
 mod document;
@@ -67,8 +69,8 @@ pub(crate) use self::{
     admin::Admin,
     catalog::{CatalogCopy, FeedPlace},
     choice::{
-        Anonymous, BackendKind, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
-        TokenKind, Transport,
+        Anonymous, BackendKind, CatalogSource, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus,
+        Policy, Signed, TokenKind, Transport,
     },
     directory::Directory,
     flags::{DataOptions, ServeOptions, UpstreamOptions},
@@ -105,6 +107,8 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<Tls>,
     /// Admin API, if it is enabled.
     pub(crate) admin: Option<Admin>,
+    /// Database that gateways share; `None` if everything is in the data directory.
+    pub(crate) database: Option<ucp_postgres::Options>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
     pub(crate) upstream: Option<Upstream>,
     /// Copy of the shop's catalog; `None` if there is none.
@@ -230,6 +234,7 @@ impl Settings {
         let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
         let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
         let tls = tls::resolve(server, &mut document);
+        let database = database::resolve(data, &mut document);
         if server.tls_client_ca_file.is_none() {
             for (index, _) in platform.iter().enumerate().filter(|(_, said)| said.certificate_sha256.is_some()) {
                 let key = format!("platform[{index}].certificate_sha256");
@@ -239,6 +244,10 @@ impl Settings {
         let mut platforms = platform::resolve(platform, reach, keyed, &mut document);
         platforms.extend(platform::first(&data.dir, keyed, &mut document));
         let payments = payment::resolve(payment, development, private, &mut document);
+        if database.is_some() && upstream.backend == BackendKind::Embedded && catalog.source == CatalogSource::Feed {
+            let problem = "with a database, products come from `ucp-gateway import`: \"feed\" needs the shop in the data directory";
+            document.add("catalog.source", problem);
+        }
         let catalog = catalog::resolve(catalog, upstream.backend, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
@@ -254,6 +263,7 @@ impl Settings {
             drain,
             extra_roots,
             tls,
+            database,
             admin: admin::resolve(server, development, &mut document),
             upstream,
             catalog,

@@ -7,11 +7,10 @@ use serde_json::{Map, Value};
 use ucp_core::{
     checkout::Checkout,
     order::{Adjustment, Order},
-    port::store::Store as _,
+    port::store::Happened,
     purchase::totals::{Total, TotalKind, amount_of},
     record::Step,
 };
-use ucp_sqlite::Happened;
 
 use crate::{clock, events::Events, metrics::Metrics, running::Running, shop::Shop};
 
@@ -24,8 +23,8 @@ pub(crate) async fn tell(running: Arc<Running>, metrics: Metrics, events: Option
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        let store = running.data().sqlite();
-        let Some(shop) = running.shops.all().into_iter().find(|shop| shop.id == *store.shop()) else { continue };
+        let (store, id) = (running.data().store(), running.data().shop_id());
+        let Some(shop) = running.shops.all().into_iter().find(|shop| shop.id == *id) else { continue };
         let happened = match store.happened(clock::timestamp()).await {
             Ok(happened) => happened,
             Err(error) => {

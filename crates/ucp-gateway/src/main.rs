@@ -23,6 +23,7 @@ mod happenings;
 mod health;
 mod line_writer;
 mod listener;
+mod machine;
 mod metrics;
 mod orders;
 mod payments;

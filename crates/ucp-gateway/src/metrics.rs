@@ -17,7 +17,15 @@ use ucp_core::{
 };
 use ucp_sync::Status;
 
-use crate::{clock, export::Counts, health::Health, listener::Connections, running::Running, telemetry::Log};
+use crate::{
+    backend::{Counted, Database},
+    clock,
+    export::Counts,
+    health::Health,
+    listener::Connections,
+    running::Running,
+    telemetry::Log,
+};
 
 /// Media type of the text format.
 pub(crate) use prometheus::TEXT_FORMAT;
@@ -189,6 +197,9 @@ impl Sources {
             items.set(&[counts.name, "dropped"], counts.dropped());
             waiting.set(&[counts.name], counts.waiting());
         }
+        if let Some(database) = self.running.data().database() {
+            read_database(&read, database)?;
+        }
         self.read_shops(&read).await?;
         Ok(read.0.gather())
     }
@@ -204,6 +215,8 @@ impl Sources {
         let events = "What happened between the gateway and a remote shop";
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
         let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
+        let payments = "Calls of payment handlers, by result";
+        let payments = read.counter("ucp_payment_calls_total", payments, &["shop", "handler", "call", "result"])?;
         let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
         let sync_age =
             read.gauge("ucp_catalog_age_seconds", "Time since the copy of a catalog was up to date", SHOP)?;
@@ -234,6 +247,9 @@ impl Sources {
             for (result, count) in shop.webhooks.by_result() {
                 attempts.set(&[id, result], count);
             }
+            for (Counted { handler, call, result }, count) in shop.payments.all() {
+                payments.set(&[id, &handler, call, result], count);
+            }
             if let Some(counters) = &shop.counters {
                 let snapshot = counters.snapshot();
                 circuit.set(&[id], u64::from(snapshot.is_open()));
@@ -256,6 +272,26 @@ impl Sources {
         }
         Ok(())
     }
+}
+
+/// Reads what is known of the database that gateways share.
+fn read_database(read: &Reading, database: &Database) -> prometheus::Result<()> {
+    let store = database.store();
+    let up = "1 if the database that gateways share answers";
+    read.gauge("ucp_database_up", up, &[])?.set(&[], u64::from(store.is_reachable()));
+    let (open, idle) = store.connections();
+    read.gauge("ucp_database_connections", "Open connections to the database", &[])?.set(&[], open as u64);
+    read.gauge("ucp_database_connections_idle", "Those of them that nobody uses", &[])?.set(&[], idle as u64);
+    let repeated = "Statements that were sent to the database again";
+    read.counter("ucp_database_repeated_total", repeated, &[])?.set(&[], store.repeated());
+    if let Some(replica) = database.replica() {
+        let lag = replica.lag();
+        let behind = "Changes of products in the database that are not here yet";
+        read.gauge("ucp_catalog_lag_changes", behind, &[])?.set(&[], lag.changes);
+        let since = "Milliseconds since the products here were last known to be those of the database";
+        read.gauge("ucp_catalog_lag_milliseconds", since, &[])?.set(&[], lag.milliseconds);
+    }
+    Ok(())
 }
 
 /// Metrics that are read at one moment.

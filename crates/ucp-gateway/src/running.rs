@@ -13,6 +13,7 @@ use std::{
 use sd_notify::NotifyState;
 use tokio::sync::Mutex;
 use ucp_core::{ShopId, record::Tracer};
+use ucp_postgres::Options;
 use ucp_trust::keyring::Keyring;
 use url::Url;
 
@@ -218,6 +219,7 @@ fn identity(settings: &Settings) -> Vec<(&'static str, String)> {
     let sections = &settings.sections;
     vec![
         ("data.dir", sections.data.dir.display().to_string()),
+        ("data.database", settings.database.as_ref().map(Options::place).unwrap_or_default()),
         ("upstream.backend", format!("{:?}", sections.upstream.backend)),
     ]
 }

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Refusal, Release, ShopId,
-    catalog::cursor::Cursors,
+    catalog::cursor::{CursorSecret, Cursors},
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
     purchase::{payment::Handler, sales_service::SalesService},
@@ -35,7 +35,6 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_sqlite::SqliteStore;
 use ucp_sync::Synchroniser;
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -51,16 +50,16 @@ use url::Url;
 
 use crate::{
     address::{audiences, base},
-    backend::{self, DataDirectory, Opened},
+    backend::{self, DataDirectory, Opened, PaymentCounts},
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
     decisions::Decisions,
     directory as merchants, docs, payments, webhooks,
 };
 
-/// Opens the gateway's own keys, in `keys` below the data directory.
+/// Opens the gateway's own keys.
 pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
-    Keyring::open(&data.dir.join("keys"))
+    Keyring::open(&data.keys())
 }
 
 /// Interval at which the keys in the data directory are read again.
@@ -96,6 +95,8 @@ pub(crate) struct Shop {
     pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// Numbers of the results of the payment handlers.
+    pub(crate) payments: Arc<PaymentCounts>,
     /// Synchronisation of the copy of the catalog, if there is one.
     pub(crate) synchroniser: Option<Synchroniser>,
     /// Results of the attempts to deliver webhook events.
@@ -124,14 +125,25 @@ impl Shop {
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
-        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
+        let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, live).await?;
         let ready = opened.statement.as_ref().is_none_or(|statement| statement().is_some());
         let Opened {
-            name, shop, handlers, sales, pages, bridge, counters, synchroniser, router: own, mut tasks, ..
+            name,
+            shop,
+            handlers,
+            sales,
+            pages,
+            bridge,
+            counters,
+            payments,
+            synchroniser,
+            router: own,
+            mut tasks,
+            ..
         } = opened;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
@@ -148,7 +160,7 @@ impl Shop {
             Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone(), bots), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
-            Backend { shop, directory, cursors: cursors(data.sqlite()) },
+            Backend { shop, directory, cursors: cursors(data.cursor_secret()) },
             platforms.clone(),
             callers::access(settings),
         )
@@ -190,7 +202,7 @@ impl Shop {
         tasks.spawn(upkeep.run());
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
-        let id = data.sqlite().shop().clone();
+        let id = data.shop_id().clone();
         Ok(Self {
             id,
             name,
@@ -199,6 +211,7 @@ impl Shop {
             sales,
             platforms,
             counters,
+            payments,
             synchroniser,
             webhooks,
             held,
@@ -222,7 +235,7 @@ impl Shop {
         let content =
             "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
         let router = refusing(move || Refusal::unavailable(content, pause()));
-        let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
+        let (id, store) = (data.shop_id().clone(), data.store());
         let platforms = HashMap::new();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
         Self {
@@ -233,6 +246,7 @@ impl Shop {
             sales: None,
             platforms,
             counters: None,
+            payments: Arc::default(),
             synchroniser: None,
             webhooks,
             held: None,
@@ -409,7 +423,7 @@ impl Desktop {
         keyring: &Keyring,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
-        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
+        let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, keyring);
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
@@ -425,7 +439,7 @@ impl Desktop {
         let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
-        let backend = Backend { shop, directory, cursors: cursors(data.sqlite()) };
+        let backend = Backend { shop, directory, cursors: cursors(data.cursor_secret()) };
         let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN).viewing(callers::view(settings));
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
@@ -439,8 +453,8 @@ impl Desktop {
 }
 
 /// Returns the cursors of a shop, sealed with the secret of its store.
-fn cursors(store: &SqliteStore) -> Arc<dyn Cursors> {
-    Arc::new(SealedCursors::new(store.cursor_secret().clone()))
+fn cursors(secret: &CursorSecret) -> Arc<dyn Cursors> {
+    Arc::new(SealedCursors::new(secret.clone()))
 }
 
 /// Fetcher that always fails: a process that serves its parent process fetches no profiles.

@@ -5,6 +5,7 @@
 //! | [`Shop`] | the catalog port: cache, search, and the watch for changes |
 //! | [`Database`] | the products themselves, in the SQLite store: all that an import needs |
 //! | [`import`] | reading a merchant's files |
+//! | [`replica`] | a shop whose products several gateways share in a database |
 //! | [`sample`] | the goods of the shop that a first start creates |
 //! | [`synchronised`] | what is stored of a catalog that is a copy of one elsewhere |
 //! | `products` | the tables of products |
@@ -19,6 +20,7 @@ mod database;
 pub mod import;
 mod index;
 mod products;
+pub mod replica;
 pub mod sample;
 mod shop;
 pub mod synchronised;

@@ -191,11 +191,7 @@ fn remove_one(db: ShopConnection<'_>, id: &str, revision: i64) -> rusqlite::Resu
         .query_row((db.shop(), id, REMOVED), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((seq, document)) = stored else { return Ok(false) };
-    let mut delete =
-        db.prepare_cached("DELETE FROM identifiers WHERE shop = ? AND value = ? AND kind = ? AND product = ?")?;
-    for name in names(&parse(&document, None)?) {
-        delete.execute((db.shop(), name.value, name.kind as i64, seq))?;
-    }
+    forget_names(db, seq, &parse(&document, None)?)?;
     stock::count(db, seq, &[])?;
     db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
         revision,
@@ -204,6 +200,23 @@ fn remove_one(db: ShopConnection<'_>, id: &str, revision: i64) -> rusqlite::Resu
         db.shop(),
     ))?;
     Ok(true)
+}
+
+/// Stores what names a product at a place, in the transaction that `db` is in.
+pub(crate) fn note_names(db: ShopConnection<'_>, seq: i64, record: &Record) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached(
+        "INSERT OR IGNORE INTO identifiers (shop, value, kind, product, position) VALUES (?, ?, ?, ?, ?)",
+    )?;
+    names(record)
+        .iter()
+        .try_for_each(|name| insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position)).map(drop))
+}
+
+/// Removes what names a product at a place, in the transaction that `db` is in.
+pub(crate) fn forget_names(db: ShopConnection<'_>, seq: i64, record: &Record) -> rusqlite::Result<()> {
+    let mut delete =
+        db.prepare_cached("DELETE FROM identifiers WHERE shop = ? AND value = ? AND kind = ? AND product = ?")?;
+    names(record).iter().try_for_each(|name| delete.execute((db.shop(), name.value, name.kind as i64, seq)).map(drop))
 }
 
 /// Returns the identifiers of all products.

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
-use ucp_core::{checkout::Checkout, port::PortError};
+use ucp_core::port::{PortError, store::Happened};
 
 use crate::{
     connection::ShopConnection,
@@ -21,31 +21,9 @@ const AT_ONCE: i64 = 500;
 /// Conditions of a checkout that expired unfinished. One with a payment whose end is unknown is not over.
 const UNFINISHED: &str = "status NOT IN ('completed', 'canceled') AND attempted_at IS NULL";
 
-/// What happened without a call.
-#[derive(Clone, Debug)]
-pub enum Happened {
-    /// An order is stored in a new version.
-    Order {
-        /// Identifier of the order.
-        order_id: String,
-        /// Platform that it belongs to.
-        owner: String,
-        /// Version, from 1.
-        version: u64,
-        /// Time of the change, UTC.
-        at: Timestamp,
-    },
-    /// A checkout expired unfinished.
-    Abandoned(Box<Checkout>),
-}
-
 impl SqliteStore {
-    /// Returns what happened since this was called last, by any process, in the order in which it happened. The first call
-    /// for a shop returns no checkouts.
-    ///
-    /// # Errors
-    /// [`PortError::Unavailable`] if the store can be neither read nor written at the moment.
-    pub async fn happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
+    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::port::store::Store::happened).
+    pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
         let now = nanoseconds(now);
         // Nothing is written, and nothing flushed, while nothing happens.
         if !self.read(move |db| is_due(db, now)).await? {
@@ -117,6 +95,3 @@ fn checkouts(db: ShopConnection<'_>, now: i64) -> Result<Vec<(String, String)>, 
     let rows = statement.query_map((db.shop(), until, last), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,6 +13,7 @@
 //! | `buyers` | what is stored about a buyer, and its erasure |
 //! | `happened` | what happens to orders and checkouts without a call |
 //! | `migrations` | the schema, and the upgrade of older files |
+//! | `transfer` | rows that are moved to or from another store |
 //! | `backup` | copies of the file: made, checked, put back |
 //! | `header` | the check of a file before SQLite opens it |
 //! | [`watcher`] | a thread that notices writes of other processes |
@@ -37,6 +38,7 @@ pub mod revision;
 pub mod stock;
 mod store;
 mod time;
+mod transfer;
 pub mod watcher;
 mod webhook_events;
 mod writer;
@@ -44,7 +46,6 @@ mod writer;
 pub use buyers::{Erasure, PersonalData};
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
-pub use happened::Happened;
 pub use store::{Retention, Room, SqliteStore};
 pub use writer::Activity;
 

@@ -8,7 +8,7 @@ use ucp_core::{
     order::Order,
     port::{
         PortError,
-        store::{Forwarded, Store},
+        store::{Forwarded, Happened, Store},
     },
     purchase::{ledger::Stored, mandate::Mandate},
 };
@@ -80,6 +80,10 @@ impl Store for SqliteStore {
             self.bell().notify_one();
         }
         Ok(new)
+    }
+
+    async fn happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
+        self.take_happened(now).await
     }
 
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {

@@ -13,6 +13,7 @@
 //! | [`leash`] | processes that end with the test process, and running a command to its end |
 #![cfg_attr(feature = "host", doc = "| [`host`] | servers on this machine that do what a test says |")]
 #![cfg_attr(feature = "host", doc = "| [`server`] | the same for tests without a runtime |")]
+#![cfg_attr(feature = "postgres", doc = "| [`postgres`] | throw-away clusters of PostgreSQL |")]
 //!
 //! A double keeps to the contract of its port, and panics where a caller breaks it. Whatever waits in reality gives way
 //! here, once before it takes effect and once after: a future that is dropped after so many [polls](interrupted) stands
@@ -24,6 +25,8 @@ pub mod host;
 pub mod leash;
 pub mod ledger;
 pub mod log;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "host")]
 pub mod server;
 pub mod shelf;

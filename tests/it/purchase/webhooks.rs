@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Whoever has a profile on this machine may buy.
-fn open() -> String {
+pub(crate) fn open() -> String {
     REQUIRE.replace("\"require\"", "\"development\"")
 }
 
@@ -34,7 +34,7 @@ fn open() -> String {
 const ORDER: &str = "dev.ucp.shopping.order";
 
 /// The profile of a platform that speaks a release and wants to hear at an address.
-fn profile(release: Release, webhook: Option<&str>) -> Value {
+pub(crate) fn profile(release: Release, webhook: Option<&str>) -> Value {
     let capabilities = ["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", ORDER];
     let mut profile = profile_with(release, &capabilities);
     let config = webhook.map_or(json!({}), |url| json!({ "webhook_url": url }));

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{error::PortError, owners::Owners};
 use crate::{
+    checkout::Checkout,
     order::{
         Order,
         outbox::{Outbox, WebhookMessage},
@@ -87,6 +88,10 @@ pub trait Store: Ledger + Outbox + Owners + fmt::Debug {
     /// new.
     async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError>;
 
+    /// Returns what happened without a call since this was called last, by any process, in the order in which it happened:
+    /// at most some at once. Each is returned to one caller. The first call for a shop returns no checkouts.
+    async fn happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError>;
+
     /// Removes expired rows, in small steps between which others can write, and returns their number.
     ///
     /// | rows | removed |
@@ -100,6 +105,24 @@ pub trait Store: Ledger + Outbox + Owners + fmt::Debug {
     ///
     /// Orders stay. Rows that were removed before a failure stay removed.
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError>;
+}
+
+/// What happened to an order or a checkout, for those who analyse it.
+#[derive(Clone, Debug)]
+pub enum Happened {
+    /// An order is stored in a new version.
+    Order {
+        /// Identifier of the order.
+        order_id: String,
+        /// Platform that it belongs to.
+        owner: String,
+        /// Version, from 1.
+        version: u64,
+        /// Time of the change, UTC.
+        at: Timestamp,
+    },
+    /// A checkout expired unfinished. One with a payment whose end is unknown is not over.
+    Abandoned(Box<Checkout>),
 }
 
 /// A webhook message of a remote shop about an order.

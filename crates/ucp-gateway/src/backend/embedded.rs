@@ -5,15 +5,15 @@ use std::{error::Error, sync::Arc};
 use axum::Router;
 use tokio::task::JoinSet;
 use ucp_core::{
-    port::{self, Catalog as _},
-    purchase::{payment::Handler, sales_service::SalesService},
+    port::{self, Catalog},
+    purchase::{ledger::Ledger, payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
 use ucp_shop::{Opening, Shop};
 use ucp_sqlite::StoreError;
 use ucp_trust::limit::BodyLimit;
 
-use super::{Opened, synchronised};
+use super::{Opened, PaymentCounts, counted::CountedHandler, synchronised};
 use crate::{
     clock,
     config::{self, Settings},
@@ -30,9 +30,19 @@ pub(crate) fn open_shop(settings: &Settings) -> Result<Shop, StoreError> {
     })
 }
 
-/// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`.
-pub(super) fn open(shop: &Shop, settings: &Settings, base: &str, bodies: &BodyLimit) -> Result<Opened, Box<dyn Error>> {
-    let mut sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
+/// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`. Its products are read from
+/// `catalog` and its sales kept in `ledger`.
+pub(super) fn open(
+    shop: &Shop,
+    catalog: &Arc<dyn Catalog>,
+    ledger: Arc<dyn Ledger>,
+    settings: &Settings,
+    base: &str,
+    bodies: &BodyLimit,
+) -> Result<Opened, Box<dyn Error>> {
+    let payments = Arc::default();
+    let handlers = handlers(&settings.payments, &settings.extra_roots, &payments)?;
+    let mut sales = sales(shop, catalog, ledger, handlers, base);
     let copy =
         settings.catalog.as_ref().map(|catalog| synchronised::of_embedded(shop, settings, catalog)).transpose()?;
     if let Some(copy) = &copy {
@@ -48,6 +58,7 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str, bodies: &BodyLi
         pages: true,
         bridge: None,
         counters: None,
+        payments,
         statement: None,
         synchroniser: None,
         router: Router::new(),
@@ -60,10 +71,16 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str, bodies: &BodyLi
 }
 
 /// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.
-pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService {
+fn sales(
+    shop: &Shop,
+    catalog: &Arc<dyn Catalog>,
+    ledger: Arc<dyn Ledger>,
+    handlers: Handlers,
+    base: &str,
+) -> SalesService {
     SalesService {
-        catalog: Arc::new(shop.clone()),
-        ledger: Arc::new(shop.database().store().clone()),
+        catalog: Arc::clone(catalog),
+        ledger,
         terms: shop.database().terms(),
         remote_carts: None,
         order_inbox: None,
@@ -76,9 +93,17 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
 }
 
 /// Payment handlers of a shop.
-pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
+type Handlers = Arc<[Arc<dyn Handler>]>;
 
-/// Opens the configured payment handlers.
-fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn Error>> {
-    payments.iter().map(|payment| payment.open(Arc::new(clock::timestamp), roots)).collect()
+/// Opens the configured payment handlers, whose results are counted in `counts`.
+fn handlers(
+    payments: &[config::Payment],
+    roots: &[Certificate],
+    counts: &Arc<PaymentCounts>,
+) -> Result<Handlers, Box<dyn Error>> {
+    let open = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn Error>> {
+        let handler = payment.open(Arc::new(clock::timestamp), roots)?;
+        Ok(Arc::new(CountedHandler::new(handler, Arc::clone(counts))))
+    };
+    payments.iter().map(open).collect()
 }

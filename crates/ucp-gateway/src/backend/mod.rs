@@ -3,6 +3,9 @@
 //! | module | the backend |
 //! | :-- | :-- |
 //! | [`embedded`] | the shop in the data directory |
+//! | [`database`] | the database that several gateways share |
+//! | [`replica`] | the embedded shop whose products are in that database |
+//! | `products` | products that are moved between that database and a directory |
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`http`] | a shop that implements the backend contract, in any language |
 //! | [`mapped`] | a shop behind any REST or GraphQL API, by a mapping file |
@@ -10,16 +13,21 @@
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
 //! [`synchronised`] puts a copy of the catalog in front of the embedded shop, `http` and `mapped`.
+//! `counted` counts for the metrics what payment handlers are asked.
 //! `inbox` is the endpoint for notices of a shop about orders that were placed on its pages.
 //!
 //! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
+mod counted;
+mod database;
 pub(crate) mod embedded;
 mod http;
 mod inbox;
 mod last_known;
 pub(crate) mod mapped;
+pub(crate) mod products;
+mod replica;
 mod shopify;
 pub(crate) mod synchronised;
 mod ucp;
@@ -37,8 +45,12 @@ use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_contract::Transport;
 use ucp_core::{
+    ShopId,
+    catalog::cursor::CursorSecret,
     port::{self, Catalog, OrderInbox, store::Store},
-    purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
+    purchase::{
+        ledger::Ledger, payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms,
+    },
 };
 use ucp_net::{
     self, Counters,
@@ -47,13 +59,17 @@ use ucp_net::{
     rate::Rate,
 };
 use ucp_service::signing::CurrentKey;
-use ucp_shop::{Database, Opening, Shop};
-use ucp_sqlite::{Retention, Room, SqliteStore, StoreError};
+use ucp_shop::{Database as Products, Opening, Shop};
+use ucp_sqlite::{Retention, Room, SqliteStore};
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::BodyLimit;
 use url::Url;
 
 use self::last_known::LastKnown;
+pub(crate) use self::{
+    counted::{Counted, PaymentCounts},
+    database::{Database, Import},
+};
 use crate::{
     clock,
     config::{BackendKind, Settings, Upstream, is_exposed, value::Number},
@@ -66,32 +82,69 @@ pub(crate) enum DataDirectory {
     Embedded(Shop),
     /// Records of the gateway in front of a remote shop, with the copy of its catalog once that is open.
     Beside(SqliteStore, Arc<OnceLock<Shop>>),
+    /// Either of them, beside a database that holds what several gateways share.
+    Shared(Box<Self>, Database),
 }
 
 impl DataDirectory {
     /// Opens the data directory, or creates it. Blocks.
-    pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
+    pub(crate) fn open(settings: &Settings) -> Result<Self, Box<dyn Error>> {
         let data = &settings.sections.data;
-        let opened = match &settings.upstream {
-            None => embedded::open_shop(settings).map(Self::Embedded)?,
-            Some(_) => Self::Beside(SqliteStore::open_or_create(&data.dir)?, Arc::default()),
+        let database = settings.database.as_ref().map(|options| Database::open(options, settings)).transpose()?;
+        let local = match (&settings.upstream, database.as_ref().and_then(Database::replica)) {
+            (None, Some(replica)) => Self::Embedded(replica.shop().clone()),
+            (None, None) => embedded::open_shop(settings).map(Self::Embedded)?,
+            (Some(_), _) => Self::Beside(SqliteStore::open_or_create(&data.dir)?, Arc::default()),
+        };
+        let opened = match database {
+            Some(database) => Self::Shared(Box::new(local), database),
+            None => local,
         };
         let most = data.max_mb.map_or(u64::MAX, Number::bytes);
         opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
         let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
-        opened.sqlite().retain(Retention {
-            unfinished: hours(data.keep_unfinished_hours.count()),
-            completed: hours(data.keep_completed_hours.count()),
-            addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
-        });
+        let (unfinished, completed) =
+            (hours(data.keep_unfinished_hours.count()), hours(data.keep_completed_hours.count()));
+        let addresses = data.keep_addresses_days.map(|days| hours(days.count() * 24));
+        opened.sqlite().retain(Retention { unfinished, completed, addresses });
+        if let Some(database) = opened.database() {
+            database.store().retain(ucp_postgres::Retention { unfinished, completed, addresses });
+        }
         Ok(opened)
     }
 
-    /// Returns the store.
+    /// Returns the store in the directory.
     pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
             Self::Embedded(shop) => shop.database().store(),
             Self::Beside(store, _) => store,
+            Self::Shared(local, _) => local.sqlite(),
+        }
+    }
+
+    /// Returns the database that gateways share, if they do.
+    pub(crate) const fn database(&self) -> Option<&Database> {
+        match self {
+            Self::Shared(_, database) => Some(database),
+            Self::Embedded(_) | Self::Beside(..) => None,
+        }
+    }
+
+    /// Returns the embedded shop, if there is one.
+    fn embedded(&self) -> Option<&Shop> {
+        match self {
+            Self::Embedded(shop) => Some(shop),
+            Self::Beside(..) => None,
+            Self::Shared(local, _) => local.embedded(),
+        }
+    }
+
+    /// Returns the place of the copy of a remote shop's catalog, with the store that it is made in.
+    fn copy(&self) -> Option<(&SqliteStore, &OnceLock<Shop>)> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Beside(store, copy) => Some((store, copy)),
+            Self::Shared(local, _) => local.copy(),
         }
     }
 
@@ -100,7 +153,29 @@ impl DataDirectory {
         match self {
             Self::Embedded(shop) => Some(shop),
             Self::Beside(_, copy) => copy.get(),
+            Self::Shared(local, _) => local.products(),
         }
+    }
+
+    /// Returns the store of carts, checkouts and orders.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        match self.database() {
+            Some(database) => Arc::new(database.store().clone()),
+            None => Arc::new(self.sqlite().clone()),
+        }
+    }
+
+    /// Returns the key that cursors are sealed with.
+    pub(crate) fn cursor_secret(&self) -> &CursorSecret {
+        match self.database() {
+            Some(database) => database.store().cursor_secret(),
+            None => self.sqlite().cursor_secret(),
+        }
+    }
+
+    /// Returns the identifier of the shop.
+    pub(crate) fn shop_id(&self) -> &ShopId {
+        self.sqlite().shop()
     }
 }
 
@@ -120,6 +195,8 @@ pub(crate) struct Opened {
     pub(crate) bridge: Option<Bridge>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// Numbers of the results of the payment handlers.
+    pub(crate) payments: Arc<PaymentCounts>,
     /// What a remote shop states about itself; `None` for the embedded shop.
     pub(crate) statement: Option<Statement>,
     /// Synchronisation of the copy of the catalog, if there is one.
@@ -158,9 +235,19 @@ pub(crate) async fn open(
     bodies: &BodyLimit,
     live: bool,
 ) -> Result<Opened, Box<dyn Error>> {
-    match (data, &settings.upstream) {
-        (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base, bodies),
-        (DataDirectory::Beside(..), Some(upstream)) => {
+    match (data.embedded(), &settings.upstream) {
+        (Some(shop), _) => {
+            let catalog: Arc<dyn Catalog> = match data.database().and_then(Database::replica) {
+                Some(replica) => Arc::new(replica.clone()),
+                None => Arc::new(shop.clone()),
+            };
+            let ledger: Arc<dyn Ledger> = match data.database() {
+                Some(database) => Arc::new(database.store().clone()),
+                None => Arc::new(shop.database().store().clone()),
+            };
+            embedded::open(shop, &catalog, ledger, settings, base, bodies)
+        }
+        (None, Some(upstream)) => {
             if is_exposed(&upstream.url) {
                 tracing::warn!(
                     host = upstream.url.host_str(),
@@ -184,7 +271,7 @@ pub(crate) async fn open(
             }
             Ok(opened)
         }
-        (DataDirectory::Beside(..), None) => Err(NO_SHOP.into()),
+        (None, None) => Err(NO_SHOP.into()),
     }
 }
 
@@ -199,7 +286,7 @@ pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Bo
     let store = SqliteStore::open_or_create(&settings.sections.data.dir)?;
     let Some(upstream) = &settings.upstream else {
         let market = synchronised::market(&settings.sections.catalog);
-        let database = Database::of_or_create(store, || Opening::of(market))?;
+        let database = Products::of_or_create(store, || Opening::of(market))?;
         return synchronised::synchroniser(database, settings, copy, None);
     };
     let transport: Arc<dyn Transport> = match settings.sections.upstream.backend {
@@ -207,7 +294,7 @@ pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Bo
         _ => Arc::new(http::transport(settings, upstream)?),
     };
     let shop = http::connect(settings, transport, None).await?;
-    let database = Database::of_market(store, &shop.market())?;
+    let database = Products::of_market(store, &shop.market())?;
     synchronised::synchroniser(database, settings, copy, Some(&shop))
 }
 
@@ -260,6 +347,7 @@ impl Opened {
             pages: false,
             bridge: None,
             counters: Some(counters),
+            payments: Arc::default(),
             statement: Some(statement),
             synchroniser: None,
             router: notices.unwrap_or_default(),

@@ -31,7 +31,7 @@ use ucp_trust::{
     limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Tier},
 };
 
-use super::{DataDirectory, NO_SHOP, Opened, Place};
+use super::{NO_SHOP, Opened, Place};
 use crate::{
     clock,
     config::{CatalogCopy, Data, FeedFormat, FeedPlace, Settings, sections},
@@ -92,7 +92,7 @@ pub(super) async fn before_shop(
     shop: ContractShop,
     upstream_secret: Option<SigningSecret>,
 ) -> Result<(), Box<dyn Error>> {
-    let DataDirectory::Beside(store, products) = place.data else { return Err(NO_SHOP.into()) };
+    let Some((store, products)) = place.data.copy() else { return Err(NO_SHOP.into()) };
     let market = shop.market();
     let products = match products.get() {
         Some(products) => {

@@ -102,6 +102,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         sales: None,
         pages: false,
         counters: Some(bridge.counters()),
+        payments: Arc::default(),
         statement: Some(Arc::new(move || stated.document())),
         synchroniser: None,
         bridge: Some(bridge),

@@ -1,12 +1,15 @@
 //! `buyers`: shows and erases what is stored about a buyer. A gateway can run on the same data directory at the same
 //! time.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ucp_sqlite::{Erasure, SqliteStore};
 
-use super::Done;
+use super::{
+    Done,
+    place::{StoreOptions, runtime},
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
@@ -20,20 +23,34 @@ pub(crate) enum BuyersCommand {
 pub(crate) struct BuyerOptions {
     /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
     e_mail: String,
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    store: StoreOptions,
 }
 
 pub(crate) fn run(command: &BuyersCommand) -> Done {
+    let runtime = runtime()?;
     match command {
-        BuyersCommand::Export(BuyerOptions { e_mail, data_dir }) => {
-            let found = SqliteStore::open(data_dir)?.personal_data(e_mail)?;
-            println!("{}", serde_json::to_string_pretty(&found)?);
+        BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
+            let found = match store.postgres(&runtime)? {
+                Some(store) => serde_json::to_string_pretty(&runtime.block_on(store.personal_data(e_mail))?)?,
+                None => serde_json::to_string_pretty(&SqliteStore::open(&store.data_dir)?.personal_data(e_mail)?)?,
+            };
+            println!("{found}");
             Ok(ExitCode::SUCCESS)
         }
-        BuyersCommand::Erase(BuyerOptions { e_mail, data_dir }) => {
-            let Erasure { carts, checkouts, orders, left } = SqliteStore::open(data_dir)?.erase_buyer(e_mail)?;
+        BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
+            let (carts, checkouts, orders, left) = match store.postgres(&runtime)? {
+                Some(store) => {
+                    let ucp_postgres::Erasure { carts, checkouts, orders, left } =
+                        runtime.block_on(store.erase_buyer(e_mail))?;
+                    (carts, checkouts, orders, left)
+                }
+                None => {
+                    let Erasure { carts, checkouts, orders, left } =
+                        SqliteStore::open(&store.data_dir)?.erase_buyer(e_mail)?;
+                    (carts, checkouts, orders, left)
+                }
+            };
             println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");

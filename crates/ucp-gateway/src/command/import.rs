@@ -24,8 +24,11 @@ use ucp_shop::{
 };
 use ucp_sqlite::{Put, WriteError};
 
-use super::{Done, chain};
-use crate::{clock, progress::bar};
+use super::{
+    Done, chain,
+    place::{DatabaseOptions, runtime},
+};
+use crate::{backend::Import as SharedImport, clock, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;
@@ -44,6 +47,8 @@ pub(crate) struct ImportOptions {
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
     #[arg(long, conflicts_with = "merchants")]
     pub(crate) replace: bool,
@@ -142,7 +147,23 @@ mod merchants {
     }
 }
 
+/// Loads products into the data directory, or by way of it into the database that gateways share.
 fn products(options: &ImportOptions, file: &Path) -> Done {
+    let Some(database) = options.database.options()? else { return load(options, file, &options.data_dir, |_| Ok(())) };
+    let runtime = runtime()?;
+    let _entered = runtime.enter();
+    let import = SharedImport::begin(&database, &options.data_dir)?;
+    let folder = import.folder().to_owned();
+    load(options, file, &folder, |products| import.publish(products))
+}
+
+/// Loads products into a directory, and hands them on.
+fn load(
+    options: &ImportOptions,
+    file: &Path,
+    data_dir: &Path,
+    done: impl FnOnce(&Database) -> Result<(), Box<dyn Error>>,
+) -> Done {
     let wanted = Wanted::read(options)?;
     let (format, now) = (options.format.map(Format::from), clock::timestamp());
     let open = |market: &Market| {
@@ -150,7 +171,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     };
     // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
-    let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
+    let database = Database::open_or_create(data_dir, || Opening::of(wanted.market()))?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
@@ -184,6 +205,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
         replace(&database, &bar, &mut tally, &stated, refused)?;
     }
     bar.finish_and_clear();
+    done(&database)?;
     Ok(tally.told(file))
 }
 

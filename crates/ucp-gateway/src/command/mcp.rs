@@ -59,10 +59,13 @@ pub(crate) fn run(options: &McpOptions) -> Done {
         &ServeOptions { config, data, upstream, public_url, ..ServeOptions::default() },
         clock::now(),
     )?;
-    let data = DataDirectory::open(&settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let data = {
+        let _entered = runtime.enter();
+        DataDirectory::open(&settings)?
+    };
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let (public_url, listener) = match &settings.sections.server.public_url {
             Some(url) => (url.0.clone(), None),

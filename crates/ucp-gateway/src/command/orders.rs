@@ -1,20 +1,21 @@
 //! `orders`: shows orders and takes their steps. A gateway can run on the same data directory at the same time.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ucp_core::{
     money::Currency,
     order::{LineQuantity, Order},
-    port::store::Store as _,
     purchase::{
         ledger::Stored,
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_sqlite::SqliteStore;
 
-use super::Done;
+use super::{
+    Done,
+    place::{StoreOptions, runtime},
+};
 use crate::{
     clock,
     orders::{self, Details, Step},
@@ -39,9 +40,8 @@ pub(crate) enum OrdersCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlaceOptions {
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    store: StoreOptions,
     /// Write JSON.
     #[arg(long)]
     json: bool,
@@ -115,10 +115,10 @@ pub(crate) struct RefundOptions {
 }
 
 pub(crate) fn run(command: OrdersCommand) -> Done {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let runtime = runtime()?;
     match command {
         OrdersCommand::List(ListOptions { limit, place }) => {
-            let store = SqliteStore::open(&place.data_dir)?;
+            let store = place.store.open(&runtime)?;
             let orders = runtime.block_on(store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
@@ -128,7 +128,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             }
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
-            let store = SqliteStore::open(&place.data_dir)?;
+            let store = place.store.open(&runtime)?;
             let order = runtime.block_on(store.any_order(&id)).map_err(|error| error.to_string())?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
@@ -162,8 +162,8 @@ fn take(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
-    let order =
-        runtime.block_on(orders::take(&SqliteStore::open(&place.data_dir)?, &[], &id, &step, clock::timestamp))?;
+    let store = place.store.open(runtime)?;
+    let order = runtime.block_on(orders::take(&*store, &[], &id, &step, clock::timestamp))?;
     show(&order, &place)
 }
 

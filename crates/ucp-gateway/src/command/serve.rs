@@ -31,6 +31,7 @@ use crate::{
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits, Tls},
+    machine,
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::open_keyring,
@@ -58,7 +59,13 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
     let found = DataFound::look(&settings.sections.data.dir);
-    let data = DataDirectory::open(&settings)?;
+    // What gateways on several machines share is in the database, and each has a directory of its own.
+    let _beat = runtime.block_on(machine::claim(&settings.sections.data.dir))?;
+    let data = {
+        // The connections of a database are tasks of the runtime.
+        let _entered = runtime.enter();
+        DataDirectory::open(&settings)?
+    };
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
     let first_key = if settings.needs_first_key() {

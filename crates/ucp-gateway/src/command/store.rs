@@ -9,7 +9,10 @@ use clap::{Args, Subcommand};
 use ucp_shop::{Options, Shop};
 use ucp_sqlite::{SqliteStore, StoreError};
 
-use super::Done;
+use super::{
+    Done,
+    copy::{self, TransferOptions},
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
@@ -19,6 +22,9 @@ pub(crate) enum StoreCommand {
     Check(DataDir),
     /// Put a backup into a data directory that holds no database.
     Restore(CopyOptions),
+    /// Move a shop between a data directory and a PostgreSQL database, with the answers that are kept for retries; exit code 1 if
+    /// anything differs in the end. What was interrupted goes on when it is run again.
+    Copy(TransferOptions),
 }
 
 #[derive(Debug, Args)]
@@ -43,6 +49,7 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             println!("{} holds the database as it was just now, {bytes} bytes.", file.display());
             println!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
         }
+        StoreCommand::Copy(options) => return copy::run(options),
         StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
         StoreCommand::Restore(CopyOptions { file, data }) => {
             SqliteStore::restore(file, &data.data_dir)?;

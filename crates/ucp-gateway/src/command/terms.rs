@@ -3,31 +3,60 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use ucp_core::purchase::terms::Terms;
+use ucp_core::{catalog::market::Market, purchase::terms::Terms};
 use ucp_shop::Database;
 
-use super::Done;
+use super::{
+    Done,
+    place::{StoreOptions, runtime},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct TermsOptions {
     /// The file with the terms to set, JSON as this command shows it; without it, the present terms are shown.
     pub(crate) file: Option<PathBuf>,
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    pub(crate) data_dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreOptions,
 }
 
 pub(crate) fn run(options: &TermsOptions) -> Done {
-    let database = Database::open(&options.data_dir)?;
+    let runtime = runtime()?;
+    let shared = options.store.postgres(&runtime)?;
+    let local = if shared.is_none() { Some(Database::open(&options.store.data_dir)?) } else { None };
+    let catalog = match &shared {
+        Some(store) => Some(runtime.block_on(store.catalog())?.ok_or("there is no shop in the database yet")?),
+        None => None,
+    };
     let Some(path) = &options.file else {
-        println!("{}", serde_json::to_string_pretty(&*database.terms())?);
+        let terms = match (&local, &catalog) {
+            (Some(database), _) => serde_json::to_string_pretty(&*database.terms())?,
+            (None, catalog) => {
+                let terms =
+                    catalog.as_ref().map(|catalog| serde_json::from_str::<Terms>(&catalog.terms)).transpose()?;
+                serde_json::to_string_pretty(&terms)?
+            }
+        };
+        println!("{terms}");
         return Ok(ExitCode::SUCCESS);
     };
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let terms: Terms = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    terms.check(&database.market()).map_err(|unusable| format!("{}: {unusable}", path.display()))?;
-    database.set_terms_blocking(&terms)?;
-    println!("The shop in {} sells on these terms from now on.", options.data_dir.display());
+    let fits = |market: &Market| terms.check(market).map_err(|unusable| format!("{}: {unusable}", path.display()));
+    let place = match (&local, &shared, &catalog) {
+        (None, Some(store), Some(catalog)) => {
+            fits(&serde_json::from_str(&catalog.market)?)?;
+            runtime.block_on(store.set_terms(&serde_json::to_string(&terms)?))?;
+            store.place().to_owned()
+        }
+        (local, ..) => {
+            if let Some(database) = local {
+                fits(&database.market())?;
+                database.set_terms_blocking(&terms)?;
+            }
+            options.store.data_dir.display().to_string()
+        }
+    };
+    println!("The shop in {place} sells on these terms from now on.");
     println!("A gateway that is running takes them up when it is started again.");
     Ok(ExitCode::SUCCESS)
 }

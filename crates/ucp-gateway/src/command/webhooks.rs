@@ -1,13 +1,14 @@
 //! `webhooks`: shows webhook events about orders and resends them. A gateway can run on the same data directory at the
 //! same time.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ucp_core::order::outbox::Outbox as _;
-use ucp_sqlite::SqliteStore;
 
-use super::Done;
+use super::{
+    Done,
+    place::{StoreOptions, runtime},
+};
 use crate::clock;
 
 #[derive(Debug, Subcommand)]
@@ -26,25 +27,23 @@ pub(crate) struct ListOptions {
     /// Write JSON.
     #[arg(long)]
     json: bool,
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    store: StoreOptions,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ResendOptions {
     /// The identifier of the webhook event.
     id: String,
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    store: StoreOptions,
 }
 
 pub(crate) fn run(command: &WebhooksCommand) -> Done {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let runtime = runtime()?;
     match command {
-        WebhooksCommand::List(ListOptions { limit, json, data_dir }) => {
-            let store = SqliteStore::open(data_dir)?;
+        WebhooksCommand::List(ListOptions { limit, json, store }) => {
+            let store = store.open(&runtime)?;
             let webhook_events =
                 runtime.block_on(store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
@@ -64,14 +63,14 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
                 }
             }
         }
-        WebhooksCommand::Resend(ResendOptions { id, data_dir }) => {
-            let known = runtime.block_on(SqliteStore::open(data_dir)?.resend(id, clock::timestamp()));
+        WebhooksCommand::Resend(ResendOptions { id, store }) => {
+            let known = runtime.block_on(store.open(&runtime)?.resend(id, clock::timestamp()));
             if !known.map_err(|error| error.to_string())? {
                 return Err(
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()
                 );
             }
-            println!("A gateway that runs on this directory sends it now.");
+            println!("A gateway that runs on this store sends it now.");
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     BackendKind, LogFormat, LogLevel, McpErrorStatus, Policy,
     sections::{Data, Sections, Upstream},
-    value::{FilePath, Listen, Number, SampleName, WebUrl, listen, public_url, sample},
+    value::{DatabaseAddress, FilePath, Listen, Number, SampleName, WebUrl, listen, public_url, sample},
 };
 
 #[derive(Clone, Debug, Default, Args)]
@@ -61,6 +61,19 @@ pub(crate) struct DataOptions {
     /// [default: ./data].
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// The PostgreSQL database for what several gateways share: `postgres://user:password@host/database`. Other users of this
+    /// machine can read flags: keep a password in a file or in the environment.
+    #[arg(
+        long,
+        env = "UCP_GATEWAY_DATABASE",
+        hide_env_values = true,
+        value_name = "URL",
+        conflicts_with = "database_file"
+    )]
+    pub(crate) database: Option<DatabaseAddress>,
+    /// The file with the address of that database.
+    #[arg(long, env = "UCP_GATEWAY_DATABASE_FILE", value_name = "FILE")]
+    pub(crate) database_file: Option<PathBuf>,
     /// How many megabytes of products to keep in memory [default: 64].
     #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
     pub(crate) cache_mb: Option<u32>,
@@ -108,6 +121,9 @@ impl ServeOptions {
 impl DataOptions {
     fn put_over(&self, data: &mut Data) {
         put(self.data_dir.clone().map(FilePath), &mut data.dir);
+        if self.database.is_some() || self.database_file.is_some() {
+            (data.database, data.database_file) = (self.database.clone(), self.database_file.clone().map(FilePath));
+        }
         put(self.cache_mb.map(Number), &mut data.cache_mb);
         put(self.sample, &mut data.sample);
     }

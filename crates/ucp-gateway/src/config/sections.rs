@@ -12,6 +12,8 @@
 //! | `extend("x-only")` | the value of the section's first key with which alone the key means something |
 //! | `extend("writeOnly")` | that the value is shown as a remark |
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -26,7 +28,9 @@ use super::{
         Anonymous, BackendKind, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat, LogLevel,
         McpErrorStatus, Policy, Signed, TokenKind, Transport,
     },
-    value::{FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
+    value::{
+        DatabaseAddress, FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl,
+    },
 };
 
 /// What is said about a secret, or about what a file holds, in its place.
@@ -223,6 +227,32 @@ pub(crate) struct Data {
     /// `UCP_GATEWAY_DATA_DIR`)
     #[schemars(example = &"data", extend("default" = null))]
     pub(crate) dir: FilePath,
+    /// A PostgreSQL database for what several gateways share, instead of the directory: sales, stock and products; of the form
+    /// `postgres://user:password@host/database`. Several hosts, separated by commas, are tried in turn for the one that can be
+    /// written. (`--database`, `UCP_GATEWAY_DATABASE`)
+    #[serde(skip_serializing)]
+    #[schemars(with = "Option<String>", example = "postgres://ucp:secret@db.example.com/ucp")]
+    pub(super) database: Option<DatabaseAddress>,
+    /// A file with the same, instead. (`--database-file`, `UCP_GATEWAY_DATABASE_FILE`)
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/database")]
+    pub(super) database_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) database_place: Remark,
+    /// A file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    #[schemars(example = "/etc/ssl/database-ca.pem")]
+    pub(super) database_ca_file: Option<FilePath>,
+    /// How many connections to the database each gateway holds at most.
+    pub(super) database_connections: Number<1, 1_000, 16>,
+    /// How long the database may take for a statement. What became of one that took longer is found out.
+    pub(super) database_timeout_ms: Milliseconds<10_000>,
+    /// Whether statements are prepared on the database, which saves it work. A pooler in between has to support that across
+    /// transactions, as pgbouncer does from 1.21 on.
+    pub(super) database_prepares: bool,
+    /// The directory of the signing keys; by default `keys` in `dir`. Gateways that share a database share it, or have copies of
+    /// its files.
+    #[schemars(example = "/etc/ucp-gateway/keys")]
+    pub(crate) keys_dir: Option<FilePath>,
     /// How many megabytes of products to keep in memory. (`--cache-mb`, `UCP_GATEWAY_CACHE_MB`)
     pub(crate) cache_mb: Megabytes<64>,
     /// How many megabytes the database may have before new carts and checkouts are turned away with 503.
@@ -244,10 +274,25 @@ pub(crate) struct Data {
     pub(crate) sample: SampleName,
 }
 
+impl Data {
+    /// Returns the directory of the signing keys.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.keys_dir.as_ref().map_or_else(|| self.dir.join("keys"), |dir| dir.to_path_buf())
+    }
+}
+
 impl Default for Data {
     fn default() -> Self {
         Self {
             dir: FilePath("./data".into()),
+            database: None,
+            database_file: None,
+            database_place: None,
+            database_ca_file: None,
+            database_connections: Number::default(),
+            database_timeout_ms: Number::default(),
+            database_prepares: false,
+            keys_dir: None,
             cache_mb: Number::default(),
             max_mb: None,
             min_free_mb: Number::default(),

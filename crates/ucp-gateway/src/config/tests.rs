@@ -609,8 +609,10 @@ fn the_example_states_the_defaults() {
         all = all.replace(other, "");
     }
     all = all.replace("/run/secrets/shop-signing", "run/psp");
-    // Keys of feeds mean nothing without one, and languages are files of the operator.
+    // The address of a database is said once, keys of feeds mean nothing without one, and languages are files of the operator.
     for other in [
+        "database_file = \"/run/secrets/database\"\n",
+        "database_ca_file = \"/etc/ssl/database-ca.pem\"\n",
         "feed_file = \"products.xml\"\n",
         "feed_url = \"https://shop.example.com/products.xml\"\n",
         "format = \"google-xml\"\n",
@@ -719,7 +721,9 @@ fn no_mistake_hides_another() {
          as 10.0.0.0/8, or an address",
         "`data.cache_mb` in gateway.toml, line 6, column 12: invalid value: integer `-1`, expected a whole number from 0 to \
          1048576",
-        "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `max_mb`, `min_free_mb`, \
+        "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `database`, \
+         `database_file`, `database_ca_file`, `database_connections`, `database_timeout_ms`, `database_prepares`, \
+         `keys_dir`, `cache_mb`, `max_mb`, `min_free_mb`, \
          `keep_unfinished_hours`, `keep_completed_hours`, `keep_addresses_days`, `sample`",
         "`payment[0]` in gateway.toml, line 8, column 1: missing field `id`",
         "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected one of `sandbox`, `processor`, `stripe`, `google_pay`",

@@ -388,6 +388,30 @@ pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// The address of a database, or of a place that may be one. It can hold a password, and is never printed.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DatabaseAddress(String);
+
+impl DatabaseAddress {
+    /// The address with its password.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for DatabaseAddress {
+    fn from(address: String) -> Self {
+        Self(address)
+    }
+}
+
+impl fmt::Debug for DatabaseAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DatabaseAddress")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,204 @@
+//! Port for moving what a shop stores from one kind of store to another, row by row.
+
+use std::error::Error;
+
+use async_trait::async_trait;
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cell {
+    /// No value.
+    Nothing,
+    /// A number, a time in nanoseconds since 1970, or 1 for a yes.
+    Number(i64),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Kind of the values in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An identifier that may be part of a key.
+    Key,
+    /// Another text that comes from outside.
+    Text,
+    /// A text of the gateway's own, such as JSON.
+    Own,
+    /// A text that is kept byte by byte.
+    Verbatim,
+    /// A number or a time.
+    Number,
+    /// A yes or a no.
+    Flag,
+    /// Bytes.
+    Bytes,
+}
+
+/// A table that every store has in some form.
+#[derive(Debug)]
+pub struct Table {
+    /// Name.
+    pub name: &'static str,
+    /// Columns, without the shop; those of the key come first.
+    pub columns: &'static [(&'static str, Kind)],
+    /// Number of the columns of the key.
+    pub key: usize,
+    /// `true` if the order in which rows were made matters.
+    pub ordered: bool,
+}
+
+/// A row: a value for each column.
+pub type Row = Vec<Cell>;
+
+/// Place of a row among those of its table, as its store says it.
+pub type Position = Vec<Cell>;
+
+/// An error of a store.
+pub type TransferError = Box<dyn Error + Send + Sync>;
+
+/// All tables of sales. Claims and leases are not moved: no gateway runs meanwhile.
+pub const TABLES: &[Table] = {
+    use Kind::{Bytes, Flag, Key, Number, Own, Text, Verbatim};
+    &[
+        Table {
+            name: "carts",
+            columns: &[
+                ("id", Key),
+                ("owner", Text),
+                ("token", Key),
+                ("version", Number),
+                ("expires_at", Number),
+                ("document", Own),
+                ("holder", Key),
+                ("held", Number),
+            ],
+            key: 1,
+            ordered: true,
+        },
+        Table {
+            name: "checkouts",
+            columns: &[
+                ("id", Key),
+                ("owner", Text),
+                ("token", Key),
+                ("version", Number),
+                ("status", Own),
+                ("cart_id", Key),
+                ("attempted_at", Number),
+                ("expires_at", Number),
+                ("document", Own),
+                ("holder", Key),
+                ("held", Number),
+            ],
+            key: 1,
+            ordered: true,
+        },
+        Table { name: "mandates", columns: &[("checkout_id", Key), ("mandate", Verbatim)], key: 1, ordered: false },
+        Table {
+            name: "orders",
+            columns: &[
+                ("id", Key),
+                ("owner", Text),
+                ("token", Key),
+                ("version", Number),
+                ("checkout_id", Key),
+                ("document", Own),
+                ("anonymous", Flag),
+            ],
+            key: 1,
+            ordered: true,
+        },
+        Table {
+            name: "kept",
+            columns: &[
+                ("key", Key),
+                ("resource", Key),
+                ("operation", Own),
+                ("owner", Key),
+                ("identity", Bytes),
+                ("answer", Verbatim),
+                ("at", Number),
+                ("holder", Key),
+                ("held", Number),
+            ],
+            key: 4,
+            ordered: false,
+        },
+        Table {
+            name: "remote_carts",
+            columns: &[("reference", Key), ("document", Own), ("at", Number)],
+            key: 1,
+            ordered: false,
+        },
+        Table {
+            name: "outbox",
+            columns: &[
+                ("id", Text),
+                ("order_id", Text),
+                ("owner", Text),
+                ("order_version", Number),
+                ("occurred_at", Number),
+                ("state", Own),
+                ("attempts", Number),
+                ("next_at", Number),
+                ("since", Number),
+                ("settled_at", Number),
+                ("problem", Text),
+                ("release", Own),
+                ("body", Bytes),
+                ("document", Own),
+            ],
+            key: 1,
+            ordered: true,
+        },
+        Table {
+            name: "owners",
+            columns: &[
+                ("kind", Own),
+                ("id", Key),
+                ("owner", Text),
+                ("release", Own),
+                ("at", Number),
+                ("mandates", Flag),
+            ],
+            key: 2,
+            ordered: false,
+        },
+    ]
+};
+
+/// A store whose rows can be moved.
+#[async_trait]
+pub trait Transfer: Send + Sync {
+    /// Returns rows after a position, at most `limit`, each with its own: in the order in which they were made where that
+    /// matters.
+    ///
+    /// # Errors
+    /// The error of the store.
+    async fn page(
+        &self,
+        table: &'static Table,
+        after: Option<Position>,
+        limit: usize,
+    ) -> Result<Vec<(Position, Row)>, TransferError>;
+
+    /// Stores rows, in place of those with the same keys.
+    ///
+    /// # Errors
+    /// The error of the store.
+    async fn put(&self, table: &'static Table, rows: Vec<Row>) -> Result<(), TransferError>;
+
+    /// Returns the secret that cursors are sealed with.
+    ///
+    /// # Errors
+    /// The error of the store.
+    async fn secret(&self) -> Result<Vec<u8>, TransferError>;
+
+    /// Replaces the secret that cursors are sealed with.
+    ///
+    /// # Errors
+    /// The error of the store.
+    async fn set_secret(&self, secret: Vec<u8>) -> Result<(), TransferError>;
+}

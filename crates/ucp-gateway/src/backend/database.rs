@@ -1,0 +1,110 @@
+//! The database that several gateways share.
+
+use std::{error::Error, path::Path};
+
+use tokio::runtime::Handle;
+use ucp_core::ShopId;
+use ucp_postgres::{Options, PostgresStore};
+use ucp_shop::{
+    Database as Products,
+    replica::{SharedProduct, adopt, begin_places_at},
+};
+use ucp_sqlite::SqliteStore;
+
+use super::{
+    products::{Scratch, first_place, follow, found, publish, shop},
+    replica::Replica,
+};
+use crate::config::Settings;
+
+/// What is in the database, and the products that this gateway derives from it. Clones share both.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    store: PostgresStore,
+    replica: Option<Replica>,
+}
+
+impl Database {
+    /// Opens the database, and the embedded shop if that is what is sold from. Blocks; within a runtime.
+    pub(super) fn open(options: &Options, settings: &Settings) -> Result<Self, Box<dyn Error>> {
+        if options.is_exposed() {
+            tracing::warn!(
+                database = options.place(),
+                "the database is spoken to without encryption: names and addresses of buyers can be read on the way"
+            );
+        }
+        let is_embedded = settings.upstream.is_none();
+        waiting(async {
+            let store = PostgresStore::open(options, ShopId::default()).await?;
+            let replica = match is_embedded {
+                true => Some(Replica::open(&store, &settings.sections.data).await?),
+                false => None,
+            };
+            Ok(Self { store, replica })
+        })
+    }
+
+    /// Returns the store of carts, checkouts and orders.
+    pub(crate) const fn store(&self) -> &PostgresStore {
+        &self.store
+    }
+
+    /// Returns the products; `None` in front of a remote shop.
+    pub(crate) const fn replica(&self) -> Option<&Replica> {
+        self.replica.as_ref()
+    }
+}
+
+/// Waits on this thread for what needs the runtime.
+fn waiting<T>(work: impl Future<Output = Result<T, Box<dyn Error>>>) -> Result<T, Box<dyn Error>> {
+    tokio::task::block_in_place(|| Handle::current().block_on(work))
+}
+
+/// An import into the database: into a copy of its products, of which that which changed is published.
+#[derive(Debug)]
+pub(crate) struct Import {
+    store: PostgresStore,
+    folder: Scratch,
+    /// What was there before, and the edition that it was.
+    before: Option<(Vec<SharedProduct>, i64)>,
+}
+
+impl Import {
+    /// Opens the database, and copies its products into a directory below that of the data. Blocks; within a runtime.
+    pub(crate) fn begin(options: &Options, data_dir: &Path) -> Result<Self, Box<dyn Error>> {
+        waiting(async {
+            let store = PostgresStore::open(options, ShopId::default()).await?;
+            let folder = Scratch::new(data_dir)?;
+            let local = SqliteStore::open_or_create(&folder.0)?;
+            let before = match store.catalog().await? {
+                Some(catalog) => {
+                    adopt(&local, &shop(&catalog))?;
+                    let products = Products::of(local)?;
+                    follow(&store, &products).await.map_err(|error| error as Box<dyn Error>)?;
+                    Some((products.shared_products()?, catalog.edition))
+                }
+                None => {
+                    begin_places_at(&local, first_place())?;
+                    None
+                }
+            };
+            Ok(Self { store, folder, before })
+        })
+    }
+
+    /// Returns the directory to import into.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// Publishes what was changed, also the terms of sale. Blocks; within a runtime.
+    pub(crate) fn publish(self, products: &Products) -> Result<(), Box<dyn Error>> {
+        waiting(async {
+            let Some((before, edition)) = self.before else {
+                found(&self.store, products).await?;
+                return Ok(());
+            };
+            publish(&self.store, &before, edition, products).await
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! Personal data of a buyer: what is stored about an e-mail address, and its erasure.
+//!
+//! A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
+//! checkout, for as long as that is kept. Documents are looked into here and not by the server: the text of one can hold what
+//! the server's type for JSON refuses.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use ucp_core::port::PortError;
+
+use crate::{
+    connection::Value,
+    failure::Failure,
+    store::{BATCH, PostgresStore},
+    text::nanoseconds,
+};
+
+/// Everything that is stored about a buyer.
+#[derive(Debug, Default, Serialize)]
+pub struct PersonalData {
+    /// Carts, as stored.
+    pub carts: Vec<Json>,
+    /// Checkouts, as stored.
+    pub checkouts: Vec<Json>,
+    /// Orders of these checkouts, as stored.
+    pub orders: Vec<Json>,
+}
+
+/// Result of an erasure.
+#[derive(Debug, Default)]
+pub struct Erasure {
+    /// Number of carts that were removed.
+    pub carts: usize,
+    /// Number of checkouts that were removed.
+    pub checkouts: usize,
+    /// Number of orders whose addresses were removed.
+    pub orders: usize,
+    /// Checkouts that were left as they are, each with the reason.
+    pub left: Vec<(String, &'static str)>,
+}
+
+/// A stored document.
+struct Row {
+    id: String,
+    document: Json,
+    /// A payment attempt whose end is unknown, or a webhook event that waits.
+    is_pending: bool,
+}
+
+impl PostgresStore {
+    /// Returns everything that is stored about a buyer, without the tokens of pages.
+    ///
+    /// # Errors
+    /// [`PortError`] if the database cannot be read.
+    pub async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError> {
+        let mut data = PersonalData::default();
+        data.carts.extend(self.of_buyer("carts", "false", e_mail).await?.into_iter().map(shown));
+        for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
+            data.orders.extend(self.order_of(&checkout.id).await?.map(shown));
+            data.checkouts.push(shown(checkout));
+        }
+        Ok(data)
+    }
+
+    /// Erases the personal data of a buyer: their carts and checkouts, the answers recorded for them, and the addresses
+    /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. What was erased
+    /// before a failure stays erased.
+    ///
+    /// # Errors
+    /// [`PortError`] if the database failed.
+    pub async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
+        let mut erasure = Erasure::default();
+        for cart in self.of_buyer("carts", "false", e_mail).await? {
+            self.forget_answers(&cart.id).await?;
+            let sql = "DELETE FROM carts WHERE shop = $1 AND id = $2";
+            erasure.carts += usize::from(self.execute(sql, &[self.key(), Value::key(&cart.id)]).await? == 1);
+        }
+        for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
+            let order = self.order_of(&checkout.id).await?;
+            if let Some(reason) = need(&checkout, order.as_ref()) {
+                erasure.left.push((checkout.id, reason));
+                continue;
+            }
+            if let Some(order) = order {
+                erasure.orders += usize::from(self.erase_address(&order.id, order.document).await?);
+                let sql = "DELETE FROM outbox WHERE shop = $1 AND order_id = $2";
+                self.execute(sql, &[self.key(), Value::text(&order.id)]).await?;
+            }
+            self.forget_answers(&checkout.id).await?;
+            let sql = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND id = $2 AND attempted_at IS NULL \
+                       RETURNING id, status), disputable AS (DELETE FROM mandates WHERE shop = $1 \
+                       AND checkout_id IN (SELECT id FROM gone WHERE status <> 'completed')) SELECT 1 FROM gone";
+            erasure.checkouts += self.rows(sql, &[self.key(), Value::key(&checkout.id)]).await?.len();
+        }
+        Ok(erasure)
+    }
+
+    /// Removes the addresses from orders that were placed before a time (nanoseconds since 1970), and that no refund or webhook
+    /// event is pending for. Returns the number of orders that changed.
+    pub(crate) async fn erase_addresses(&self, before: i64) -> Result<u64, PortError> {
+        let sql = "SELECT id, document, placed_at FROM orders WHERE shop = $1 AND NOT anonymous AND placed_at < $2 \
+                   AND placed_at >= $3 AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 \
+                   AND outbox.order_id = orders.id AND outbox.state = 'waiting') ORDER BY placed_at LIMIT $4";
+        let (mut erased, mut from) = (0, nanoseconds(Timestamp::MIN));
+        loop {
+            let values = [self.key(), Value::Number(before), Value::Number(from), Value::Number(BATCH)];
+            let rows = self.rows(sql, &values).await?;
+            let mut changed = 0;
+            for row in &rows {
+                let (id, document): (String, String) =
+                    (row.try_get(0).map_err(Failure::from)?, row.try_get(1).map_err(Failure::from)?);
+                let Ok(order) = document.parse() else { continue };
+                if !is_refunding(&order) && self.erase_address(&id, order).await? {
+                    changed += 1;
+                }
+            }
+            erased += changed;
+            let last = rows.last().map(|row| row.try_get(2)).transpose().map_err(Failure::from)?;
+            match last {
+                // Those of a full batch that stay as they are would be read again for ever.
+                Some(last) if rows.len() as u64 == BATCH.unsigned_abs() && (changed > 0 || last > from) => from = last,
+                _ => return Ok(erased),
+            }
+        }
+    }
+
+    /// Removes the addresses from an order, unless it changed. Returns `true` if it did.
+    async fn erase_address(&self, id: &str, mut order: Json) -> Result<bool, PortError> {
+        for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
+            expectation["destination"] = json!({});
+        }
+        let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true \
+                   WHERE shop = $1 AND id = $2 AND NOT anonymous";
+        let values = [self.key(), Value::Text(id.to_owned()), Value::Text(order.to_string())];
+        Ok(self.execute(sql, &values).await? == 1)
+    }
+
+    /// Removes the answers recorded for calls about a cart or checkout, with the one that created it.
+    async fn forget_answers(&self, id: &str) -> Result<(), PortError> {
+        let sql = "DELETE FROM kept WHERE shop = $1 AND (resource = $2 OR position($3 IN answer) > 0)";
+        let values = [self.key(), Value::key(id), Value::Bytes(id.as_bytes().to_vec())];
+        self.execute(sql, &values).await.map(drop)
+    }
+
+    /// Returns the rows of a table whose buyer has an e-mail address.
+    async fn of_buyer(&self, table: &str, pending: &str, e_mail: &str) -> Result<Vec<Row>, PortError> {
+        let e_mail = e_mail.to_lowercase();
+        // What the server finds holds the address somewhere.
+        let sql = format!(
+            "SELECT id, document, {pending} FROM {table} WHERE shop = $1 AND position($2 IN lower(document)) > 0 ORDER BY made"
+        );
+        let rows = self.rows(&sql, &[self.key(), Value::text(&e_mail)]).await?;
+        let mut found = Vec::new();
+        for row in rows {
+            let row = read(&row)?;
+            let stated = row.document.pointer("/draft/buyer/email").and_then(Json::as_str);
+            if stated.is_some_and(|stated| stated.to_lowercase() == e_mail) {
+                found.push(row);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn order_of(&self, checkout: &str) -> Result<Option<Row>, PortError> {
+        let sql = "SELECT id, document, EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 AND outbox.order_id = orders.id \
+                   AND outbox.state = 'waiting') FROM orders WHERE shop = $1 AND checkout_id = $2";
+        let row = self.row(sql, &[self.key(), Value::key(checkout)]).await?;
+        Ok(row.map(|row| read(&row)).transpose()?)
+    }
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Row, Failure> {
+    let document: String = row.try_get(1)?;
+    Ok(Row { id: row.try_get(0)?, document: document.parse().unwrap_or_default(), is_pending: row.try_get(2)? })
+}
+
+/// Returns a document without the tokens that open pages.
+fn shown(row: Row) -> Json {
+    let mut document = row.document;
+    drop_tokens(&mut document);
+    document
+}
+
+fn drop_tokens(value: &mut Json) {
+    match value {
+        Json::Object(members) => {
+            members.shift_remove("token");
+            members.values_mut().for_each(drop_tokens);
+        }
+        Json::Array(elements) => elements.iter_mut().for_each(drop_tokens),
+        _ => {}
+    }
+}
+
+fn is_refunding(order: &Json) -> bool {
+    let adjustments = order["adjustments"].as_array().into_iter().flatten();
+    adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending")
+}
+
+/// Returns why the personal data are still needed.
+fn need(checkout: &Row, order: Option<&Row>) -> Option<&'static str> {
+    if checkout.is_pending {
+        Some("a payment for it is not settled")
+    } else if order.is_some_and(|order| is_refunding(&order.document)) {
+        Some("a refund of its order is pending")
+    } else if order.is_some_and(|order| order.is_pending) {
+        Some("a webhook event about its order waits")
+    } else {
+        None
+    }
+}

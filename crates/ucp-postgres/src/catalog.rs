@@ -1,0 +1,258 @@
+//! The products of the embedded shop, and their numbered changes.
+//!
+//! Whoever changes products increments the number of the catalog in the same transaction and gives it to what it changes: whoever
+//! has read everything up to a number finds what came later by a larger one. Each gateway derives a copy of its own from
+//! that, in which it searches.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+use ucp_core::ShopId;
+
+use crate::{
+    connection::Value,
+    failure::Failure,
+    store::PostgresStore,
+    text::{escaped, plain, signed},
+};
+
+/// Maximum number of products that are written in one transaction, and so share a number.
+pub const TOGETHER: usize = 500;
+
+/// A catalog, without its products.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalog {
+    /// Random identity.
+    pub identity: String,
+    /// JSON of the market.
+    pub market: String,
+    /// JSON of the terms of sale.
+    pub terms: String,
+    /// Number of the last change of products.
+    pub number: i64,
+    /// Number of the last change that was more than goods being sold out.
+    pub edition: i64,
+}
+
+/// A product with the quantities of its variants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Identifier.
+    pub id: String,
+    /// Place in the order of the shop.
+    pub place: i64,
+    /// Number of its last change.
+    pub number: i64,
+    /// JSON of the product, or `null` if it was removed.
+    pub document: String,
+    /// Quantities of the variants that are counted.
+    pub stock: Vec<(String, i64)>,
+}
+
+/// Result of [`PostgresStore::publish`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The products are stored under this number.
+    Under(i64),
+    /// Nothing is stored: others have changed products since the edition that the change is based on.
+    Overtaken,
+}
+
+/// Parts of a statement that store products under the number of the part `numbered`. Quantities of the same variants are changed
+/// in place: one statement cannot remove a row and insert it again.
+const STORED: &str = "stored AS (INSERT INTO products (shop, id, place, number, document) \
+        SELECT $1, p.id, p.place, numbered.number, p.document FROM numbered, unnest($2, $3, $4) AS p (id, place, document) \
+        ON CONFLICT (shop, id) DO UPDATE SET number = excluded.number, document = excluded.document), \
+    uncounted AS (DELETE FROM stock USING numbered WHERE shop = $1 AND product = ANY ($2) AND variant <> ALL ($6)), \
+    counted AS (INSERT INTO stock (shop, product, variant, quantity) \
+        SELECT $1, s.product, s.variant, s.quantity FROM numbered, unnest($5, $6, $7) AS s (product, variant, quantity) \
+        ON CONFLICT (shop, variant) DO UPDATE SET product = excluded.product, quantity = excluded.quantity)";
+
+impl PostgresStore {
+    /// Returns the catalog of the shop; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn catalog(&self) -> Result<Option<Catalog>, Failure> {
+        let shop = [self.key()];
+        self.work(async |connection, _| {
+            let sql = "SELECT identity, market, terms, number, edition FROM catalogs WHERE shop = $1";
+            let Some(row) = connection.row(sql, &shop).await? else { return Ok(None) };
+            Ok(Some(Catalog {
+                identity: row.try_get(0)?,
+                market: row.try_get(1)?,
+                terms: row.try_get(2)?,
+                number: row.try_get(3)?,
+                edition: row.try_get(4)?,
+            }))
+        })
+        .await
+    }
+
+    /// Returns the number of the last change of products, 0 if the shop has none.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn number(&self) -> Result<i64, Failure> {
+        let shop = [self.key()];
+        let number = self.work(async |connection, _| {
+            let row = connection.row("SELECT number FROM catalogs WHERE shop = $1", &shop).await?;
+            row.map(|row| row.try_get(0)).transpose()
+        });
+        Ok(number.await?.unwrap_or_default())
+    }
+
+    /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one that it has: there is never
+    /// half a catalog, and of several gateways that try at once one creates it.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database failed.
+    pub async fn found(&self, catalog: &Catalog, products: &[Product]) -> Result<Catalog, Failure> {
+        let mut values = self.columns(products);
+        values.extend([
+            Value::Text(catalog.identity.clone()),
+            Value::Text(catalog.market.clone()),
+            Value::Text(catalog.terms.clone()),
+            Value::Number(catalog.number),
+        ]);
+        let sql = format!(
+            "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition) \
+                VALUES ($1, $8, $9, $10, $11, $11) ON CONFLICT (shop) DO NOTHING RETURNING number), {STORED} SELECT number FROM numbered"
+        );
+        self.work(async |connection, _| connection.rows(&sql, &values).await).await?;
+        let founded = self.catalog().await?;
+        founded.ok_or_else(|| Failure::Unreadable("the catalog that was just created is gone".to_owned()))
+    }
+
+    /// Stores other terms of sale, which hold from the next opening of a gateway on.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database failed.
+    pub async fn set_terms(&self, terms: &str) -> Result<(), Failure> {
+        let values = [self.key(), Value::Text(terms.to_owned())];
+        self.work(async |connection, _| {
+            connection.execute("UPDATE catalogs SET terms = $2 WHERE shop = $1", &values).await
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of them. The
+    /// list is empty only if nothing changed.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn changes(&self, after: i64) -> Result<Vec<Product>, Failure> {
+        let limit = signed(TOGETHER * 2);
+        let values = [self.key(), Value::Number(after), Value::Number(limit)];
+        // One statement, and so one state of the database.
+        let sql = "SELECT p.id, p.place, p.number, p.document, \
+                       ARRAY(SELECT variant FROM stock AS s WHERE s.shop = $1 AND s.product = p.id ORDER BY variant), \
+                       ARRAY(SELECT quantity FROM stock AS s WHERE s.shop = $1 AND s.product = p.id ORDER BY variant) \
+                   FROM products AS p WHERE p.shop = $1 AND p.number > $2 ORDER BY p.number, p.place LIMIT $3";
+        let mut products = self
+            .work(async |connection, _| {
+                let rows = connection.rows(sql, &values).await?;
+                let products = rows.iter().map(|row| {
+                    let (variants, quantities): (Vec<String>, Vec<i64>) = (row.try_get(4)?, row.try_get(5)?);
+                    Ok(Product {
+                        id: plain(row.try_get(0)?),
+                        place: row.try_get(1)?,
+                        number: row.try_get(2)?,
+                        document: row.try_get(3)?,
+                        stock: variants.into_iter().map(plain).zip(quantities).collect(),
+                    })
+                });
+                products.collect::<Result<Vec<_>, _>>()
+            })
+            .await?;
+        if signed(products.len()) == limit
+            && let Some(last) = products.last().map(|product| product.number)
+        {
+            products.retain(|product| product.number < last);
+        }
+        Ok(products)
+    }
+
+    /// Returns the number and the document of each of these products that there is.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn documents(&self, ids: &[&str]) -> Result<HashMap<String, (i64, String)>, Failure> {
+        let values = [self.key(), Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
+        let sql = "SELECT id, number, document FROM products WHERE shop = $1 AND id = ANY ($2)";
+        self.work(async |connection, _| {
+            let rows = connection.rows(sql, &values).await?;
+            let read = |row: &Row| Ok((plain(row.try_get(0)?), (row.try_get(1)?, row.try_get(2)?)));
+            rows.iter().map(read).collect()
+        })
+        .await
+    }
+
+    /// Stores products, at most [`TOGETHER`], with their quantities in place of those that are there, if nobody has changed products
+    /// since the edition `base`. The number that they are stored under is the next edition.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database failed.
+    pub async fn publish(&self, base: i64, products: &[Product]) -> Result<Published, Failure> {
+        let mut values = self.columns(products);
+        values.push(Value::Number(base));
+        let sql = format!(
+            "WITH numbered AS (UPDATE catalogs SET number = number + 1, edition = number + 1 \
+                WHERE shop = $1 AND edition = $8 RETURNING number), {STORED} SELECT number FROM numbered"
+        );
+        self.work(async |connection, in_doubt| {
+            if let Some(row) = connection.row(&sql, &values).await? {
+                return Ok(Published::Under(row.try_get(0)?));
+            }
+            if in_doubt {
+                // An attempt whose reply was lost, if the newest edition is what it would have stored.
+                let mine = "SELECT count(*), max(c.edition) FROM unnest($2, $3, $4) AS p (id, place, document) \
+                            JOIN catalogs AS c ON c.shop = $1 \
+                            JOIN products AS q ON q.shop = $1 AND q.id = p.id AND q.document = p.document AND q.number >= c.edition";
+                if let Some(row) = connection.row(mine, &values).await?
+                    && row.try_get::<_, i64>(0)? == signed(products.len())
+                {
+                    return Ok(Published::Under(row.try_get(1)?));
+                }
+            }
+            Ok(Published::Overtaken)
+        })
+        .await
+    }
+
+    /// Values `$1` to `$7` of a statement with [`STORED`].
+    fn columns(&self, products: &[Product]) -> Vec<Value> {
+        let (mut owners, mut variants, mut quantities) = (Vec::new(), Vec::new(), Vec::new());
+        for product in products {
+            for (variant, quantity) in &product.stock {
+                owners.push(escaped(&product.id).into_owned());
+                variants.push(escaped(variant).into_owned());
+                quantities.push(*quantity);
+            }
+        }
+        vec![
+            self.key(),
+            Value::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
+            Value::Numbers(products.iter().map(|product| product.place).collect()),
+            Value::Texts(products.iter().map(|product| product.document.clone()).collect()),
+            Value::Texts(owners),
+            Value::Texts(variants),
+            Value::Numbers(quantities),
+        ]
+    }
+
+    /// Returns the identifiers of the shops that have anything in the database.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn shops(&self) -> Result<Vec<ShopId>, Failure> {
+        let shops: Vec<String> = self
+            .work(async |connection, _| {
+                let rows = connection.rows("SELECT shop FROM shops ORDER BY shop", &[]).await?;
+                rows.iter().map(|row| row.try_get(0)).collect()
+            })
+            .await?;
+        Ok(shops.iter().filter_map(|shop| shop.parse().ok()).collect())
+    }
+}

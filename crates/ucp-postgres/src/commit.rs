@@ -1,0 +1,407 @@
+//! The statement of a commit.
+//!
+//! Everything that a commit writes is one statement: each row is a part of its `WITH`, and its result is a conversion that fails,
+//! and the statement with it, unless every part changed the row that it had to. So a commit is one round trip and one
+//! transaction, without a `BEGIN` whose `COMMIT` might get lost alone.
+//!
+//! The row of the recorded answer, or else one of `commits`, is unique to the commit. If the statement is sent again because the reply was
+//! lost, it contradicts its own earlier self there, and so is known to have been carried out.
+
+use std::collections::BTreeMap;
+
+use tokio_postgres::Error;
+use ucp_core::{
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    purchase::{
+        ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
+        mandate::Presented,
+    },
+};
+use uuid::Uuid;
+
+use crate::{
+    connection::{Connection, Value},
+    failure::{FULL, Meaning, STALE, meaning},
+    text::{escaped, key, nanoseconds, signed, timestamp},
+};
+
+/// A change, as one statement.
+pub(crate) struct Commit {
+    shop: Value,
+    sql: String,
+    values: Vec<Value>,
+    keep: Option<(Key, Kept)>,
+    /// Row of `commits`, if there is no answer to record.
+    id: Uuid,
+    holder: Option<Holder>,
+    /// Number of carts and checkouts that are new.
+    created: u64,
+    /// `true` if a webhook event is queued.
+    pub(crate) tells: bool,
+}
+
+/// A statement that is being put together.
+struct Parts {
+    parts: Vec<String>,
+    /// Conditions of parts that have to have changed one row.
+    once: Vec<&'static str>,
+    values: Vec<Value>,
+}
+
+impl Parts {
+    /// Adds a value and returns its place in the statement.
+    fn bind(&mut self, value: Value) -> String {
+        self.values.push(value);
+        format!("${}", self.values.len())
+    }
+
+    /// Adds values and returns their places.
+    fn all<const N: usize>(&mut self, values: [Value; N]) -> String {
+        values.map(|value| self.bind(value)).join(", ")
+    }
+
+    fn part(&mut self, name: &'static str, sql: &str) {
+        self.parts.push(format!("{name} AS ({sql})"));
+    }
+}
+
+/// Place of the shop in each statement.
+const SHOP: &str = "$1";
+
+impl Commit {
+    /// Returns the statement of a change; `None` if it changes nothing.
+    pub(crate) fn new(shop: Value, change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Option<Self>> {
+        if change.is_empty() && keep.is_none() {
+            return Ok(None);
+        }
+        let Change { cart, checkout, order, stock: movements, mandate, holder } = change;
+        let mut stock: BTreeMap<String, i64> = BTreeMap::new();
+        for movement in movements {
+            let quantity = stock.entry(movement.variant).or_default();
+            *quantity = quantity.saturating_add(movement.quantity);
+        }
+        stock.retain(|_, quantity| *quantity != 0);
+        let id = Uuid::now_v7();
+        let mut parts = Parts { parts: Vec::new(), once: Vec::new(), values: vec![shop.clone()] };
+        let name = holder.as_ref().map(|holder| key(&holder.name).into_owned());
+        let is_new = [
+            cart.as_ref().is_some_and(|cart| cart.version == 0),
+            checkout.as_ref().is_some_and(|checkout| checkout.version == 0),
+        ];
+        let created = is_new.into_iter().filter(|is_new| *is_new).count() as u64;
+        let tells = order.is_some();
+        let mut named = Vec::new();
+        named.extend(cart.iter().filter_map(|cart| cart.document.remote_cart.as_ref()));
+        named.extend(checkout.iter().filter_map(|checkout| checkout.document.remote_cart.as_ref()));
+        let named: Vec<_> = named.into_iter().map(|cart| key(&cart.reference).into_owned()).collect();
+        if !named.is_empty() {
+            let named = parts.bind(Value::Texts(named));
+            parts.part("noted", &format!("DELETE FROM remote_carts WHERE shop = {SHOP} AND reference = ANY({named})"));
+        }
+        match &keep {
+            Some((key, kept)) => parts.keep(key, kept, name.clone()),
+            None => {
+                let id = parts.bind(Value::Uuid(id));
+                parts.part("marked", &format!("INSERT INTO commits (shop, id) VALUES ({SHOP}, {id})"));
+            }
+        }
+        let mut grown = keep.as_ref().map_or(0, |(_, kept)| kept.answer.len());
+        let mut replaced = Vec::new();
+        if let Some(cart) = cart {
+            let text = serde_json::to_string(&cart.document)?;
+            grown += text.len();
+            replaced.push(("carts", cart.document.id.clone()));
+            parts.cart(&cart, text, name.clone());
+        }
+        if let Some(checkout) = checkout {
+            let text = serde_json::to_string(&checkout.document)?;
+            grown += text.len();
+            replaced.push(("checkouts", checkout.document.id.clone()));
+            parts.checkout(&checkout, text, name);
+        }
+        if let Some(order) = order {
+            let text = serde_json::to_string(&order.document)?;
+            parts.order(&order, text);
+        }
+        if !stock.is_empty() {
+            parts.stock(stock);
+        }
+        if let Some(mandate) = mandate {
+            parts.mandate(&mandate);
+        }
+        let full = holder.as_ref().map(|holder| parts.full(holder, created, grown, &replaced));
+        let stale: Vec<_> = parts.once.iter().map(|part| format!("(SELECT count(*) FROM {part}) = 1")).collect();
+        let mut result = String::from("SELECT 1");
+        if full.is_some() || !stale.is_empty() {
+            let full = full.map(|full| format!(" WHEN {full} THEN '{FULL}'")).unwrap_or_default();
+            let stale = if stale.is_empty() { "true".to_owned() } else { stale.join(" AND ") };
+            result = format!("SELECT CAST(CASE{full} WHEN {stale} THEN '1' ELSE '{STALE}' END AS integer)");
+        }
+        let sql = format!("WITH {} {result}", parts.parts.join(", "));
+        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, tells }))
+    }
+
+    /// Writes everything. `in_doubt` says that an earlier attempt may have done so.
+    pub(crate) async fn write(&self, connection: &Connection, in_doubt: bool) -> Result<Committed, Error> {
+        let Err(error) = connection.rows(&self.sql, &self.values).await else { return Ok(Committed::Done) };
+        match meaning(&error) {
+            Meaning::Contradicted => {}
+            Meaning::NoSpace if self.created > 0 => return Ok(Committed::Full(Full::Store)),
+            _ => return Err(error),
+        }
+        match &self.keep {
+            Some((key, kept)) => match read_kept(connection, &self.shop, key).await? {
+                Some(stored) if in_doubt && stored == *kept => return Ok(Committed::Done),
+                Some(stored) => return Ok(Committed::Kept(stored)),
+                None => {}
+            },
+            None if in_doubt => {
+                let values = [self.shop.clone(), Value::Uuid(self.id)];
+                let sql = "SELECT 1 FROM commits WHERE shop = $1 AND id = $2";
+                if connection.row(sql, &values).await?.is_some() {
+                    return Ok(Committed::Done);
+                }
+            }
+            None => {}
+        }
+        if !error.as_db_error().is_some_and(|stated| stated.message().contains(FULL)) {
+            return Ok(Committed::Stale);
+        }
+        let Some(holder) = &self.holder else { return Ok(Committed::Stale) };
+        let values = [self.shop.clone(), Value::key(&holder.name)];
+        let row = connection.row(&format!("SELECT {OPEN}"), &values).await?;
+        let open: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+        let is_open = self.created > 0 && open.unsigned_abs() + self.created > holder.open;
+        Ok(Committed::Full(if is_open { Full::Open } else { Full::Bytes }))
+    }
+}
+
+/// Number of the carts and checkouts of the holder `$2`.
+const OPEN: &str = "(SELECT count(*) FROM carts WHERE shop = $1 AND holder = $2) \
+     + (SELECT count(*) FROM checkouts WHERE shop = $1 AND holder = $2)";
+
+impl Parts {
+    /// Returns the condition under which the holder would have too much.
+    fn full(&mut self, holder: &Holder, created: u64, grown: usize, replaced: &[(&str, String)]) -> String {
+        let name = self.bind(Value::key(&holder.name));
+        let number = |number: u64| Value::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let mut before = String::from("0");
+        for (table, id) in replaced {
+            let id = self.bind(Value::key(id));
+            before = format!(
+                "{before} + coalesce((SELECT held FROM {table} WHERE shop = {SHOP} AND id = {id} AND holder = {name}), 0)"
+            );
+        }
+        let grown = self.bind(Value::Number(signed(grown)));
+        let most = self.bind(number(holder.bytes));
+        let held = ["carts", "checkouts", "kept"].map(|table| {
+            format!("coalesce((SELECT sum(held) FROM {table} WHERE shop = {SHOP} AND holder = {name}), 0)")
+        });
+        let held = held.join(" + ");
+        let bytes = format!("({grown} > {before} AND {held} + {grown} - ({before}) > {most})");
+        if created == 0 {
+            return bytes;
+        }
+        let (created, open) = (self.bind(number(created)), self.bind(number(holder.open)));
+        let count = OPEN.replace("$2", &name);
+        format!("({count} + {created} > {open} OR {bytes})")
+    }
+
+    fn keep(&mut self, key: &Key, kept: &Kept, holder: Option<String>) {
+        let values = self.all([
+            Value::key(&key.owner),
+            Value::Text(key.operation.to_owned()),
+            Value::key(&key.resource),
+            Value::key(&key.key),
+            Value::Bytes(kept.identity.to_vec()),
+            Value::Bytes(kept.answer.clone().into_bytes()),
+            Value::Number(nanoseconds(kept.at)),
+            Value::Number(signed(kept.answer.len())),
+            Value::OptionalText(holder),
+        ]);
+        let columns = "shop, owner, operation, resource, key, identity, answer, at, held, holder";
+        self.part("recorded", &format!("INSERT INTO kept ({columns}) VALUES ({SHOP}, {values})"));
+    }
+
+    fn cart(&mut self, Stored { document: cart, version }: &Stored<Cart>, text: String, holder: Option<String>) {
+        let (id, owner) = (Value::key(&cart.id), Value::text(&cart.owner));
+        let held = Value::Number(signed(text.len()));
+        let (expires_at, text) = (Value::Number(nanoseconds(cart.expires_at)), Value::Text(text));
+        if *version == 0 {
+            let (token, made) = (Value::key(&cart.token), Value::Uuid(Uuid::now_v7()));
+            let values = self.all([id, owner, token, expires_at, text, held, Value::OptionalText(holder), made]);
+            let columns = "shop, id, owner, token, expires_at, document, held, holder, made, version";
+            self.part("cart", &format!("INSERT INTO carts ({columns}) VALUES ({SHOP}, {values}, 1)"));
+            return;
+        }
+        let set = self.all([expires_at, text, held]);
+        let row = self.row(id, owner, *version);
+        self.part(
+            "cart",
+            &format!(
+                "UPDATE carts SET (expires_at, document, held, version) = ROW({set}, version + 1) WHERE {row} RETURNING 1"
+            ),
+        );
+        self.once.push("cart");
+    }
+
+    /// Returns the condition for the row of a document in the version that a change is based on.
+    fn row(&mut self, id: Value, owner: Value, version: u64) -> String {
+        let id = self.bind(id);
+        let owner = self.bind(owner);
+        let version = self.bind(Value::Number(i64::try_from(version).unwrap_or(i64::MAX)));
+        format!("shop = {SHOP} AND id = {id} AND owner = {owner} AND version = {version}")
+    }
+
+    fn checkout(
+        &mut self,
+        Stored { document: checkout, version }: &Stored<Checkout>,
+        text: String,
+        holder: Option<String>,
+    ) {
+        let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
+        let (id, owner) = (Value::key(id), Value::text(owner));
+        let status = state.status().as_str();
+        let set = [
+            Value::Text(status.to_owned()),
+            Value::OptionalText(cart_id.as_ref().map(|id| key(id).into_owned())),
+            Value::OptionalNumber(state.attempt().map(|attempt| nanoseconds(attempt.begun_at))),
+            Value::Number(nanoseconds(*expires_at)),
+            Value::Number(signed(text.len())),
+            Value::Text(text),
+        ];
+        let set = self.all(set);
+        let columns = "status, cart_id, attempted_at, expires_at, held, document";
+        if *version == 0 {
+            let (token, made) = (Value::key(token), Value::Uuid(Uuid::now_v7()));
+            let values = self.all([id, owner, token, Value::OptionalText(holder), made]);
+            self.part(
+                "checkout",
+                &format!(
+                    "INSERT INTO checkouts (shop, {columns}, id, owner, token, holder, made, version) \
+                     VALUES ({SHOP}, {set}, {values}, 1)"
+                ),
+            );
+            return;
+        }
+        let row = self.row(id, owner, *version);
+        // What has become an order is counted to nobody.
+        let holder = if status == "completed" { "NULL" } else { "holder" };
+        self.part(
+            "checkout",
+            &format!(
+                "UPDATE checkouts SET ({columns}, holder, leased_by, leased_until, version) \
+                 = ROW({set}, {holder}, NULL, NULL, version + 1) WHERE {row} RETURNING 1"
+            ),
+        );
+        self.once.push("checkout");
+    }
+
+    fn order(&mut self, Stored { document: order, version }: &Stored<Order>, text: String) {
+        let Order { id, owner, token, checkout_id, placed_at, .. } = order;
+        let document = self.bind(Value::Text(text));
+        let made = self.bind(Value::Uuid(Uuid::now_v7()));
+        if *version == 0 {
+            let values = self.all([
+                Value::key(id),
+                Value::text(owner),
+                Value::key(token),
+                Value::key(checkout_id),
+                Value::Number(nanoseconds(*placed_at)),
+            ]);
+            let columns = "shop, document, made, id, owner, token, checkout_id, placed_at, version";
+            self.part(
+                "ordered",
+                &format!("INSERT INTO orders ({columns}) VALUES ({SHOP}, {document}, {made}, {values}, 1)"),
+            );
+        } else {
+            let row = self.row(Value::key(id), Value::text(owner), *version);
+            self.part(
+                "ordered",
+                &format!("UPDATE orders SET document = {document}, version = version + 1 WHERE {row} RETURNING 1"),
+            );
+            self.once.push("ordered");
+        }
+        let at = Value::Number(nanoseconds(order.changed_at()));
+        let values = self.all([
+            Value::Text(Uuid::new_v4().to_string()),
+            Value::text(id),
+            Value::text(owner),
+            Value::Number(i64::try_from(version.saturating_add(1)).unwrap_or(i64::MAX)),
+            at.clone(),
+            at,
+        ]);
+        self.part(
+            "told",
+            &format!(
+                "INSERT INTO outbox (shop, document, made, id, order_id, owner, order_version, occurred_at, since, \
+                 state, attempts, next_at, untold) VALUES ({SHOP}, {document}, {made}, {values}, 'waiting', 0, 0, true)"
+            ),
+        );
+    }
+
+    /// Moves goods. A product whose variant is sold out by that, or is no longer, has changed for whoever reads it.
+    fn stock(&mut self, stock: BTreeMap<String, i64>) {
+        let (variants, quantities): (Vec<_>, Vec<_>) =
+            stock.into_iter().map(|(variant, quantity)| (escaped(&variant).into_owned(), quantity)).unzip();
+        let variants = self.bind(Value::Texts(variants));
+        let quantities = self.bind(Value::Numbers(quantities));
+        self.part(
+            "moved",
+            &format!(
+                "UPDATE stock SET quantity = stock.quantity + goods.quantity \
+                 FROM unnest({variants}, {quantities}) AS goods (variant, quantity) \
+                 WHERE stock.shop = {SHOP} AND stock.variant = goods.variant \
+                 RETURNING stock.product, stock.quantity AS left_over, stock.quantity - goods.quantity AS before"
+            ),
+        );
+        self.part("touched", "SELECT product FROM moved WHERE (left_over = 0) <> (before = 0)");
+        self.part(
+            "numbered",
+            &format!(
+                "UPDATE catalogs SET number = number + 1 WHERE shop = {SHOP} AND EXISTS (SELECT 1 FROM touched) RETURNING number"
+            ),
+        );
+        self.part(
+            "renumbered",
+            &format!(
+                "UPDATE products SET number = numbered.number FROM numbered \
+                 WHERE shop = {SHOP} AND id IN (SELECT product FROM touched)"
+            ),
+        );
+    }
+
+    fn mandate(&mut self, Presented { checkout_id, mandate }: &Presented) {
+        let values = self.all([Value::key(checkout_id), Value::Bytes(mandate.reveal().as_bytes().to_vec())]);
+        self.part(
+            "mandated",
+            &format!(
+                "INSERT INTO mandates (shop, checkout_id, mandate) VALUES ({SHOP}, {values}) \
+                 ON CONFLICT (shop, checkout_id) DO UPDATE SET mandate = excluded.mandate"
+            ),
+        );
+    }
+}
+
+/// Returns the answer recorded under a key.
+pub(crate) async fn read_kept(connection: &Connection, shop: &Value, key: &Key) -> Result<Option<Kept>, Error> {
+    let values = [
+        shop.clone(),
+        Value::key(&key.key),
+        Value::key(&key.resource),
+        Value::Text(key.operation.to_owned()),
+        Value::key(&key.owner),
+    ];
+    let sql = "SELECT identity, answer, at FROM kept \
+               WHERE shop = $1 AND key = $2 AND resource = $3 AND operation = $4 AND owner = $5";
+    let Some(row) = connection.row(sql, &values).await? else { return Ok(None) };
+    let identity: Vec<u8> = row.try_get(0)?;
+    let answer: Vec<u8> = row.try_get(1)?;
+    Ok(Some(Kept {
+        identity: identity.try_into().unwrap_or_default(),
+        answer: String::from_utf8_lossy(&answer).into_owned(),
+        at: timestamp(row.try_get(2)?),
+    }))
+}

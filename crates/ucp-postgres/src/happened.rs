@@ -1,0 +1,91 @@
+//! What happens to orders and checkouts without a call, for those who analyse it: steps of orders, whoever takes them, and
+//! checkouts that expire unfinished.
+//!
+//! Each is taken by one gateway, before it tells it: what a gateway has taken that is killed is not told.
+
+use jiff::Timestamp;
+use tokio_postgres::Error;
+use ucp_core::port::{PortError, store::Happened};
+use uuid::Uuid;
+
+use crate::{
+    connection::Value,
+    failure::Failure,
+    store::PostgresStore,
+    text::{nanoseconds, plain, signed, timestamp},
+};
+
+/// Maximum number of orders and of checkouts that are returned at once.
+const AT_ONCE: usize = 500;
+
+/// Whether orders are to be told, up to when checkouts were told, and up to when they would be next. Those that expire at the
+/// same time are taken together.
+const DUE: &str = "SELECT EXISTS (SELECT 1 FROM outbox WHERE shop = $1 AND untold), \
+    (SELECT checkouts_until FROM told WHERE shop = $1), \
+    (SELECT max(expires_at) FROM (SELECT expires_at FROM checkouts WHERE shop = $1 AND expires_at <= $2 \
+        AND expires_at > (SELECT checkouts_until FROM told WHERE shop = $1) ORDER BY expires_at LIMIT $3) AS next)";
+
+const ORDERS: &str = "UPDATE outbox SET untold = false WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox \
+    WHERE shop = $1 AND untold ORDER BY made LIMIT $2 FOR UPDATE SKIP LOCKED)) \
+    RETURNING made, order_id, owner, order_version, occurred_at";
+
+/// Returns the checkouts that expired after `$2` and up to `$3`, unless another gateway has taken them.
+const CHECKOUTS: &str = "WITH moved AS (UPDATE told SET checkouts_until = $3 WHERE shop = $1 AND checkouts_until = $2 RETURNING 1) \
+    SELECT id, document FROM checkouts, moved WHERE shop = $1 AND expires_at > $2 AND expires_at <= $3 \
+    AND status NOT IN ('completed', 'canceled') AND attempted_at IS NULL ORDER BY expires_at, made";
+
+impl PostgresStore {
+    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::port::store::Store::happened).
+    pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
+        let now = Value::Number(nanoseconds(now));
+        let limit = Value::Number(signed(AT_ONCE));
+        let due = self.row(DUE, &[self.key(), now.clone(), limit.clone()]).await?;
+        let read = || -> Result<_, Error> {
+            Ok(match &due {
+                Some(row) => (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?),
+                None => (false, None, None),
+            })
+        };
+        let (has_orders, until, next): (bool, Option<i64>, Option<i64>) = read().map_err(Failure::from)?;
+        let mut happened = if has_orders { self.take_orders(limit).await? } else { Vec::new() };
+        match (until, next) {
+            (None, _) => {
+                let sql = "INSERT INTO told (shop, checkouts_until) VALUES ($1, $2) ON CONFLICT (shop) DO NOTHING";
+                self.execute(sql, &[self.key(), now]).await?;
+            }
+            (Some(until), Some(next)) => happened.extend(self.take_checkouts(until, next).await?),
+            (Some(_), None) => {}
+        }
+        Ok(happened)
+    }
+
+    async fn take_orders(&self, limit: Value) -> Result<Vec<Happened>, PortError> {
+        let rows = self.rows(ORDERS, &[self.key(), limit]).await?;
+        let read = |row: &tokio_postgres::Row| -> Result<(Uuid, Happened), Error> {
+            let version = row.try_get::<_, i64>(3)?.unsigned_abs();
+            let (order_id, owner) = (plain(row.try_get(1)?), plain(row.try_get(2)?));
+            Ok((row.try_get(0)?, Happened::Order { order_id, owner, version, at: timestamp(row.try_get(4)?) }))
+        };
+        let mut rows = rows.iter().map(read).collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+        // `RETURNING` promises no order.
+        rows.sort_by_key(|(made, _)| *made);
+        Ok(rows.into_iter().map(|(_, happened)| happened).collect())
+    }
+
+    async fn take_checkouts(&self, until: i64, next: i64) -> Result<Vec<Happened>, PortError> {
+        let rows = self.rows(CHECKOUTS, &[self.key(), Value::Number(until), Value::Number(next)]).await?;
+        let mut happened = Vec::new();
+        for row in rows {
+            let (id, document): (String, String) =
+                (row.try_get(0).map_err(Failure::from)?, row.try_get(1).map_err(Failure::from)?);
+            match serde_json::from_str(&document) {
+                Ok(checkout) => happened.push(Happened::Abandoned(Box::new(checkout))),
+                Err(error) => {
+                    // The error of serde can quote the document.
+                    tracing::error!(checkout.id = id, category = ?error.classify(), "an expired checkout is unreadable");
+                }
+            }
+        }
+        Ok(happened)
+    }
+}

@@ -1,0 +1,178 @@
+//! The [`Ledger`] of a [`PostgresStore`].
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use tokio_postgres::Row;
+use ucp_core::{
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    port::PortError,
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        remote_cart_ref::RemoteCartRef,
+    },
+};
+
+use crate::{
+    commit::{Commit, read_kept},
+    connection::Value,
+    failure::Failure,
+    store::PostgresStore,
+    text::{escaped, nanoseconds, plain, signed},
+};
+
+/// Time for which a gateway looks after an unfinished payment before another one does.
+const LEASE: SignedDuration = SignedDuration::from_secs(20);
+
+impl PostgresStore {
+    /// Reads a document with its version. `$1` of the condition is the shop.
+    pub(crate) async fn document<T: DeserializeOwned>(
+        &self,
+        table: &str,
+        condition: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Option<Stored<T>>, PortError> {
+        let values: Vec<_> = std::iter::once(self.key()).chain(values).collect();
+        let sql = format!("SELECT version, document, id FROM {table} WHERE shop = $1 AND {condition}");
+        Ok(self.row(&sql, &values).await?.map(|row| stored(&row)).transpose()?)
+    }
+}
+
+#[async_trait]
+impl Ledger for PostgresStore {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
+        self.document("carts", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+    }
+
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
+        self.document("checkouts", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+    }
+
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
+        let newest = "cart_id = $2 AND owner = $3 ORDER BY made DESC LIMIT 1";
+        self.document("checkouts", newest, [Value::key(cart), Value::text(owner)]).await
+    }
+
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
+        self.document("orders", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+    }
+
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
+        self.document("carts", "token = $2", [Value::key(token)]).await
+    }
+
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
+        self.document("checkouts", "token = $2", [Value::key(token)]).await
+    }
+
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
+        self.document("orders", "token = $2", [Value::key(token)]).await
+    }
+
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
+        if variants.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys: Vec<_> = variants.iter().map(|variant| escaped(variant).into_owned()).collect();
+        let values = [self.key(), Value::Texts(keys.clone())];
+        let sql = "SELECT variant, quantity FROM stock WHERE shop = $1 AND variant = ANY($2)";
+        let rows = self.rows(sql, &values).await?;
+        let counts = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        let counts: Vec<(String, i64)> = counts.collect::<Result<_, tokio_postgres::Error>>().map_err(Failure::from)?;
+        let count =
+            |key: &String| counts.iter().find(|(variant, _)| variant == key).map(|(_, count)| count.unsigned_abs());
+        Ok(keys.iter().map(count).collect())
+    }
+
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError> {
+        let shop = self.key();
+        self.run(async |connection, _| read_kept(&connection, &shop, key).await).await
+    }
+
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError> {
+        let commit = Commit::new(self.key(), change, keep).map_err(|error| {
+            // The error of serde can quote the document.
+            PortError::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
+        })?;
+        let Some(commit) = commit else { return Ok(Committed::Done) };
+        let committed = self.run(async |connection, in_doubt| commit.write(&connection, in_doubt).await).await?;
+        if commit.tells && committed == Committed::Done {
+            self.bell().notify_one();
+        }
+        Ok(committed)
+    }
+
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
+        let document = serde_json::to_string(cart).map_err(|error| PortError::internal().because(error))?;
+        let values = [self.key(), Value::key(&cart.reference), Value::Text(document), Value::Number(nanoseconds(at))];
+        let sql = "INSERT INTO remote_carts (shop, reference, document, at) VALUES ($1, $2, $3, $4) \
+                   ON CONFLICT (shop, reference) DO UPDATE SET document = excluded.document, at = excluded.at";
+        self.execute(sql, &values).await.map(drop)
+    }
+
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
+        let sql =
+            "SELECT 0::bigint, document, reference FROM remote_carts WHERE shop = $1 AND at < $2 ORDER BY at LIMIT $3";
+        let values = [self.key(), Value::Number(nanoseconds(before)), Value::Number(signed(limit))];
+        let noted: Vec<Stored<RemoteCartRef>> = readable(self.rows(sql, &values).await?.iter())?;
+        Ok(noted.into_iter().map(|stored| stored.document).collect())
+    }
+
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
+        let values = [self.key(), Value::key(&cart.reference)];
+        self.execute("DELETE FROM remote_carts WHERE shop = $1 AND reference = $2", &values).await.map(drop)
+    }
+
+    /// Returns what this gateway looks after from now on: what another one has begun to look after is left to it for a while.
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
+        let sql = "UPDATE checkouts SET leased_by = $4, leased_until = $5 WHERE shop = $1 AND id = ANY (ARRAY( \
+                       SELECT id FROM checkouts WHERE shop = $1 AND attempted_at < $2 \
+                       AND (leased_by IS NULL OR leased_by = $4 OR leased_until <= $2) \
+                       ORDER BY attempted_at LIMIT $3 FOR UPDATE SKIP LOCKED)) \
+                   RETURNING version, document, id, attempted_at";
+        let until = before.saturating_add(LEASE).unwrap_or(Timestamp::MAX);
+        let values = [
+            self.key(),
+            Value::Number(nanoseconds(before)),
+            Value::Number(signed(limit)),
+            Value::Uuid(self.handle()),
+            Value::Number(nanoseconds(until)),
+        ];
+        let mut rows = self.rows(sql, &values).await?;
+        rows.sort_by_key(|row| row.try_get::<_, i64>(3).unwrap_or_default());
+        Ok(readable(rows.iter())?)
+    }
+}
+
+/// Reads documents. Damaged ones are logged and left out, so that they keep nobody from the others.
+fn readable<'r, T: DeserializeOwned>(rows: impl Iterator<Item = &'r Row>) -> Result<Vec<Stored<T>>, Failure> {
+    let mut read = Vec::new();
+    for row in rows {
+        match stored(row) {
+            Ok(stored) => read.push(stored),
+            Err(error @ Failure::Unreadable(_)) => {
+                tracing::error!(%error, "a row of the database is damaged and passed over");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+/// Reads `version, document, id`.
+pub(crate) fn stored<T: DeserializeOwned>(row: &Row) -> Result<Stored<T>, Failure> {
+    let version = row.try_get::<_, i64>(0)?.unsigned_abs();
+    // What serde says may quote the document.
+    let document = serde_json::from_str(row.try_get(1)?).map_err(|error| {
+        let kind = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+        let id = plain(row.try_get(2).unwrap_or_default());
+        let (line, column) = (error.line(), error.column());
+        Failure::Unreadable(format!(
+            "{kind} `{id}`: unreadable JSON ({:?}) at line {line}, column {column}",
+            error.classify()
+        ))
+    })?;
+    Ok(Stored { document, version })
+}

@@ -1,0 +1,116 @@
+//! Owners of the carts, checkouts and orders of a remote shop. How long they are kept is told in [`Store::prune`].
+//!
+//! [`Store::prune`]: ucp_core::port::store::Store::prune
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio_postgres::{Error, Row};
+use ucp_core::{
+    Release,
+    port::PortError,
+    port::owners::{Kind, Owned, Owner, Owners},
+};
+
+use crate::{
+    connection::Value,
+    failure::Failure,
+    store::{BATCH, PostgresStore},
+    text::{nanoseconds, plain, timestamp},
+};
+
+/// Retention of carts and checkouts that are no longer alive.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Retention of orders since the last news of them.
+const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
+
+/// Maximum number of carts, and of checkouts.
+pub(crate) const MOST: u32 = 1_000_000;
+
+const OWNED: &str = "SELECT owner, release, mandates, at FROM owners WHERE shop = $1 AND kind = $2 AND id = $3";
+
+fn owned(row: &Row) -> Result<Owned, Error> {
+    let release: String = row.try_get(1)?;
+    // A release that is no longer known was one of the oldest.
+    let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
+    let owner = Owner { platform: plain(row.try_get(0)?), release, mandates: row.try_get(2)? };
+    Ok(Owned { owner, until: timestamp(row.try_get(3)?) })
+}
+
+#[async_trait]
+impl Owners for PostgresStore {
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError> {
+        let values = [self.key(), Value::Text(kind.as_str().to_owned()), Value::key(id)];
+        let row = self.row(OWNED, &values).await?;
+        Ok(row.map(|row| owned(&row)).transpose().map_err(Failure::from)?)
+    }
+
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError> {
+        let sql = "INSERT INTO owners (shop, kind, id, owner, release, mandates, at) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                   ON CONFLICT (shop, kind, id) DO NOTHING";
+        let values = [
+            self.key(),
+            Value::Text(kind.as_str().to_owned()),
+            Value::key(id),
+            Value::text(&owner.platform),
+            Value::Text(owner.release.date().to_owned()),
+            Value::Flag(owner.mandates),
+            Value::Number(nanoseconds(until)),
+        ];
+        let claimed = self.run(async |connection, _| {
+            if connection.execute(sql, &values).await? == 1 {
+                return Ok(None);
+            }
+            connection.row(OWNED, &values[..3]).await?.map(|row| owned(&row)).transpose()
+        });
+        Ok(claimed.await?.map_or_else(|| owner.clone(), |owned| owned.owner))
+    }
+
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
+        let until = Value::Number(nanoseconds(until));
+        let values = [self.key(), Value::Text(kind.as_str().to_owned()), Value::key(id), until];
+        let sql = "UPDATE owners SET at = $4 WHERE shop = $1 AND kind = $2 AND id = $3 AND at < $4";
+        self.execute(sql, &values).await.map(drop)
+    }
+}
+
+impl PostgresStore {
+    /// Removes expired owners, and the oldest of a kind with more than `most`. Returns the number removed.
+    pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, PortError> {
+        let mut removed = 0;
+        for (kind, age, bounded) in [
+            (Kind::Cart, REMEMBERED_FOR, true),
+            (Kind::Checkout, REMEMBERED_FOR, true),
+            (Kind::Order, ORDERS_FOR, false),
+        ] {
+            let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+            removed += self.forget(kind, before, i64::MAX).await?;
+            if bounded {
+                let values = [self.key(), Value::Text(kind.as_str().to_owned())];
+                let row = self.row("SELECT count(*) FROM owners WHERE shop = $1 AND kind = $2", &values).await?;
+                let kept: i64 = row.map(|row| row.try_get(0)).transpose().map_err(Failure::from)?.unwrap_or_default();
+                removed += self.forget(kind, i64::MAX, kept - i64::from(most)).await?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes at most `many` owners of a kind that were alive until before `before` (nanoseconds since 1970), in small steps.
+    async fn forget(&self, kind: Kind, before: i64, many: i64) -> Result<u64, PortError> {
+        let (mut forgotten, mut left) = (0, many);
+        while left > 0 {
+            let step = left.min(BATCH);
+            let kind = Value::Text(kind.as_str().to_owned());
+            let values = [self.key(), kind, Value::Number(before), Value::Number(step)];
+            let sql = "DELETE FROM owners WHERE shop = $1 AND kind = $2 AND id = ANY (ARRAY(SELECT id FROM owners \
+                       WHERE shop = $1 AND kind = $2 AND at < $3 ORDER BY at LIMIT $4 FOR UPDATE SKIP LOCKED))";
+            let batch = self.execute(sql, &values).await?;
+            forgotten += batch;
+            left -= step;
+            if batch < step.unsigned_abs() {
+                break;
+            }
+        }
+        Ok(forgotten)
+    }
+}

@@ -1,0 +1,157 @@
+//! The [`Store`] port of a [`PostgresStore`], beyond its parts: queries of operators, forwarded webhook messages, and the
+//! removal of expired rows.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use ucp_core::{
+    order::Order,
+    port::{
+        PortError,
+        store::{Forwarded, Happened, Store},
+    },
+    purchase::{ledger::Stored, mandate::Mandate},
+};
+use uuid::Uuid;
+
+use crate::{
+    connection::Value,
+    failure::{Failure, Meaning, meaning},
+    ledger::stored,
+    owners,
+    store::{BATCH, PostgresStore, Retention},
+    text::{nanoseconds, signed},
+};
+
+/// Retention of recorded answers (rule IDM-02), and of the marks of commits without one.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+
+/// Retention of carts and checkouts after their expiry whose caller has no credential.
+const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
+
+/// Retention of webhook events that were never settled.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Retention of webhook events after they were settled, during which they can be sent again.
+const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Removes carts that expired before `$2`, at most `$3`.
+const CARTS: &str = "DELETE FROM carts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM carts WHERE shop = $1 AND expires_at < $2 \
+    {} ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED))";
+
+/// Removes checkouts that expired before `$2`, at most `$3`, and the mandates of those that led to no order: without an order
+/// there is nothing to dispute.
+const CHECKOUTS: &str = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM checkouts \
+    WHERE shop = $1 AND expires_at < $2 AND attempted_at IS NULL {} ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED)) \
+    RETURNING id, status), \
+    disputable AS (DELETE FROM mandates WHERE shop = $1 \
+    AND checkout_id IN (SELECT id FROM gone WHERE status <> 'completed')) \
+    SELECT 1 FROM gone";
+
+const KEPT: &str = "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 AND at < $2 \
+    ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key \
+    AND kept.resource = old.resource AND kept.operation = old.operation AND kept.owner = old.owner";
+
+const SETTLED: &str = "DELETE FROM outbox WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox WHERE shop = $1 AND settled_at < $2 \
+    ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED))";
+
+const UNSETTLED: &str = "DELETE FROM outbox WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox WHERE shop = $1 AND since < $2 \
+    AND state = 'waiting' ORDER BY since LIMIT $3 FOR UPDATE SKIP LOCKED))";
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
+        let sql =
+            "SELECT version, document, id FROM orders WHERE shop = $1 ORDER BY placed_at DESC, made DESC LIMIT $2";
+        let rows = self.rows(sql, &[self.key(), Value::Number(signed(limit))]).await?;
+        Ok(rows.iter().map(stored).collect::<Result<_, Failure>>()?)
+    }
+
+    async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
+        self.document("orders", "id = $2", [Value::key(id)]).await
+    }
+
+    async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError> {
+        let sql = "SELECT mandate FROM mandates WHERE shop = $1 AND checkout_id = $2";
+        let Some(row) = self.row(sql, &[self.key(), Value::key(checkout_id)]).await? else { return Ok(None) };
+        let mandate: Vec<u8> = row.try_get(0).map_err(Failure::from)?;
+        Ok(Some(Mandate::new(String::from_utf8_lossy(&mandate).into_owned())))
+    }
+
+    async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
+        let Forwarded { id, owner, order_id, webhook_message, at } = forwarded;
+        let sql = "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, release, body, made, \
+                       state, attempts, next_at, untold) \
+                   SELECT $1, $2, $3, $4, coalesce(max(order_version), 0) + 1, $5, $5, $6, $7, $8, 'waiting', 0, 0, true \
+                   FROM outbox WHERE shop = $1 AND order_id = $3";
+        let values = [
+            self.key(),
+            Value::text(&id),
+            Value::text(&order_id),
+            Value::text(&owner),
+            Value::Number(nanoseconds(at)),
+            Value::Text(webhook_message.release.date().to_owned()),
+            Value::Bytes(webhook_message.body),
+            Value::Uuid(Uuid::now_v7()),
+        ];
+        let new = self.run(async |connection, in_doubt| match connection.execute(sql, &values).await {
+            Ok(_) => Ok(true),
+            // It is there: because of another message of this identifier, or because of an attempt whose reply was lost.
+            Err(error) if meaning(&error) == Meaning::Contradicted => Ok(in_doubt),
+            Err(error) => Err(error),
+        });
+        let new = new.await?;
+        if new {
+            self.bell().notify_one();
+        }
+        Ok(new)
+    }
+
+    async fn happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
+        self.take_happened(now).await
+    }
+
+    async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
+        let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+        let Retention { unfinished, completed, addresses } = self.retention();
+        let mut removed = self.prune_owners(now, owners::MOST).await?;
+        let marked = now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN);
+        self.forget_marks(marked).await?;
+        for (statement, condition, before) in [
+            (KEPT, "", before(KEPT_FOR)),
+            (CARTS, "", before(unfinished)),
+            (CHECKOUTS, "AND status <> 'completed'", before(unfinished)),
+            (CHECKOUTS, "AND status = 'completed'", before(completed)),
+            (CARTS, "AND holder IS NOT NULL", before(HELD_FOR)),
+            (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
+            (SETTLED, "", before(SETTLED_FOR)),
+            (UNSETTLED, "", before(REMEMBERED_FOR)),
+        ] {
+            let sql = statement.replace("{}", condition);
+            let values = [self.key(), Value::Number(before), Value::Number(BATCH)];
+            loop {
+                let batch = self.execute(&sql, &values).await?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        if let Some(age) = addresses {
+            removed += self.erase_addresses(before(age)).await?;
+        }
+        Ok(removed)
+    }
+}
+
+impl PostgresStore {
+    /// Removes the marks of commits from before a time, which are in the order of their time.
+    async fn forget_marks(&self, before: Timestamp) -> Result<(), PortError> {
+        let seconds = before.as_second().max(0).unsigned_abs();
+        let first = Uuid::new_v7(uuid::Timestamp::from_unix_time(seconds, 0, 0, 0));
+        let sql = "DELETE FROM commits WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM commits WHERE shop = $1 AND id < $2 \
+                   ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED))";
+        let values = [self.key(), Value::Uuid(first), Value::Number(BATCH)];
+        while self.execute(sql, &values).await? == BATCH.unsigned_abs() {}
+        Ok(())
+    }
+}

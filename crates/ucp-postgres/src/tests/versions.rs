@@ -1,0 +1,106 @@
+//! Two versions of the gateway on one database.
+
+use ucp_core::purchase::ledger::{Change, Committed, Ledger as _};
+use ucp_testkit::{
+    postgres::{self, Cluster},
+    store::fixtures::{ALICE, at, cart},
+};
+
+use crate::{
+    OpenError, Options, PostgresStore,
+    migrations::{MIGRATIONS, Migration},
+};
+
+/// A later version adds a column, which this one does not know.
+const EXPANDED: &[Migration] =
+    &[MIGRATIONS[0], Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 }];
+
+/// The one after it does not need what this one does.
+const CONTRACTED: &[Migration] =
+    &[EXPANDED[0], EXPANDED[1], Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 2 }];
+
+/// Opens a database of its own, in a cluster of its own: the schema of the others is left alone.
+fn cluster() -> Option<(Cluster, Options)> {
+    postgres::database()?;
+    let cluster = Cluster::start(&[])?;
+    let options = cluster.url("postgres").parse().expect("an address");
+    Some((cluster, options))
+}
+
+#[tokio::test]
+async fn two_versions_share_a_database_until_the_older_one_is_gone() {
+    let Some((cluster, options)) = cluster() else { return };
+    let change = |id: &str| Change { cart: at(cart(ALICE, id), 0), ..Change::default() };
+    let shop = ucp_core::ShopId::default;
+    let older = PostgresStore::open(&options, shop()).await.expect("opens");
+    assert_eq!(older.commit(change("1"), None).await.expect("commits"), Committed::Done);
+
+    // Expand: the new version starts beside the old one, which goes on, and can be started again.
+    let newer = PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("expands");
+    assert_eq!(older.commit(change("2"), None).await.expect("commits"), Committed::Done);
+    assert_eq!(newer.commit(change("3"), None).await.expect("commits"), Committed::Done);
+    let restarted = PostgresStore::open(&options, shop()).await.expect("the old version still fits");
+    for store in [&older, &newer, &restarted] {
+        for id in ["1", "2", "3"] {
+            assert!(store.cart(ALICE, id).await.expect("reads").is_some(), "{id}");
+        }
+    }
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "2|1");
+
+    // Contract, a version later: the oldest is refused from now on, with both versions, and nothing is changed by that.
+    PostgresStore::open_with(&options, shop(), CONTRACTED).await.expect("contracts");
+    let refused = PostgresStore::open(&options, shop()).await.expect_err("too old");
+    assert!(matches!(refused, OpenError::Newer { found: 3, minimum: 2, supported: 1, .. }), "{refused}");
+    let text = refused.to_string();
+    assert!(text.contains("version 3") && text.contains("use a newer gateway"), "{text}");
+    PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("the one between still fits");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_gateways_that_start_at_once_one_makes_the_schema() {
+    let Some((cluster, options)) = cluster() else { return };
+    let opened: Vec<_> = (0..8)
+        .map(|_| {
+            let options = options.clone();
+            tokio::spawn(async move { PostgresStore::open(&options, ucp_core::ShopId::default()).await })
+        })
+        .collect();
+    let mut secrets = Vec::new();
+    for opened in opened {
+        let store = ucp_testkit::within("a gateway to start", ucp_testkit::PATIENCE, opened).await.expect("no panic");
+        secrets.push(*store.expect("opens").cursor_secret().reveal());
+    }
+    secrets.dedup();
+    assert_eq!(secrets.len(), 1, "all of them seal cursors with the same key");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "1|1");
+}
+
+#[tokio::test]
+async fn a_failed_migration_leaves_everything_as_it_was() {
+    const BROKEN: &[Migration] = &[
+        MIGRATIONS[0],
+        Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
+        Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 },
+    ];
+    let Some((cluster, options)) = cluster() else { return };
+    PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
+    PostgresStore::open_with(&options, ucp_core::ShopId::default(), BROKEN).await.expect_err("fails");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "1|1");
+    let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
+    assert_eq!(cluster.psql(columns), "0");
+}
+
+#[tokio::test]
+async fn every_key_begins_with_the_shop() {
+    let Some((cluster, options)) = cluster() else { return };
+    PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
+    let keys = "SELECT string_agg(DISTINCT (SELECT attname FROM pg_attribute WHERE attrelid = indrelid AND attnum = indkey[0]), ',') \
+                || ' of ' || count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid \
+                JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = 'public' AND relname <> 'schema_version'";
+    let keys = cluster.psql(keys);
+    assert!(keys.starts_with("shop of ") && keys.len() > "shop of 9".len(), "{keys}");
+    let objects = "SELECT (SELECT count(*) FROM pg_trigger) || ' ' || (SELECT count(*) FROM pg_sequence) || ' ' \
+                   || (SELECT count(*) FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace WHERE nspname = 'public')";
+    assert_eq!(cluster.psql(objects), "0 0 0", "no triggers, sequences or functions");
+}
