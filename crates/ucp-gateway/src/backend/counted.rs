@@ -1,0 +1,117 @@
+//! Payment handlers that count what they were asked and what came of it, for the metrics.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use ucp_core::{
+    Refusal,
+    message::Message,
+    purchase::payment::{Attempt, Declaration, Handler, Refund, Refunded, Settlement, Tender},
+};
+
+/// Numbers of the results of a shop's payment handlers.
+#[derive(Debug, Default)]
+pub(crate) struct PaymentCounts(Mutex<BTreeMap<Counted, u64>>);
+
+/// What is counted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Counted {
+    /// Identifier of the handler.
+    pub(crate) handler: String,
+    /// What it was asked: `pay`, `inquire`, `forget` or `refund`.
+    pub(crate) call: &'static str,
+    /// What came of it.
+    pub(crate) result: &'static str,
+}
+
+impl PaymentCounts {
+    /// Returns all numbers.
+    pub(crate) fn all(&self) -> Vec<(Counted, u64)> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|(counted, count)| (counted.clone(), *count)).collect()
+    }
+
+    fn count(&self, handler: &dyn Handler, call: &'static str, result: &'static str) {
+        let counted = Counted { handler: handler.declaration().id.clone(), call, result };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(counted).or_default() += 1;
+    }
+}
+
+/// A payment handler whose results are counted.
+pub(super) struct CountedHandler {
+    handler: Arc<dyn Handler>,
+    counts: Arc<PaymentCounts>,
+}
+
+impl CountedHandler {
+    pub(super) fn new(handler: Arc<dyn Handler>, counts: Arc<PaymentCounts>) -> Self {
+        Self { handler, counts }
+    }
+
+    fn settled(&self, call: &'static str, settlement: Settlement) -> Settlement {
+        let result = match settlement {
+            Settlement::Captured { .. } => "captured",
+            Settlement::Declined { .. } => "declined",
+            Settlement::Challenged { .. } => "challenged",
+            Settlement::AwaitingBuyer { .. } => "awaiting_buyer",
+            Settlement::Unknown => "unknown",
+            Settlement::Absent => "absent",
+        };
+        self.counts.count(&*self.handler, call, result);
+        settlement
+    }
+}
+
+#[async_trait]
+impl Handler for CountedHandler {
+    fn declaration(&self) -> &Declaration {
+        self.handler.declaration()
+    }
+
+    fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
+        self.handler.prepare(tender)
+    }
+
+    fn deadline(&self) -> Duration {
+        self.handler.deadline()
+    }
+
+    async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
+        self.settled("pay", self.handler.pay(attempt, tender).await)
+    }
+
+    async fn inquire(&self, attempt: &Attempt) -> Settlement {
+        self.settled("inquire", self.handler.inquire(attempt).await)
+    }
+
+    fn confirmed_in_person(&self) -> Option<Tender> {
+        self.handler.confirmed_in_person()
+    }
+
+    async fn forget(&self, attempt: &Attempt) -> bool {
+        let agreed = self.handler.forget(attempt).await;
+        self.counts.count(&*self.handler, "forget", if agreed { "agreed" } else { "refused" });
+        agreed
+    }
+
+    fn notified(&self, headers: &[(&str, &str)], body: &[u8]) -> Result<Option<String>, Refusal> {
+        self.handler.notified(headers, body)
+    }
+
+    async fn refund(&self, refund: &Refund) -> Refunded {
+        let refunded = self.handler.refund(refund).await;
+        let result = match refunded {
+            Refunded::Done { .. } => "done",
+            Refunded::ByHand => "by_hand",
+            Refunded::Refused { .. } => "refused",
+            Refunded::Unknown => "unknown",
+        };
+        self.counts.count(&*self.handler, "refund", result);
+        refunded
+    }
+}
