@@ -56,3 +56,4 @@ mod synchronised;
 mod telemetry;
 mod tls;
 mod wire;
+mod workbench;

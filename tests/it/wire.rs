@@ -19,7 +19,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Response {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    /// The body as text; empty for pictures.
+    /// The body as text; empty for pictures, but for those in SVG.
     pub(crate) body: String,
 }
 
@@ -103,7 +103,8 @@ impl Connection {
         let length = response.header("content-length").map_or(0, |length| length.parse().expect("a length"));
         let mut body = vec![0; if with_body && status != 304 { length } else { 0 }];
         self.stream.read_exact(&mut body).expect("the whole body");
-        let is_picture = response.header("content-type").is_some_and(|kind| kind.starts_with("image/"));
+        let is_picture = |kind: &str| kind.starts_with("image/") && kind != "image/svg+xml";
+        let is_picture = response.header("content-type").is_some_and(is_picture);
         response.body = if is_picture { String::new() } else { String::from_utf8(body).expect("a body in UTF-8") };
         Some(response)
     }

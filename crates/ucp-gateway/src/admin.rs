@@ -22,13 +22,13 @@ use ucp_core::{
     json::{Limits, parse},
     port::{PortError, store::Store},
 };
-use ucp_service::ingress::{Hosts, Peer};
 use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::address::ProfileUrl;
 
 use crate::{
     clock,
     decisions::Decision,
+    local::is_local,
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
     running::Running,
@@ -149,18 +149,6 @@ async fn guard(State(running): State<Arc<Running>>, request: Request, next: Next
 fn uncached(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-/// Returns `true` for a request of a program on this machine: from a loopback address, to a loopback name, and neither
-/// forwarded by a proxy nor sent by a page of another site.
-fn is_local(request: &Request) -> bool {
-    const FORWARDED: [&str; 6] = ["forwarded", "origin", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
-    let headers = request.headers();
-    let peer = request.extensions().get::<Peer>();
-    peer.is_some_and(|Peer(ip)| ip.to_canonical().is_loopback())
-        && Hosts::default().admit_page(headers, request.uri()).is_ok()
-        && !FORWARDED.iter().any(|name| headers.contains_key(*name))
-        && headers.get("sec-fetch-site").is_none_or(|site| site == "none" || site == "same-origin")
 }
 
 /// Body of a call about a platform.

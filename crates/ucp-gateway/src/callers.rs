@@ -52,6 +52,15 @@ pub(crate) fn fetcher(
     Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings) })?)
 }
 
+/// Returns the profile URL of example calls: one that calls can name as it is, or a placeholder if the policy requires
+/// that the profile exists.
+pub(crate) fn example_profile(policy: config::Policy) -> &'static str {
+    match policy {
+        config::Policy::Require => "https://YOUR-PLATFORM/profile.json",
+        config::Policy::Lenient | config::Policy::Development => "https://agent.example.com/profile.json",
+    }
+}
+
 /// Returns the options of requests to platforms: the networks that may be reached, timeouts, and additional certificate
 /// authorities.
 pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {

@@ -23,6 +23,7 @@ mod happenings;
 mod health;
 mod line_writer;
 mod listener;
+mod local;
 mod machine;
 mod metrics;
 mod orders;
@@ -37,6 +38,7 @@ mod spans;
 mod telemetry;
 mod terminal;
 mod webhooks;
+mod workbench;
 
 use std::process::ExitCode;
 

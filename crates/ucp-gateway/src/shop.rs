@@ -54,7 +54,7 @@ use crate::{
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
     decisions::Decisions,
-    directory as merchants, docs, payments, webhooks,
+    directory as merchants, docs, payments, webhooks, workbench,
 };
 
 /// Opens the gateway's own keys.
@@ -171,7 +171,7 @@ impl Shop {
             McpErrorStatus::Matching => ErrorStatus::Matching,
         };
         let keys = keyring.published(clock::now());
-        let mut router = docs::router().merge(own);
+        let mut router = docs::router().merge(own).merge(workbench::router(settings, &base, &name, operations));
         let mut publications = Vec::new();
         for endpoint in endpoints() {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);

@@ -86,21 +86,23 @@ pub fn router(
 
 /// Adds what all routes of a gateway share: errors for unknown paths and methods, and the layers around all routes.
 pub fn surrounded(router: Router) -> Router {
-    let router = router
-        .fallback(async |uri: Uri| {
-            let releases: Vec<_> = Release::ALL.iter().map(|release| documents::release_path(*release)).collect();
-            let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.").accepting(format!(
-                "the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`, for single releases below {}",
-                releases.join(", ")
-            ));
-            error::answer(release_of(&uri), &refusal)
-        })
-        .method_not_allowed_fallback(async |uri: Uri| {
-            let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
-                .accepting("the methods that the `Allow` header names");
-            error::answer(release_of(&uri), &refusal)
-        });
+    let router = router.fallback(async |uri: Uri| unknown_path(&uri)).method_not_allowed_fallback(async |uri: Uri| {
+        let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
+            .accepting("the methods that the `Allow` header names");
+        error::answer(release_of(&uri), &refusal)
+    });
     layered(router)
+}
+
+/// Answers a request to a path under which there is nothing.
+#[must_use]
+pub fn unknown_path(uri: &Uri) -> Response {
+    let releases: Vec<_> = Release::ALL.iter().map(|release| documents::release_path(*release)).collect();
+    let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.").accepting(format!(
+        "the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`, for single releases below {}",
+        releases.join(", ")
+    ));
+    error::answer(release_of(uri), &refusal)
 }
 
 /// Refuses what no route of `router` takes with `refusal`, for a gateway whose shop is not there, and adds the layers

@@ -9,6 +9,9 @@
 
 pub mod flower_shop;
 pub mod outfitters;
+mod picture;
+
+pub use self::picture::{SAMPLE_PICTURES, picture};
 
 use crate::database::Opening;
 

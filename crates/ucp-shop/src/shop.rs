@@ -4,7 +4,13 @@
 //! watches the database, also for writes of other processes, and then renews cache and index. Until it has noticed a
 //! change, after a quarter of a second at most, answers show the previous state.
 
-use std::{error::Error, fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -30,6 +36,7 @@ use crate::{
     database::{Database, Opening},
     index::{Index, IndexError, Progress, SearchError},
     products::{self, Found, MAX_IDENTIFIER},
+    sample::SAMPLE_PICTURES,
 };
 
 /// Longest time that opening waits for another process that is building the index.
@@ -114,6 +121,7 @@ impl Shop {
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),
             database: Arc::new(database),
+            pictures: RwLock::default(),
         });
         let watcher = watch(Arc::clone(&inner), connection)?;
         Ok(Self { inner, watcher: Arc::new(watcher) })
@@ -128,6 +136,14 @@ impl Shop {
         let outcomes = self.inner.database.put(records).await?;
         self.refresh().await;
         Ok(outcomes)
+    }
+
+    /// Has the pictures of the [sample](crate::sample) shown below the base URL `base`, such as
+    /// `https://shop.example/pictures/`, where [`picture`](crate::sample::picture) is served.
+    pub fn show_pictures_below(&self, base: &str) {
+        *self.inner.pictures.write().unwrap_or_else(PoisonError::into_inner) = Some(base.into());
+        // Cached products name the previous address.
+        self.inner.cache.change(None);
     }
 
     /// Makes cache and index catch up with the database now, instead of at the next look of the watcher.
@@ -186,6 +202,8 @@ struct Inner {
     searches: Arc<Semaphore>,
     /// Limit of concurrent database reads other than searches.
     reads: Arc<Semaphore>,
+    /// Base URL below which the pictures of the sample are served.
+    pictures: RwLock<Option<Box<str>>>,
 }
 
 #[async_trait]
@@ -362,7 +380,16 @@ impl Inner {
         let Some((record, length)) = products::load(db, seq)? else {
             return Ok(None);
         };
-        let product = Arc::new(record.present(presentation));
+        let mut product = record.present(presentation);
+        if let Some(base) = self.pictures.read().unwrap_or_else(PoisonError::into_inner).as_deref() {
+            let of_variants = product.variants.iter_mut().flat_map(|variant| &mut variant.media);
+            for media in product.media.iter_mut().chain(of_variants) {
+                if let Some(file) = media.url.strip_prefix(SAMPLE_PICTURES) {
+                    media.url = format!("{base}{file}");
+                }
+            }
+        }
+        let product = Arc::new(product);
         self.cache.keep_product(read_at, self.key(seq, presentation), &product, length);
         Ok(Some(product))
     }

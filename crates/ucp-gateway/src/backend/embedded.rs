@@ -2,7 +2,18 @@
 
 use std::{error::Error, sync::Arc};
 
-use axum::Router;
+use axum::{
+    Router,
+    extract::{Path, rejection::PathRejection},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use http::{
+    HeaderName, Uri,
+    header::{
+        ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+    },
+};
 use tokio::task::JoinSet;
 use ucp_core::{
     port::{self, Catalog},
@@ -40,6 +51,7 @@ pub(super) fn open(
     base: &str,
     bodies: &BodyLimit,
 ) -> Result<Opened, Box<dyn Error>> {
+    shop.show_pictures_below(&format!("{base}{PICTURES}"));
     let payments = Arc::default();
     let handlers = handlers(&settings.payments, &settings.extra_roots, &payments)?;
     let mut sales = sales(shop, catalog, ledger, handlers, base);
@@ -61,13 +73,34 @@ pub(super) fn open(
         payments,
         statement: None,
         synchroniser: None,
-        router: Router::new(),
+        router: Router::new().route(&format!("{PICTURES}{{file}}"), get(picture)),
         tasks: JoinSet::new(),
     };
     if let Some(copy) = copy {
         copy.keep(&mut opened, settings, bodies);
     }
     Ok(opened)
+}
+
+/// Path below which the pictures of the sample goods are served.
+const PICTURES: &str = "/pictures/";
+
+/// Answers with the picture of a sample product.
+async fn picture(file: Result<Path<String>, PathRejection>, uri: Uri) -> Response {
+    let Some(drawn) = file.ok().and_then(|Path(file)| ucp_shop::sample::picture(&file)) else {
+        return ucp_rest::unknown_path(&uri);
+    };
+    let headers = [
+        (CONTENT_TYPE, "image/svg+xml"),
+        // The same for every release of the gateway, but for better ones.
+        (CACHE_CONTROL, "public, max-age=86400"),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // For the page of any agent that shows goods.
+        (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+    ];
+    (headers, drawn).into_response()
 }
 
 /// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.

@@ -11,6 +11,7 @@ use ucp_shop::sample::SAMPLES;
 use ucp_trust::api_key::ApiKey;
 
 use crate::{
+    callers::example_profile,
     config::{Policy, Settings},
     first_key,
     shop::Shop,
@@ -72,6 +73,9 @@ pub(super) fn welcome(mut to: impl Write, shop: &Shop, told: &Told<'_>, paint: P
     writeln!(to, "  REST     {base}")?;
     writeln!(to, "  MCP      {base}/mcp")?;
     writeln!(to, "  docs     {base}/docs")?;
+    if settings.policy == Policy::Development {
+        writeln!(to, "  browser  {base}/playground (from this machine)")?;
+    }
     writeln!(to, "  callers  {}", callers(settings.policy))?;
     if let Some(address) = admin {
         writeln!(to, "  admin    http://{address}")?;
@@ -110,15 +114,6 @@ fn search(name: &str) -> Value {
     match sample {
         Some(sample) => json!({ "query": sample.query }),
         None => json!({ "filters": { "available": true }, "pagination": { "limit": 3 } }),
-    }
-}
-
-/// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy
-/// requires that the profile exists.
-fn example_profile(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "https://YOUR-PLATFORM/profile.json",
-        Policy::Lenient | Policy::Development => "https://agent.example.com/profile.json",
     }
 }
 

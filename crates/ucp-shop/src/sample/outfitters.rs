@@ -27,7 +27,7 @@ use ucp_core::{
     money::{Amount, Currency, Price},
 };
 
-use super::recipe;
+use super::{SAMPLE_PICTURES, recipe};
 use crate::database::Opening;
 
 const SHOP: &str = include_str!("../../sample/shop.json");
@@ -94,8 +94,6 @@ struct Shop {
     market: Market,
     /// Base URL of the shop's pages.
     site: String,
-    /// Base URL of its pictures.
-    pictures: String,
     price_lists: Vec<PriceList>,
     sellers: BTreeMap<String, Seller>,
     /// Lists of option values that several products share.
@@ -227,10 +225,8 @@ struct Product {
     /// Identifiers of variants, by pattern, where they do not follow from the product's.
     #[serde(default)]
     variant_ids: BTreeMap<String, String>,
-    /// The first picture and what it shows, where they do not follow from the handle and the title.
-    picture: Option<(String, String)>,
-    /// Path of the pictures of variants, with `{Axis}` for a value. Without it, products in colors have some.
-    variant_picture: Option<String>,
+    /// What the first picture shows, where it is not the title.
+    picture: Option<String>,
     /// `true` if the variants name their seller.
     #[serde(default = "yes")]
     sold_by: bool,
@@ -281,7 +277,6 @@ impl Maker<'_> {
         let (text, second_text) = &product.text;
         let (points, second_points) =
             product.points.as_ref().map_or((None, None), |(first, second)| (Some(first), Some(second)));
-        let (url, alt_text) = product.picture.clone().unwrap_or_else(|| (self.picture(""), title.clone()));
         let terms = axes.iter().flat_map(|axis| std::iter::once(&axis.name).chain(&axis.labels));
         let terms =
             terms.filter_map(|term| self.shop.terms.get(term).map(|second| (term.clone(), second.clone()))).collect();
@@ -299,10 +294,10 @@ impl Maker<'_> {
             categories: self.categories(),
             media: vec![Media {
                 kind: "image".to_owned(),
-                url,
-                alt_text: Some(alt_text),
-                width: Some(1200),
-                height: Some(1200),
+                url: self.picture(""),
+                alt_text: Some(product.picture.as_ref().unwrap_or(title).clone()),
+                width: Some(800),
+                height: Some(800),
             }],
             options: axes
                 .iter()
@@ -389,7 +384,7 @@ impl Maker<'_> {
                     label: (*label).to_owned(),
                 })
                 .collect(),
-            media: self.variant_media(axes, labels, filled),
+            media: self.variant_media(axes, labels),
             rating: None,
             tags: Vec::new(),
             metadata: None,
@@ -472,19 +467,16 @@ impl Maker<'_> {
         })
     }
 
-    fn variant_media(&self, axes: &[Axis], labels: &[&str], filled: impl Fn(&String) -> String) -> Vec<Media> {
+    fn variant_media(&self, axes: &[Axis], labels: &[&str]) -> Vec<Media> {
         let color = axes.iter().zip(labels).find(|(axis, _)| axis.name == "Color").map(|(_, label)| *label);
         let Some(color) = color.filter(|_| self.product.sold_by) else { return Vec::new() };
-        let url = match &self.product.variant_picture {
-            Some(pattern) => filled(pattern).to_lowercase(),
-            None => self.picture(&format!("-{}", slug(color))),
-        };
+        let url = self.picture(&format!("-{}", slug(color)));
         let alt_text = Some(format!("{} in {color}", self.product.title.0));
         vec![Media { kind: "image".to_owned(), url, alt_text, width: None, height: None }]
     }
 
     fn picture(&self, suffix: &str) -> String {
-        format!("{}/{}{suffix}.jpg", self.shop.pictures, self.product.handle)
+        format!("{SAMPLE_PICTURES}{}{suffix}.svg", self.product.handle)
     }
 
     fn value_id(&self, axis: &str, label: &str) -> Option<String> {

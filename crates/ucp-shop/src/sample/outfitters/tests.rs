@@ -250,7 +250,7 @@ fn holds_the_products_of_the_specification_examples() {
     assert_eq!(blue[0].sku.as_deref(), Some("RP-BLU-08"));
     assert_eq!((blue[0].title.as_str(), blue[0].description.plain.as_deref()), ("Blue / Size 8", Some("Blue, Size 8")));
     assert_eq!((blue[2].price.amount.minor(), blue[3].price.amount.minor()), (12_000, 15_000));
-    assert_eq!(blue[2].media[0].url, "https://cdn.example.com/runner-pro-blue.jpg");
+    assert_eq!(blue[2].media[0].url, "https://pictures.example.com/runner-pro-blue.svg");
     assert!(blue.iter().all(|variant| variant.availability.available));
     assert!(
         runner.variants.iter().filter(|variant| variant.values[0] == 2).all(|variant| !variant.availability.available)

@@ -1,0 +1,61 @@
+//! Pages for developers and operators: what a browser sees of a gateway.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `home` | the page at `/`, and `llms.txt` |
+//! | `playground` | the shop as a buyer would see it, beside what goes over the wire |
+//! | `assets` | style, scripts, icon and `robots.txt` |
+//! | `page` | what all pages have in common: frame, headers, blocks to copy |
+//!
+//! Pages are rendered here. Scripts are served files and call the gateway as every other client does; nothing is loaded
+//! from elsewhere, and nothing that comes as data is rendered as markup. Who may open a page is decided by whoever mounts
+//! its routes.
+
+mod assets;
+mod home;
+mod page;
+mod playground;
+
+use axum::{
+    Router,
+    extract::Request,
+    response::Response,
+    routing::{any, get},
+};
+use ucp_core::Operation;
+
+/// What the pages tell about a gateway.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Display name of the shop.
+    pub shop: String,
+    /// URL under which clients reach the gateway, without trailing slash.
+    pub base: String,
+    /// Operations that are mounted.
+    pub operations: Vec<Operation>,
+    /// Line of a request that says who calls, such as `UCP-Agent: profile="…"`.
+    pub caller: String,
+    /// `true` if the playground is mounted.
+    pub playground: bool,
+}
+
+/// Returns the routes of the first page and of the files that all pages need. Who asks `/` for anything but HTML gets
+/// what `otherwise` answers.
+pub fn home(facts: &Facts, otherwise: impl Fn(&Request) -> Response + Clone + Send + Sync + 'static) -> Router {
+    let (html, text) = (home::page(facts).into_string(), home::llms(facts));
+    let first = move |request: Request| {
+        let wanted = page::wants_html(&request);
+        let answer = if wanted { page::html(html.clone(), false) } else { otherwise(&request) };
+        async move { answer }
+    };
+    Router::new()
+        .route("/", any(first))
+        .route("/llms.txt", get(async move || ([(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], text)))
+        .merge(assets::router())
+}
+
+/// Returns the routes of the playground.
+pub fn playground(facts: &Facts) -> Router {
+    let html = playground::page(facts).into_string();
+    Router::new().route("/playground", get(async move || page::html(html, true)))
+}

@@ -1,0 +1,67 @@
+//! The playground: left the shop as a buyer would see it, right every call on the wire, on REST and MCP side by side.
+//!
+//! The page is a shell. `shop.js` draws the shop from the answers of calls, which `wire.js` makes as every other client
+//! does: to the public endpoints, in the chosen release, view and name.
+
+use maud::{Markup, html};
+use serde_json::json;
+use ucp_core::Release;
+
+use crate::{
+    Facts,
+    page::{self, Place},
+};
+
+/// Renders the shell.
+pub(crate) fn page(facts: &Facts) -> Markup {
+    let operations: serde_json::Map<_, _> = facts
+        .operations
+        .iter()
+        .map(|operation| {
+            let row = operation.row();
+            let keyed = row.effect.writes();
+            let facts = json!({
+                "method": row.method.as_str(), "path": row.path, "payload": row.payload, "keyed": keyed, "title": row.title,
+            });
+            (row.name.to_owned(), facts)
+        })
+        .collect();
+    let content = html! {
+        section.controls aria-label="How calls are made" {
+            label { "Release "
+                select #release {
+                    @for release in Release::ALL.iter().rev() { option value=(release.date()) { (release.date()) } }
+                }
+            }
+            label { "View " select #view { option value="full" { "full" } option value="compact" { "compact" } } }
+            label { "Caller "
+                select #caller {
+                    option value="https://agent.example.com/profile.json" { "agent.example.com" }
+                    option value="https://assistant.example.org/ucp.json" { "assistant.example.org" }
+                    option value="key" { "an API key" }
+                    option value="none" { "nobody" }
+                }
+            }
+            label #key-field hidden { "Key " input #key type="password" autocomplete="off" spellcheck="false" size="18"; }
+        }
+        main.playground #main tabindex="-1" data-base=(facts.base) data-operations=(serde_json::Value::Object(operations)) {
+            section.shop aria-label="The shop" {
+                form.search role="search" {
+                    label.hidden for="query" { "Search the shop" }
+                    input #query type="search" placeholder="Search, for example blue running shoes" autocomplete="off";
+                    a.cart-link href="#/cart" { "Cart" span #cart-count .count hidden {} }
+                }
+                p #status .hidden role="status" {}
+                div #view-shop aria-live="off" { p.quiet { "The playground needs scripts of this gateway." } }
+            }
+            section.wire aria-label="The wire" {
+                div.wire-head {
+                    h2 { "On the wire" }
+                    label { "Call " select #history {} }
+                }
+                div #view-wire { p.quiet { "Every call of the shop is shown here, as REST and as MCP." } }
+            }
+        }
+    };
+    page::page(facts, Place::Playground, "Playground", &["copy.js", "shop.js"], &content)
+}

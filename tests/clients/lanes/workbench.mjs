@@ -1,0 +1,240 @@
+// A developer opens the gateway in a browser: the first page, and a purchase in the playground, with the keyboard alone, on
+// small screens and large ones, in the light and in the dark. What the pages look like is kept as *.png beside the lane's
+// log; playground.png is the picture in the README.
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { startGateway } from '../lib/gateway.mjs';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const requests = [];
+const complaints = [];
+let browser;
+let gateway;
+
+/** A page as a developer has it in front of them. */
+async function open(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  // Violations of the content security policy are reported here.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
+  });
+  const response = await page.goto(gateway.url + path);
+  assert.equal(response.status(), 200, path);
+  return page;
+}
+
+const picture = (page, name, options) => page.screenshot({ path: join(process.env.LANE_DIR, `${name}.png`), ...options });
+
+/** Nothing on the page that axe objects to, seriously or not, and nothing that scrolls sideways. */
+async function fine(page, name) {
+  await page.evaluate(axe);
+  const { violations, passes } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  assert.ok(passes.length > 5, 'axe looked at something');
+  assert.deepEqual(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], name);
+  const scrolls = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+  assert.equal(scrolls, false, `${name} scrolls sideways`);
+}
+
+/** Presses Tab until something is focused that a selector finds. */
+async function tabTo(page, selector) {
+  for (let presses = 0; presses < 120; presses += 1) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) {
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      assert.notEqual(outline, 'none', `the focus on ${selector} can be seen`);
+      return;
+    }
+  }
+  assert.fail(`Tab leads to ${selector}`);
+}
+
+const same = (page) => page.getByText('Difference between the answers: none').waitFor();
+
+before(async () => {
+  gateway = await startGateway('workbench', '[callers]\npolicy = "development"\n');
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+const screens = ['light', 'dark'].flatMap((colorScheme) => [390, 768, 1440].map((width) => ({ colorScheme, width })));
+
+for (const { colorScheme, width } of screens) {
+  test(`pages at ${width} px, ${colorScheme}`, async () => {
+    const look = { colorScheme, viewport: { width, height: 900 } };
+    const home = await open('/', look);
+    await home.getByRole('heading', { name: 'is open to agents' }).waitFor();
+    await fine(home, 'home');
+    await picture(home, `home-${colorScheme}-${width}`, { fullPage: true });
+    await home.context().close();
+
+    const page = await open('/playground', look);
+    await page.locator('.goods li').first().waitFor();
+    await same(page);
+    await fine(page, 'search');
+    await picture(page, `search-${colorScheme}-${width}`);
+    await page.goto(`${gateway.url}/playground#/product/prod_abc123`);
+    await page.getByRole('heading', { name: 'Runner Pro' }).waitFor();
+    await same(page);
+    await fine(page, 'product');
+    await picture(page, `product-${colorScheme}-${width}`);
+    await page.context().close();
+  });
+}
+
+test('a call can be copied from the first page', async () => {
+  const page = await open('/');
+  await page.getByRole('button', { name: 'Copy the call over MCP' }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(copied, /^curl -s http:\/\/127\.0\.0\.1:\d+\/mcp /);
+  assert.match(copied, /search_catalog/);
+  await page.context().close();
+});
+
+test('goods page by page, by category, and by words as they are typed', async () => {
+  const page = await open('/playground');
+  const goods = page.locator('.goods li');
+  await goods.first().waitFor();
+  assert.equal(await goods.count(), 12);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await goods.nth(12).waitFor();
+  await page.getByRole('button', { name: 'Kitchen' }).click();
+  await page.getByRole('heading', { name: 'Kitchen' }).waitFor();
+  await goods.getByText('Cast-Iron Skillet').waitFor();
+  await page.locator('#query').pressSequentially('runnig', { delay: 30 });
+  await page.getByRole('heading', { name: 'Results for “runnig”' }).waitFor();
+  await page.locator('.note code', { hasText: 'runnig' }).waitFor();
+  await same(page);
+  const [loaded, pictures] = await goods.locator('img').evaluateAll((all) => [all.filter(({ complete, naturalWidth }) => complete && naturalWidth > 0).length, all.length]);
+  assert.ok(pictures > 0 && loaded > 0, `${loaded} of ${pictures} pictures`);
+  await page.context().close();
+});
+
+test('a purchase with the keyboard', async () => {
+  const page = await open('/playground');
+  await page.locator('.goods li').first().waitFor();
+  await tabTo(page, '#query');
+  await page.keyboard.type('runner pro');
+  await page.locator('.goods a[href$="prod_abc123"]').waitFor();
+  await tabTo(page, '.goods a[href$="prod_abc123"]');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Runner Pro', exact: true }).waitFor();
+
+  // Blue is not made in size 11: the later choice is kept, and what was given up is said.
+  const state = (label) => page.locator(`[data-label="${label}"] small`).textContent();
+  await tabTo(page, '[data-label="Blue"]');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-label="Blue"][aria-pressed="true"]').waitFor();
+  assert.equal(await state('11'), 'not made');
+  assert.equal(await state('Green'), 'sold out');
+  await tabTo(page, '[data-label="11"]');
+  await page.keyboard.press('Enter');
+  await page.getByText('Given up: Color Blue').waitFor();
+  assert.equal(await state('Blue'), 'not made');
+  await same(page);
+  await fine(page, 'relaxed');
+  await picture(page, 'relaxed');
+  await page.locator('[data-label="Blue"]').press('Enter');
+  await page.getByText('Given up: Size 11').waitFor();
+  await page.locator('[data-label="10"]').press('Enter');
+  await page.getByRole('button', { name: 'Add to cart' }).press('Enter');
+  await page.getByRole('heading', { name: 'Cart' }).waitFor();
+  await page.getByText('Total', { exact: true }).waitFor();
+  await fine(page, 'cart');
+  await picture(page, 'cart');
+  await page.getByRole('link', { name: 'Go to checkout' }).press('Enter');
+  await page.getByRole('heading', { name: 'Checkout' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Pay' }).isDisabled(), true, 'something is missing');
+  await page.getByRole('button', { name: 'Fill in an example' }).press('Enter');
+  await page.locator('.tag.ready_for_complete').waitFor();
+  await page.getByRole('radio', { name: /Express/ }).check();
+  await page.getByText('$19.99').first().waitFor();
+  await page.getByLabel('Discount code').fill('WELCOME10');
+  await page.getByLabel('Discount code').press('Enter');
+  await page.getByText('10% off your order').waitFor();
+  await same(page);
+  await fine(page, 'checkout');
+  await picture(page, 'checkout', { fullPage: true });
+  await page.getByRole('button', { name: 'Pay' }).press('Enter');
+  await page.getByRole('heading', { name: /^Order #/ }).waitFor();
+  await same(page);
+  await fine(page, 'order');
+  await picture(page, 'order');
+  await page.context().close();
+});
+
+test('a payment that is declined is said, and the checkout stays', async () => {
+  const page = await open('/playground#/product/prod_wildflower-honey');
+  await page.locator('[data-label="350 g"]').click();
+  await page.getByRole('button', { name: 'Add to cart' }).click();
+  await page.getByRole('link', { name: 'Go to checkout' }).click();
+  await page.getByRole('button', { name: 'Fill in an example' }).click();
+  await page.locator('.tag.ready_for_complete').waitFor();
+  await page.getByLabel('Sandbox card').selectOption('fail_token');
+  await page.getByRole('button', { name: 'Pay' }).click();
+  await page.locator('.note').first().waitFor();
+  assert.equal(await page.getByRole('heading', { name: 'Checkout' }).isVisible(), true);
+  await page.context().close();
+});
+
+test('every release, and copies of the call in every form', async () => {
+  const page = await open('/playground');
+  await page.locator('.goods li').first().waitFor();
+  const releases = await page.locator('#release option').allTextContents();
+  assert.ok(releases.length >= 4);
+  for (const release of releases) {
+    await page.getByLabel('Release').selectOption(release);
+    await page.locator('.sides .request', { hasText: `/ucp/${release}/mcp` }).waitFor();
+    await same(page);
+  }
+  for (const [form, text] of [['curl', 'curl -s -X POST'], ['curl, MCP', '"tools/call"'], ['ucp-cli', '@shopify/ucp-cli catalog search'],
+    ['TypeScript', 'await fetch('], ['Python', 'httpx.request(']]) {
+    await page.getByLabel('Copy as').selectOption(form);
+    await page.getByRole('button', { name: 'Copy the call' }).click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.ok(copied.includes(text), `${form}: ${copied}`);
+  }
+  await page.getByLabel('View').selectOption('compact');
+  await page.locator('.sides .request', { hasText: 'view=compact' }).first().waitFor();
+  await same(page);
+  await page.getByLabel('Caller').selectOption('none');
+  await page.locator('.measured td', { hasText: /^40\d$/ }).first().waitFor();
+  await page.context().close();
+});
+
+test('the picture in the README', async () => {
+  const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
+  await page.locator('.goods li').first().waitFor();
+  await page.goto(`${gateway.url}/playground#/product/prod_abc123`);
+  await page.locator('[data-label="Red"]').click();
+  await page.locator('[data-label="10"]').click();
+  await page.getByRole('button', { name: 'Add to cart' }).waitFor();
+  await same(page);
+  await page.waitForLoadState('networkidle');
+  await page.locator('h2').first().click();
+  await picture(page, 'playground');
+  const { size } = await stat(join(process.env.LANE_DIR, 'playground.png'));
+  assert.ok(size > 30_000 && size < 200_000, `${size} bytes`);
+  await page.context().close();
+});
+
+test('pages need nothing but the gateway, and the browser has no complaint', () => {
+  const foreign = requests.filter((request) => !/^(data|blob):/.test(request) && new URL(request).origin !== gateway.url);
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(complaints, []);
+});

@@ -1,0 +1,97 @@
+//! Pages for developers: who sees them, and that everybody else gets what they got.
+
+use serde_json::json;
+
+use crate::{
+    harness::{Gateway, elements},
+    setup::Setup,
+    wire::{Connection, request},
+};
+
+/// What a browser accepts.
+const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+
+#[test]
+fn browsers_see_the_first_page_and_programs_get_what_they_got() {
+    let gateway = Gateway::shared();
+    let page = gateway.send("GET", "/", &[BROWSER], b"");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let text = &page.body;
+    let base = format!("http://{}", gateway.address);
+    for expected in ["Example Outfitters", "href=\"playground\"", "tools/call", &base, &format!("{base}/mcp")] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains("<script>") && !text.contains("style=\""), "nothing that the policy forbids: {text}");
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
+    for accept in ["application/json", "*/*"] {
+        let refused = gateway.send("GET", "/", &[("Accept", accept)], b"");
+        assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_path")), "{accept}");
+    }
+    let posted = gateway.send("POST", "/", &[BROWSER], b"");
+    assert_eq!((posted.status, &posted.json()["code"]), (404, &json!("unknown_path")));
+}
+
+#[test]
+fn whatever_a_page_needs_is_served() {
+    let gateway = Gateway::shared();
+    for (path, kind, part) in [
+        ("/favicon.svg", "image/svg+xml", "<svg"),
+        ("/favicon.ico", "image/svg+xml", "<svg"),
+        ("/robots.txt", "text/plain; charset=utf-8", "Disallow: /continue/"),
+        ("/llms.txt", "text/plain; charset=utf-8", "`get_product` (`POST /catalog/product`)"),
+        ("/workbench/style.css", "text/css; charset=utf-8", "--accent"),
+        ("/workbench/shop.js", "text/javascript; charset=utf-8", "import"),
+    ] {
+        let file = gateway.get(path);
+        assert_eq!((file.status, file.header("content-type")), (200, Some(kind)), "{path}");
+        assert!(file.body.contains(part), "{path}");
+    }
+}
+
+#[test]
+fn goods_of_the_sample_have_pictures_at_the_gateway() {
+    let own = Gateway::shared();
+    let base = format!("http://{}/pictures/", own.address);
+    let answer = own.search(&json!({ "query": "runner pro" }));
+    assert_eq!(answer["products"][0]["media"][0]["url"], format!("{base}runner-pro.svg"));
+    let product = own.product(&json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Red" }] }));
+    let variant = &elements(&product["product"]["variants"])[0];
+    assert_eq!(variant["media"][0]["url"], format!("{base}runner-pro-red.svg"));
+
+    let picture = own.get("/pictures/runner-pro-red.svg");
+    assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/svg+xml")));
+    assert_eq!(picture.header("content-security-policy"), Some("default-src 'none'"));
+    assert!(picture.body.starts_with("<svg"));
+    for path in ["/pictures/no-such-thing.svg", "/pictures/..%2frunner-pro.svg", "/pictures/%ff.svg"] {
+        assert_eq!(own.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_playground_answers_only_this_machine_and_only_in_development() {
+    let gateway = Gateway::shared();
+    let local = gateway.send("GET", "/playground", &[BROWSER], b"");
+    assert_eq!((local.status, local.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    for (name, value) in [
+        ("Forwarded", "for=127.0.0.1"),
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Real-IP", "127.0.0.1"),
+        ("Via", "1.1 proxy"),
+        ("Origin", "https://evil.example"),
+        ("Sec-Fetch-Site", "cross-site"),
+    ] {
+        assert_eq!(gateway.send("GET", "/playground", &[(name, value)], b"").status, 404, "{name}");
+    }
+    let mut connection = Connection::open(gateway.address);
+    assert!(connection.write(b"GET /playground HTTP/1.1\r\nHost: shop.evil.example\r\n\r\n"));
+    assert_eq!(connection.read().expect("an answer").status, 404, "rebound by a name server");
+
+    let strict = Setup::new("[callers]\npolicy = \"lenient\"\n").start();
+    let mut connection = Connection::open(strict.address);
+    assert!(connection.write(&request("GET", "/playground", &[BROWSER], b"")));
+    assert_eq!(connection.read().expect("an answer").status, 404);
+    let page = strict.send("GET", "/", &[BROWSER], b"");
+    let text = &page.body;
+    assert!(page.status == 200 && !text.contains("playground"), "{text}");
+}
