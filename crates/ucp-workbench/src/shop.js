@@ -55,6 +55,7 @@ function show(...content) {
 
 // ---- Search
 
+/** Number of the newest question of a view; answers to older ones come too late. */
 let asked = 0;
 
 /** Most pages of goods that are looked through for categories. */
@@ -159,7 +160,9 @@ async function product(id, wants = {}, latest) {
   const selected = Object.entries(wants).map(([name, label]) => ({ name, label }));
   // The choice that was just made is the last to be given up.
   const preferences = latest && [latest, ...Object.keys(wants).filter((name) => name !== latest)];
+  const turn = ++asked;
   const answer = await call('get_product', { body: { id, ...(selected.length > 0 && { selected }), ...(preferences && { preferences }) } });
+  if (turn !== asked) return;
   const found = answer?.product;
   if (!found) return show(heading('Not found'), refused(answer));
   const kept = Object.fromEntries((found.selected ?? []).map(({ name, label }) => [name, label]));
@@ -426,6 +429,9 @@ async function order(id) {
 // ---- Ways
 
 function route() {
+  // Whatever was asked for before is about another view.
+  clearTimeout(typing);
+  asked += 1;
   const [, view = '', id = ''] = location.hash.split('/').map(decodeURIComponent);
   if (view === 'product') return product(id, state.wants[id]);
   if (view === 'cart') return cart();
