@@ -166,7 +166,7 @@ test('a purchase with the keyboard', async () => {
   await page.getByText('$19.99').first().waitFor();
   await page.getByLabel('Discount code').fill('WELCOME10');
   await page.getByLabel('Discount code').press('Enter');
-  await page.getByText('10% off your order').waitFor();
+  await page.locator('p', { hasText: '10% off your order' }).waitFor();
   await same(page);
   await fine(page, 'checkout');
   await picture(page, 'checkout', { fullPage: true });

@@ -39,7 +39,10 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             file!("adding-a-payment-handler"),
         ],
     ),
-    ("Agents and clients", &[file!("quickstart-agent"), file!("clients"), file!("quickstart-client"), file!("workbench"), file!("doctor")]),
+    (
+        "Agents and clients",
+        &[file!("quickstart-agent"), file!("clients"), file!("quickstart-client"), file!("workbench"), file!("doctor")],
+    ),
     (
         "Look up",
         &[
