@@ -78,6 +78,9 @@ export async function call(name, asked) {
   draw();
   send(call.requests.mcp).then((mcp) => {
     call.mcp = mcp;
+  }, (error) => {
+    call.failed = error.message;
+  }).then(() => {
     if (shown === call) draw();
   });
   return call.rest.json;
@@ -128,7 +131,8 @@ function python(value) {
   if (value && typeof value === 'object') {
     return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${python(member)}`).join(', ')}}`;
   }
-  return { true: 'True', false: 'False', null: 'None' }[String(value)] ?? JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return value === null ? 'None' : JSON.stringify(value);
 }
 
 function curl({ method, path, headers, body }) {
@@ -144,22 +148,27 @@ function curl({ method, path, headers, body }) {
 let form = 'curl';
 
 /** One transport: what was asked, and what was answered. */
-function side(name, request, answer) {
+function side(name, request, answer, failed) {
   const head = `${request.method} ${request.path}`;
   const headers = Object.entries(secretly(request.headers, '•••')).map(([key, value]) => `${key}: ${value}`);
   const text = [head, ...headers].join('\n');
   return h('section', { class: 'side', 'aria-label': name },
-    h('h3', {}, name, h('span', { class: answer ? `status s${String(answer.status)[0]}` : 'status' }, answer ? String(answer.status) : '…')),
+    h('h3', {}, name, h('span', { class: answer ? `status s${String(answer.status)[0]}` : 'status' }, answer ? String(answer.status) : failed ? 'none' : '…')),
     h('h4', {}, 'Request'),
     h('pre', { tabindex: '0', class: 'request' }, h('code', {}, h('span', { class: 'line' }, text), request.body ? '\n\n' : ''), request.body && colored(request.body)),
     h('h4', {}, 'Answer'),
-    h('pre', { tabindex: '0', class: 'answer' }, answer ? colored(answer.json ?? answer.text) : h('code', {}, 'under way')));
+    h('pre', { tabindex: '0', class: 'answer' }, answer ? colored(answer.json ?? answer.text) : h('code', {}, failed ?? 'under way')));
 }
 
 /** Whether both transports gave the same. */
-function verdict({ rest, mcp }) {
+function verdict({ rest, mcp, failed }) {
+  if (failed) return h('p', { class: 'verdict other' }, `There is no answer over MCP: ${failed}`);
   if (!mcp) return h('p', { class: 'verdict' }, 'MCP is under way …');
-  const differ = differences(rest.json, result(mcp.json));
+  const told = result(mcp.json);
+  if (rest.json === undefined || told === undefined) {
+    return h('p', { class: 'verdict other' }, 'The answers cannot be compared: not both can be read');
+  }
+  const differ = differences(rest.json, told);
   if (differ.length === 0) return h('p', { class: 'verdict same' }, 'Difference between the answers: none');
   const some = differ.slice(0, 4).join(', ');
   return h('p', { class: 'verdict other' }, `The answers differ at ${some}${differ.length > 4 ? ` and ${differ.length - 4} more` : ''}`);
@@ -172,7 +181,7 @@ function draw() {
     h('option', { value: String(place), selected: call === shown }, `${call.name} · ${call.at.toLocaleTimeString('en-GB')}`)));
   const { rest, mcp } = shown;
   const row = (name, one, other) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, one), h('td', {}, other));
-  const measured = (read) => [read(rest), mcp ? read(mcp) : '…'];
+  const measured = (read) => [read(rest), mcp ? read(mcp) : shown.failed ? '–' : '…'];
   const copied = h('pre', { tabindex: '0' }, h('code', {}, forms[form](shown)));
   const choice = h('select', {
     id: 'form',
@@ -191,7 +200,7 @@ function draw() {
         row('Bytes', ...measured(({ bytes }) => count(bytes))),
         row('Tokens', ...measured(({ bytes }) => tokens(bytes))))),
     verdict(shown),
-    h('div', { class: 'sides' }, side('REST', shown.requests.rest, rest), side('MCP', shown.requests.mcp, mcp)),
+    h('div', { class: 'sides' }, side('REST', shown.requests.rest, rest), side('MCP', shown.requests.mcp, mcp, shown.failed)),
     h('figure', { class: 'code' },
       h('figcaption', {},
         h('label', {}, 'Copy as ', choice),

@@ -217,6 +217,33 @@ test('every release, and copies of the call in every form', async () => {
   await page.context().close();
 });
 
+test('words that are literals elsewhere stay words in a copy for Python', async () => {
+  const page = await open('/playground');
+  await page.locator('.goods li').first().waitFor();
+  await page.locator('#query').fill('true');
+  await page.getByRole('heading', { name: 'Results for “true”' }).waitFor();
+  await page.getByLabel('Copy as').selectOption('Python');
+  await page.locator('#view-wire .code pre', { hasText: '"query": "true"' }).waitFor();
+  await page.context().close();
+});
+
+test('a transport that gives no answer is not the same as the other', async () => {
+  const page = await open('/playground');
+  await same(page);
+  await page.route('**/mcp', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
+  await page.locator('#query').fill('boots');
+  await page.getByText('The answers cannot be compared').waitFor();
+  await fine(page, 'unread');
+  await page.unroute('**/mcp');
+  await page.route('**/mcp', (route) => route.abort());
+  await page.locator('#query').fill('shoes');
+  await page.getByText('There is no answer over MCP').waitFor();
+  await fine(page, 'unanswered');
+  // The browser says so too, which is no complaint about the page.
+  complaints.push(...complaints.splice(0).filter((text) => !/Failed to load resource/.test(text)));
+  await page.context().close();
+});
+
 test('the picture in the README', async () => {
   const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
   await page.locator('.goods li').first().waitFor();
