@@ -491,6 +491,12 @@ impl Gateway {
         self.rest("search_catalog", payload).answer()
     }
 
+    /// An answer as any gateway would give it: without the address of this one, where its pictures are.
+    pub(crate) fn anywhere(&self, answer: &Value) -> Value {
+        let text = answer.to_string().replace(&format!("http://{}/", self.address), "http://gateway/");
+        text.parse().expect("JSON")
+    }
+
     /// The answer of `lookup_catalog`.
     pub(crate) fn lookup(&self, payload: &Value) -> Value {
         self.rest("lookup_catalog", payload).answer()

@@ -1,4 +1,4 @@
-//! Progress bars on standard error.
+//! Progress on standard error of what takes time, where a terminal is.
 
 use std::{
     io::IsTerminal as _,
@@ -16,6 +16,16 @@ pub(crate) fn bar(total: Option<u64>, template: &str) -> ProgressBar {
     };
     let bar = ProgressBar::new(total).with_style(style(template));
     bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Shows that something is under way, whose end is not known.
+pub(crate) fn spinner(what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    }
+    let bar = ProgressBar::new_spinner().with_message(what);
+    bar.enable_steady_tick(Duration::from_millis(120));
     bar
 }
 

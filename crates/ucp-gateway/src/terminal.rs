@@ -1,17 +1,12 @@
-//! Output for people: colours where a terminal is, and progress of what takes time.
+//! Colours of what is printed for people, where a terminal is.
 
 use std::{
     env,
     fmt::Display,
-    io::{IsTerminal as _, stderr, stdout},
-    time::Duration,
+    io::{IsTerminal as _, stdout},
 };
 
 use clap::builder::styling::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-/// Time between two pictures of a spinner.
-const TICK: Duration = Duration::from_millis(120);
 
 /// Colours of what is printed to standard output.
 #[derive(Clone, Copy, Debug)]
@@ -48,26 +43,4 @@ impl Paint {
     pub(crate) fn faint(self, text: impl Display) -> String {
         self.in_style(Style::new().dimmed(), text)
     }
-}
-
-/// Shows on standard error that something is under way, if that is a terminal.
-pub(crate) fn spinner(what: &'static str) -> ProgressBar {
-    if !stderr().is_terminal() {
-        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    }
-    let bar = ProgressBar::new_spinner().with_message(what);
-    bar.enable_steady_tick(TICK);
-    bar
-}
-
-/// Shows on standard error how many of `total` are done, if that is a terminal.
-pub(crate) fn counter(total: u64, what: &'static str) -> ProgressBar {
-    if !stderr().is_terminal() {
-        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left");
-    let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(what);
-    bar.enable_steady_tick(TICK);
-    bar
 }

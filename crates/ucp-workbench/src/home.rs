@@ -61,9 +61,9 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                 p.actions {
                     @if facts.playground {
                         a.button href="playground" { "Open the playground" }
-                        a.button.second href="docs" { "API reference" }
+                        a.button.second href="docs/rest/" { "API reference" }
                     } @else {
-                        a.button href="docs" { "API reference" }
+                        a.button href="docs/rest/" { "API reference" }
                     }
                 }
                 dl.addresses {

@@ -85,7 +85,7 @@ pub(crate) fn page(facts: &Facts, place: Place, title: &str, scripts: &[&str], c
                         ul {
                             (link(Place::Home, "./", "Home"))
                             @if facts.playground { (link(Place::Playground, "playground", "Playground")) }
-                            li { a href="docs" { "API" } }
+                            li { a href="docs" { "Docs" } }
                         }
                     }
                 }

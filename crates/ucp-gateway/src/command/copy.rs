@@ -23,7 +23,7 @@ use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
 use super::{Done, place::runtime};
-use crate::{backend::products, config::value::DatabaseAddress};
+use crate::{backend::products, config::value::DatabaseAddress, progress::spinner};
 
 /// Rows that are read at once.
 const PAGE: usize = 500;
@@ -85,6 +85,7 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
     let from = Side::open(&options.from, false, &runtime)?;
     let to = Side::open(&options.to, true, &runtime)?;
     let (source, target) = (from.transfer(), to.transfer());
+    let progress = spinner("copying the products");
     let products = runtime.block_on(async {
         match (&from, &to) {
             (Side::Directory(from), Side::Database(to)) => products::to_database(from, to).await,
@@ -92,15 +93,18 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
             _ => Err("one side must be a data directory, the other one a PostgreSQL database".into()),
         }
     })?;
+    progress.finish_and_clear();
     println!("products: {products}");
     runtime
         .block_on(async { target.set_secret(source.secret().await?).await })
         .map_err(|error| error as Box<dyn Error>)?;
     let mut differing = 0;
     for table in TABLES {
+        let progress = spinner(table.name);
         let copied = runtime.block_on(copy(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
         let Compared { rows, differences } =
             runtime.block_on(compare(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
+        progress.finish_and_clear();
         println!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
         differing += differences;
     }

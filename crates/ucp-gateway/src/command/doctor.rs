@@ -13,7 +13,7 @@ use super::{
     Done,
     reach::{ReachOptions, web_url},
 };
-use crate::terminal::{Paint, spinner};
+use crate::{progress::spinner, terminal::Paint};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -15,7 +15,7 @@ use ucp_client::{
 };
 
 use super::{Done, reach::ReachOptions};
-use crate::terminal::counter;
+use crate::progress::bar;
 
 #[derive(Debug, Args)]
 pub(crate) struct RehearseOptions {
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &RehearseOptions) -> Done {
             patience: Duration::from_secs(options.patience.into()),
             now: Timestamp::now,
         };
-        let progress = counter(options.sessions.into(), "shoppers");
+        let progress = bar(Some(options.sessions.into()), "{bar:40} {pos}/{len} shoppers, {eta} left");
         let report = rehearse::rehearse(&shop, transport, &wanted, || progress.inc(1)).await;
         progress.finish_and_clear();
         Ok::<_, Box<dyn std::error::Error>>(report)

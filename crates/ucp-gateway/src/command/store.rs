@@ -13,6 +13,7 @@ use super::{
     Done,
     copy::{self, TransferOptions},
 };
+use crate::progress::spinner;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
@@ -45,14 +46,18 @@ pub(crate) struct DataDir {
 pub(crate) fn run(command: &StoreCommand) -> Done {
     match command {
         StoreCommand::Backup(CopyOptions { file, data }) => {
+            let progress = spinner("copying the database");
             let bytes = SqliteStore::open(&data.data_dir)?.back_up(file)?;
+            progress.finish_and_clear();
             println!("{} holds the database as it was just now, {bytes} bytes.", file.display());
             println!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
         }
         StoreCommand::Copy(options) => return copy::run(options),
         StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
         StoreCommand::Restore(CopyOptions { file, data }) => {
+            let progress = spinner("checking and copying the backup");
             SqliteStore::restore(file, &data.data_dir)?;
+            progress.finish_and_clear();
             println!(
                 "{} holds what was in {}. A gateway can be started on it.",
                 data.data_dir.display(),
@@ -64,6 +69,7 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
 }
 
 fn check(data_dir: &Path) -> Done {
+    let progress = spinner("checking the database and the search index");
     let mut faults = SqliteStore::open(data_dir)?.faults().map_err(|error| format!("the check broke off: {error}"))?;
     // A gateway in front of a remote shop has no products.
     match Shop::open(&Options::new(data_dir)) {
@@ -71,6 +77,7 @@ fn check(data_dir: &Path) -> Done {
         Err(StoreError::Missing { .. }) => {}
         Err(error) => return Err(error.into()),
     }
+    progress.finish_and_clear();
     for fault in &faults {
         println!("{fault}");
     }
