@@ -28,7 +28,7 @@ const BUILT_IN: [(&str, &str); 2] =
     [(DEFAULT, include_str!("language/en.toml")), ("es", include_str!("language/es.toml"))];
 
 /// A text, which may have placeholders in braces.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Text(String);
 
@@ -63,8 +63,25 @@ macro_rules! texts {
     ($($key:ident)*) => {
         /// All texts of a language, by the keys of its file.
         #[derive(Debug, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(try_from = "BTreeMap<String, Text>")]
         pub(crate) struct Texts { $(pub(crate) $key: Text,)* }
+
+        // A derived visitor of so many fields takes the compiler minutes to optimize.
+        impl TryFrom<BTreeMap<String, Text>> for Texts {
+            type Error = String;
+
+            fn try_from(mut texts: BTreeMap<String, Text>) -> Result<Self, String> {
+                if let Some(missing) = [$(stringify!($key)),*].into_iter().find(|key| !texts.contains_key(*key)) {
+                    return Err(format!("`texts.{missing}` is missing"));
+                }
+                let mut take = |key: &str| texts.remove(key).unwrap_or_default();
+                let taken = Self { $($key: take(stringify!($key)),)* };
+                match texts.into_keys().next() {
+                    Some(unknown) => Err(format!("`texts.{unknown}` is not a text of the pages")),
+                    None => Ok(taken),
+                }
+            }
+        }
     };
 }
 

@@ -101,10 +101,23 @@ def test_promtool_finds_no_fault_in_rules_and_configuration(tmp_path):
 
 def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
     there = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE))
-    # What only a gateway in front of a shop has, and what only calls of other kinds leave.
+    # What only a gateway in front of a shop, with a copy of a catalog or on a database has, and what only calls of other
+    # kinds leave.
     elsewhere = {
         "ucp_cache_lookups_total",
+        "ucp_catalog_age_seconds",
+        "ucp_catalog_lag_changes",
+        "ucp_catalog_lag_milliseconds",
+        "ucp_catalog_sync_failures",
+        "ucp_catalog_sync_held_products",
+        "ucp_catalog_sync_products",
+        "ucp_catalog_sync_running",
+        "ucp_database_connections",
+        "ucp_database_connections_idle",
+        "ucp_database_repeated_total",
+        "ucp_database_up",
         "ucp_idempotency_keys_total",
+        "ucp_payment_calls_total",
         "ucp_upstream_circuit_open",
         "ucp_upstream_events_total",
         "ucp_telemetry_items_total",
