@@ -10,7 +10,7 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | `random` | chance that can be repeated |
-//! | [`session`] | steps, personas, and the record of a session |
+//! | [`session`](mod@session) | steps, personas, and the record of a session |
 //! | `shopper` | finding, opening and choosing |
 //! | `knowledge` | what buyers know before they come |
 //! | `purchase` | cart, checkout, delivery and payment |
