@@ -1,6 +1,6 @@
 //! Language, look and progress on the pages.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use serde_json::json;
 
@@ -71,7 +71,9 @@ fn an_operator_gives_the_pages_a_name_a_color_a_logo_and_languages() {
     page.shows("--accent:#c2185b;--on-accent:#ffffff");
     let policy = page.response.header("content-security-policy").expect("a policy");
     let pictures = policy.split("; ").find_map(|part| part.strip_prefix("img-src ")).expect("pictures");
-    assert!(pictures.split(' ').any(|source| source == "https://cdn.example"), "{policy}");
+    let own = format!("http://{}", shop.address);
+    let sources: BTreeSet<&str> = pictures.split(' ').collect();
+    assert_eq!(sources, BTreeSet::from(["https://cdn.example", own.as_str()]), "{policy}");
     assert!(!policy.contains("unsafe"), "{policy}");
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use iso_currency::Currency;
 use serde_json::{Map, Value, json};
 use ucp_core::Operation;
+use url::{Host, Url};
 
 use super::{answers::Answers, report::Examination, rule::Rule};
 use crate::{
@@ -44,8 +45,6 @@ const RULES: &[Rule] = &[
 /// The catalog, asked over one transport.
 struct Catalog<'a> {
     shop: &'a Shop,
-    /// Origin of the shop, with a slash.
-    own: String,
     transport: Transport,
     answers: &'a mut Answers,
     examination: &'a mut Examination,
@@ -62,8 +61,7 @@ pub(super) async fn examine(
         examination.skip(RULES, "the shop offers no search");
         return Vec::new();
     }
-    let own = format!("{}/", shop.address.origin().ascii_serialization());
-    let mut catalog = Catalog { shop, own, transport, answers, examination };
+    let mut catalog = Catalog { shop, transport, answers, examination };
     let products = catalog.sample().await;
     catalog.texts(&products);
     for product in &products {
@@ -168,9 +166,7 @@ impl Catalog<'_> {
                 self.examination.check(Rule::CatalogHtml, !has_html(text), &at, || format!("{name}: {text}"));
             }
             let pictures = elements(&product["media"]).filter(|media| media["type"] == "image");
-            // A shop on this machine has its own pictures where it is.
-            let is_shown = |url: &str| url.starts_with("https://") || url.starts_with(&self.own);
-            let pictured = pictures.into_iter().any(|media| is_shown(text(media, "url")));
+            let pictured = pictures.into_iter().any(|media| is_loadable(text(media, "url"), &self.shop.address));
             self.examination.check(Rule::CatalogMedia, pictured, &at, || format!("media: {}", product["media"]));
         }
     }
@@ -311,6 +307,18 @@ fn has_html(text: &str) -> bool {
     tag || entity
 }
 
+/// Returns `true` if a picture is served over https, or by a shop that is only on this machine itself.
+fn is_loadable(picture: &str, shop: &Url) -> bool {
+    let Ok(picture) = Url::parse(picture) else { return false };
+    let is_local = match shop.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    picture.scheme() == "https" || is_local && picture.origin() == shop.origin()
+}
+
 /// Returns `true` if the digits have the length of a GTIN and end in its check digit.
 fn is_gtin(code: &str) -> bool {
     if !matches!(code.len(), 8 | 12 | 13 | 14) || !code.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -335,6 +343,25 @@ mod tests {
         }
         for code in ["4006381333932", "", "123", "40063813339a1"] {
             assert!(!is_gtin(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn pictures_over_http_are_loadable_only_from_a_shop_on_this_machine() {
+        for (picture, shop, expected) in [
+            ("https://cdn.example/mug.jpg", "https://shop.example/", true),
+            ("http://127.0.0.1:8080/pictures/mug.svg", "http://127.0.0.1:8080/", true),
+            ("http://localhost:8080/mug.svg", "http://localhost:8080/", true),
+            ("http://[::1]:8080/mug.svg", "http://[::1]:8080/", true),
+            ("http://127.0.0.1:9090/mug.svg", "http://127.0.0.1:8080/", false),
+            ("http://shop.example/mug.jpg", "http://shop.example/", false),
+            ("http://192.168.1.7:8080/mug.jpg", "http://192.168.1.7:8080/", false),
+            ("http://localhost.example/mug.jpg", "http://localhost.example/", false),
+            ("/mug.jpg", "https://shop.example/", false),
+            ("", "https://shop.example/", false),
+        ] {
+            let shop = Url::parse(shop).expect("an address");
+            assert_eq!(is_loadable(picture, &shop), expected, "{picture} at {shop}");
         }
     }
 
