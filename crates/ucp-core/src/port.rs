@@ -6,6 +6,7 @@
 
 mod backend;
 mod body;
+pub mod buyers;
 mod catalog;
 mod commerce;
 mod error;

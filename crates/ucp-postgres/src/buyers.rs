@@ -1,13 +1,13 @@
-//! Personal data of a buyer: what is stored about an e-mail address, and its erasure.
-//!
-//! A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
-//! checkout, for as long as that is kept. Documents are looked into here and not by the server: the text of one can hold what
-//! the server's type for JSON refuses.
+//! [`Buyers`] of the store, and the erasure of old addresses. Documents are looked into here and not by the server: the text of
+//! one can hold what the server's type for JSON refuses.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
-use serde::Serialize;
-use serde_json::{Value as Json, json};
-use ucp_core::port::PortError;
+use serde_json::Value as Json;
+use ucp_core::port::{
+    PortError,
+    buyers::{Buyers, Erasure, PersonalData, is_refunding, need, without_addresses, without_tokens},
+};
 
 use crate::{
     connection::Value,
@@ -15,30 +15,6 @@ use crate::{
     store::{BATCH, PostgresStore},
     text::nanoseconds,
 };
-
-/// Everything that is stored about a buyer.
-#[derive(Debug, Default, Serialize)]
-pub struct PersonalData {
-    /// Carts, as stored.
-    pub carts: Vec<Json>,
-    /// Checkouts, as stored.
-    pub checkouts: Vec<Json>,
-    /// Orders of these checkouts, as stored.
-    pub orders: Vec<Json>,
-}
-
-/// Result of an erasure.
-#[derive(Debug, Default)]
-pub struct Erasure {
-    /// Number of carts that were removed.
-    pub carts: usize,
-    /// Number of checkouts that were removed.
-    pub checkouts: usize,
-    /// Number of orders whose addresses were removed.
-    pub orders: usize,
-    /// Checkouts that were left as they are, each with the reason.
-    pub left: Vec<(String, &'static str)>,
-}
 
 /// A stored document.
 struct Row {
@@ -48,28 +24,20 @@ struct Row {
     is_pending: bool,
 }
 
-impl PostgresStore {
-    /// Returns everything that is stored about a buyer, without the tokens of pages.
-    ///
-    /// # Errors
-    /// [`PortError`] if the database cannot be read.
-    pub async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError> {
+#[async_trait]
+impl Buyers for PostgresStore {
+    async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError> {
         let mut data = PersonalData::default();
-        data.carts.extend(self.of_buyer("carts", "false", e_mail).await?.into_iter().map(shown));
+        data.carts
+            .extend(self.of_buyer("carts", "false", e_mail).await?.into_iter().map(|row| without_tokens(row.document)));
         for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
-            data.orders.extend(self.order_of(&checkout.id).await?.map(shown));
-            data.checkouts.push(shown(checkout));
+            data.orders.extend(self.order_of(&checkout.id).await?.map(|row| without_tokens(row.document)));
+            data.checkouts.push(without_tokens(checkout.document));
         }
         Ok(data)
     }
 
-    /// Erases the personal data of a buyer: their carts and checkouts, the answers recorded for them, and the addresses
-    /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. What was erased
-    /// before a failure stays erased.
-    ///
-    /// # Errors
-    /// [`PortError`] if the database failed.
-    pub async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
+    async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
         let mut erasure = Erasure::default();
         for cart in self.of_buyer("carts", "false", e_mail).await? {
             self.forget_answers(&cart.id).await?;
@@ -78,7 +46,7 @@ impl PostgresStore {
         }
         for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
             let order = self.order_of(&checkout.id).await?;
-            if let Some(reason) = need(&checkout, order.as_ref()) {
+            if let Some(reason) = reason(&checkout, order.as_ref()) {
                 erasure.left.push((checkout.id, reason));
                 continue;
             }
@@ -95,7 +63,9 @@ impl PostgresStore {
         }
         Ok(erasure)
     }
+}
 
+impl PostgresStore {
     /// Removes the addresses from orders that were placed before a time (nanoseconds since 1970), and that no refund or webhook
     /// event is pending for. Returns the number of orders that changed.
     pub(crate) async fn erase_addresses(&self, before: i64) -> Result<u64, PortError> {
@@ -126,13 +96,10 @@ impl PostgresStore {
     }
 
     /// Removes the addresses from an order, unless it changed. Returns `true` if it did.
-    async fn erase_address(&self, id: &str, mut order: Json) -> Result<bool, PortError> {
-        for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
-            expectation["destination"] = json!({});
-        }
+    async fn erase_address(&self, id: &str, order: Json) -> Result<bool, PortError> {
         let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true \
                    WHERE shop = $1 AND id = $2 AND NOT anonymous";
-        let values = [self.key(), Value::Text(id.to_owned()), Value::Text(order.to_string())];
+        let values = [self.key(), Value::Text(id.to_owned()), Value::Text(without_addresses(order).to_string())];
         Ok(self.execute(sql, &values).await? == 1)
     }
 
@@ -175,38 +142,8 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, Failure> {
     Ok(Row { id: row.try_get(0)?, document: document.parse().unwrap_or_default(), is_pending: row.try_get(2)? })
 }
 
-/// Returns a document without the tokens that open pages.
-fn shown(row: Row) -> Json {
-    let mut document = row.document;
-    drop_tokens(&mut document);
-    document
-}
-
-fn drop_tokens(value: &mut Json) {
-    match value {
-        Json::Object(members) => {
-            members.shift_remove("token");
-            members.values_mut().for_each(drop_tokens);
-        }
-        Json::Array(elements) => elements.iter_mut().for_each(drop_tokens),
-        _ => {}
-    }
-}
-
-fn is_refunding(order: &Json) -> bool {
-    let adjustments = order["adjustments"].as_array().into_iter().flatten();
-    adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending")
-}
-
-/// Returns why the personal data are still needed.
-fn need(checkout: &Row, order: Option<&Row>) -> Option<&'static str> {
-    if checkout.is_pending {
-        Some("a payment for it is not settled")
-    } else if order.is_some_and(|order| is_refunding(&order.document)) {
-        Some("a refund of its order is pending")
-    } else if order.is_some_and(|order| order.is_pending) {
-        Some("a webhook event about its order waits")
-    } else {
-        None
-    }
+/// Returns why the personal data of a purchase are still needed.
+fn reason(checkout: &Row, order: Option<&Row>) -> Option<&'static str> {
+    let is_telling = order.is_some_and(|order| order.is_pending);
+    need(checkout.is_pending, order.map(|order| &order.document), is_telling)
 }

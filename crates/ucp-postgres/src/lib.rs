@@ -47,9 +47,8 @@ mod transaction;
 mod transfer;
 
 pub use address::{InvalidAddress, InvalidCertificates, Options};
-pub use buyers::{Erasure, PersonalData};
 pub use failure::{Failure, OpenError};
-pub use store::{PostgresStore, Retention};
+pub use store::PostgresStore;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use ucp_core::{
     order::Order,
     port::{
         PortError,
+        buyers::Retention,
         store::{Forwarded, Happened, Store},
     },
     purchase::{ledger::Stored, mandate::Mandate},
@@ -18,7 +19,7 @@ use crate::{
     failure::{Failure, Meaning, meaning},
     ledger::stored,
     owners,
-    store::{BATCH, PostgresStore, Retention},
+    store::{BATCH, PostgresStore},
     text::{nanoseconds, signed},
 };
 

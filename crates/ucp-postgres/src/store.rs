@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jiff::SignedDuration;
 use tokio::sync::Notify;
 use tokio_postgres::{Error, Row};
 use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
-    port::PortError,
+    port::{PortError, buyers::Retention},
     record::{self, Stage},
 };
 use uuid::Uuid;
@@ -23,25 +22,6 @@ use crate::{
 
 /// Maximum number of rows that are removed at once, small so that others are not kept waiting.
 pub(crate) const BATCH: i64 = 500;
-
-/// How long what names a buyer is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// Carts, and checkouts that led to no order, after their expiry.
-    pub unfinished: SignedDuration,
-    /// Completed checkouts, after the time at which they would have expired.
-    pub completed: SignedDuration,
-    /// Addresses of orders, after the purchase; `None` for as long as the order.
-    pub addresses: Option<SignedDuration>,
-}
-
-impl Default for Retention {
-    /// Thirty days, and addresses for as long as the order.
-    fn default() -> Self {
-        let month = SignedDuration::from_hours(30 * 24);
-        Self { unfinished: month, completed: month, addresses: None }
-    }
-}
 
 /// The store of a shop in a database, which other gateways may have open too. Cloning it is cheap and yields the same store.
 #[derive(Clone, Debug)]

@@ -1,44 +1,17 @@
-//! Personal data of a buyer: what is stored about an e-mail address, and its erasure.
-//!
-//! A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
-//! checkout, for as long as that is kept.
+//! [`Buyers`] of the store, and the erasure of old addresses.
 
+use async_trait::async_trait;
 use rusqlite::params;
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::{
-    connection::ShopConnection,
-    error::{StoreError, WriteError},
-    store::SqliteStore,
+use serde_json::Value;
+use ucp_core::port::{
+    PortError,
+    buyers::{Buyers, Erasure, PersonalData, need, without_addresses, without_tokens},
 };
+
+use crate::{connection::ShopConnection, store::SqliteStore};
 
 /// Carts and checkouts of an e-mail address, which is the second parameter.
 const OF_BUYER: &str = "WHERE shop = ?1 AND lower(json_extract(document, '$.draft.buyer.email')) = lower(?2)";
-
-/// Everything that is stored about a buyer.
-#[derive(Debug, Default, Serialize)]
-pub struct PersonalData {
-    /// Carts, as stored.
-    pub carts: Vec<Value>,
-    /// Checkouts, as stored.
-    pub checkouts: Vec<Value>,
-    /// Orders of these checkouts, as stored.
-    pub orders: Vec<Value>,
-}
-
-/// Result of an erasure.
-#[derive(Debug, Default)]
-pub struct Erasure {
-    /// Number of carts that were removed.
-    pub carts: usize,
-    /// Number of checkouts that were removed.
-    pub checkouts: usize,
-    /// Number of orders whose addresses were removed.
-    pub orders: usize,
-    /// Checkouts that were left as they are, each with the reason.
-    pub left: Vec<(String, &'static str)>,
-}
 
 /// A checkout of a buyer, and what may still happen to it.
 struct Purchase {
@@ -46,72 +19,42 @@ struct Purchase {
     /// A payment attempt whose end is unknown.
     is_paying: bool,
     order: Option<(String, Value)>,
-    is_told: bool,
+    /// A webhook event about the order waits.
+    is_telling: bool,
 }
 
-impl Purchase {
-    /// Returns why the personal data are still needed.
-    fn need(&self) -> Option<&'static str> {
-        let adjustments = self.order.iter().flat_map(|(_, order)| order["adjustments"].as_array()).flatten();
-        if self.is_paying {
-            Some("a payment for it is not settled")
-        } else if adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending") {
-            Some("a refund of its order is pending")
-        } else if !self.is_told {
-            Some("a webhook event about its order waits")
-        } else {
-            None
-        }
-    }
-}
-
-impl SqliteStore {
-    /// Returns everything that is stored about a buyer, without the tokens of pages.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
-    pub fn personal_data(&self, e_mail: &str) -> Result<PersonalData, StoreError> {
-        let read = |db: ShopConnection<'_>| {
-            let documents = |sql: &str| -> rusqlite::Result<Vec<Value>> {
-                let mut statement = db.prepare(sql)?;
-                let rows = statement.query_map((db.shop(), e_mail), |row| {
-                    let mut document: Value = row.get::<_, String>(0)?.parse().unwrap_or_default();
-                    drop_tokens(&mut document);
-                    Ok(document)
-                })?;
-                rows.collect()
-            };
-            Ok(PersonalData {
-                carts: documents(&format!("SELECT document FROM carts {OF_BUYER}"))?,
-                checkouts: documents(&format!("SELECT document FROM checkouts {OF_BUYER}"))?,
-                orders: documents(&format!(
-                    "SELECT document FROM orders WHERE shop = ?1 AND checkout_id IN (SELECT id FROM checkouts {OF_BUYER})"
-                ))?,
-            })
-        };
-        self.snapshot(read).map_err(|source| StoreError::Open { path: self.path().to_owned(), source })
-    }
-
-    /// Erases the personal data of a buyer: their carts and checkouts, the answers recorded for them, and the addresses
-    /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was erased.
-    pub fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, WriteError> {
+#[async_trait]
+impl Buyers for SqliteStore {
+    async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError> {
         let e_mail = e_mail.to_owned();
-        self.execute_blocking(move |db| Ok(erase(db, &e_mail)?))
+        let documents = |db: ShopConnection<'_>, sql: &str, e_mail: &str| -> rusqlite::Result<Vec<Value>> {
+            let mut statement = db.prepare(sql)?;
+            let rows = statement.query_map((db.shop(), e_mail), |row| {
+                Ok(without_tokens(row.get::<_, String>(0)?.parse().unwrap_or_default()))
+            })?;
+            rows.collect()
+        };
+        let orders = format!(
+            "SELECT document FROM orders WHERE shop = ?1 AND checkout_id IN (SELECT id FROM checkouts {OF_BUYER})"
+        );
+        self.read(move |db| {
+            // Of one snapshot.
+            let db = &db;
+            let transaction = db.unchecked_transaction()?;
+            let data = PersonalData {
+                carts: documents(*db, &format!("SELECT document FROM carts {OF_BUYER}"), &e_mail)?,
+                checkouts: documents(*db, &format!("SELECT document FROM checkouts {OF_BUYER}"), &e_mail)?,
+                orders: documents(*db, &orders, &e_mail)?,
+            };
+            transaction.finish()?;
+            Ok(data)
+        })
+        .await
     }
-}
 
-/// Removes the tokens that open pages from a document.
-fn drop_tokens(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.shift_remove("token");
-            members.values_mut().for_each(drop_tokens);
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(drop_tokens),
-        _ => {}
+    async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
+        let e_mail = e_mail.to_owned();
+        self.write(move |db| Ok(erase(db, &e_mail)?)).await
     }
 }
 
@@ -128,7 +71,9 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
         forget_answers(db, &id)?;
     }
     for purchase in purchases(db, e_mail)? {
-        if let Some(reason) = purchase.need() {
+        if let Some(reason) =
+            need(purchase.is_paying, purchase.order.as_ref().map(|(_, order)| order), purchase.is_telling)
+        {
             erasure.left.push((purchase.id, reason));
             continue;
         }
@@ -144,12 +89,9 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
 }
 
 /// Removes the addresses from an order. Returns the number of orders that changed.
-fn erase_address(db: ShopConnection<'_>, id: &str, mut order: Value) -> rusqlite::Result<usize> {
-    for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
-        expectation["destination"] = json!({});
-    }
+fn erase_address(db: ShopConnection<'_>, id: &str, order: Value) -> rusqlite::Result<usize> {
     let sql = "UPDATE orders SET version = version + 1, document = ?, anonymous = 1 WHERE shop = ? AND id = ?";
-    db.execute(sql, (order.to_string(), db.shop(), id))
+    db.execute(sql, (without_addresses(order).to_string(), db.shop(), id))
 }
 
 /// Removes the addresses from up to `limit` orders that were placed before a time, in RFC 3339, and that no refund or
@@ -183,7 +125,7 @@ fn purchases(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Vec<Purch
         "SELECT id, attempted_at IS NOT NULL, \
          (SELECT id FROM orders WHERE shop = ?1 AND checkout_id = checkouts.id), \
          (SELECT document FROM orders WHERE shop = ?1 AND checkout_id = checkouts.id), \
-         NOT EXISTS (SELECT 1 FROM orders JOIN outbox ON outbox.shop = ?1 AND outbox.order_id = orders.id \
+         EXISTS (SELECT 1 FROM orders JOIN outbox ON outbox.shop = ?1 AND outbox.order_id = orders.id \
          WHERE orders.shop = ?1 AND orders.checkout_id = checkouts.id AND outbox.state = 'waiting') \
          FROM checkouts {OF_BUYER}"
     );
@@ -192,7 +134,7 @@ fn purchases(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Vec<Purch
         let order: Option<String> = row.get(2)?;
         let document: Option<String> = row.get(3)?;
         let document = document.map(|document| document.parse().unwrap_or_default());
-        Ok(Purchase { id: row.get(0)?, is_paying: row.get(1)?, order: order.zip(document), is_told: row.get(4)? })
+        Ok(Purchase { id: row.get(0)?, is_paying: row.get(1)?, order: order.zip(document), is_telling: row.get(4)? })
     })?;
     rows.collect()
 }

@@ -43,10 +43,9 @@ pub mod watcher;
 mod webhook_events;
 mod writer;
 
-pub use buyers::{Erasure, PersonalData};
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
-pub use store::{Retention, Room, SqliteStore};
+pub use store::{Room, SqliteStore};
 pub use writer::Activity;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use ucp_core::{
     order::Order,
     port::{
         PortError,
+        buyers::Retention,
         store::{Forwarded, Happened, Store},
     },
     purchase::{ledger::Stored, mandate::Mandate},
@@ -18,7 +19,7 @@ use crate::{
     connection::ShopConnection,
     ledger::stored,
     owners,
-    store::{BATCH, Retention, SqliteStore},
+    store::{BATCH, SqliteStore},
     time::nanoseconds,
     webhook_events::{Message, NewWebhookEvent, queue},
 };

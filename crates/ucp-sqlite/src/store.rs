@@ -13,13 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use jiff::SignedDuration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig};
 use tokio::sync::Notify;
 use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
-    port::PortError,
+    port::{PortError, buyers::Retention},
     record::{self, Stage},
 };
 
@@ -79,25 +78,6 @@ pub struct Room {
     pub most: u64,
     /// Minimum space that stays free in the file system, in bytes.
     pub free: u64,
-}
-
-/// How long what names a buyer is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// Carts, and checkouts that led to no order, after their expiry.
-    pub unfinished: SignedDuration,
-    /// Completed checkouts, after the time at which they would have expired.
-    pub completed: SignedDuration,
-    /// Addresses of orders, after the purchase; `None` for as long as the order.
-    pub addresses: Option<SignedDuration>,
-}
-
-impl Default for Retention {
-    /// Thirty days, and addresses for as long as the order.
-    fn default() -> Self {
-        let month = SignedDuration::from_hours(30 * 24);
-        Self { unfinished: month, completed: month, addresses: None }
-    }
 }
 
 impl SqliteStore {

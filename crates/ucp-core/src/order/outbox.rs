@@ -112,6 +112,19 @@ pub enum Payload {
     WebhookMessage(WebhookMessage),
 }
 
+impl Payload {
+    /// Reads the payload that a store has: the message if there is one, or else the JSON of the order.
+    ///
+    /// # Errors
+    /// The error of an order that cannot be parsed, which can quote it.
+    pub fn stored(order: Option<&str>, webhook_message: Option<WebhookMessage>) -> serde_json::Result<Self> {
+        match webhook_message {
+            Some(webhook_message) => Ok(Self::WebhookMessage(webhook_message)),
+            None => serde_json::from_str(order.unwrap_or_default()).map(Self::Order),
+        }
+    }
+}
+
 /// Result of an attempt to send a webhook event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempted {

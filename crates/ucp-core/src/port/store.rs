@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{error::PortError, owners::Owners};
+use super::{buyers::Buyers, error::PortError, owners::Owners};
 use crate::{
     checkout::Checkout,
     order::{
@@ -66,7 +66,8 @@ impl FromStr for ShopId {
 }
 
 /// Everything that a gateway stores for a shop: documents, stock and recorded answers ([`Ledger`]), webhook events that
-/// platforms are still to receive ([`Outbox`]), and the owners of resources at a remote shop ([`Owners`]).
+/// platforms are still to receive ([`Outbox`]), the owners of resources at a remote shop ([`Owners`]), and
+/// personal data ([`Buyers`]).
 ///
 /// One store implements all of them, because a commit of the ledger that stores an order queues its webhook event.
 /// Several processes may have it open at once. `ucp_testkit::store` is its conformance suite.
@@ -74,7 +75,7 @@ impl FromStr for ShopId {
 /// # Errors
 /// Every function fails with [`PortError::Unavailable`] if the store can be neither read nor written at the moment.
 #[async_trait]
-pub trait Store: Ledger + Outbox + Owners + fmt::Debug {
+pub trait Store: Ledger + Outbox + Owners + Buyers + fmt::Debug {
     /// Returns orders of all platforms for the shop's operator, newest first, at most `limit`.
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError>;
 
@@ -107,7 +108,7 @@ pub trait Store: Ledger + Outbox + Owners + fmt::Debug {
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError>;
 }
 
-/// What happened to an order or a checkout, for those who analyse it.
+/// A step of an order or a checkout, for the log of commerce events.
 #[derive(Clone, Debug)]
 pub enum Happened {
     /// An order is stored in a new version.

@@ -224,11 +224,7 @@ impl Sheet {
     /// Returns the content of the row. A row that cannot be parsed is skipped, and holds no other back.
     fn content(self) -> Option<Content> {
         let Self { webhook_event, since, document, webhook_message } = self;
-        let payload = match webhook_message {
-            Some(webhook_message) => Ok(Payload::WebhookMessage(webhook_message)),
-            None => serde_json::from_str(&document.unwrap_or_default()).map(Payload::Order),
-        };
-        match payload {
+        match Payload::stored(document.as_deref(), webhook_message) {
             Ok(payload) => Some(Content { webhook_event, since, payload }),
             Err(error) => {
                 // The error of serde can quote the document.

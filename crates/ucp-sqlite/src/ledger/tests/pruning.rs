@@ -3,7 +3,7 @@
 use ucp_core::{
     checkout::State,
     order::{Confirmation, Expectation, Order},
-    port::store::Store as _,
+    port::{buyers::Retention, store::Store as _},
     purchase::{
         buyer::PostalAddress,
         ledger::{Full, Holder},
@@ -12,7 +12,6 @@ use ucp_core::{
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
-use crate::Retention;
 
 #[tokio::test]
 async fn what_is_old_goes_and_what_may_matter_stays() {

@@ -1,0 +1,113 @@
+//! Port of the personal data that a store holds: how long they are kept, what is stored about a buyer, and its erasure.
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::error::PortError;
+
+/// Retention of personal data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Carts, and checkouts that led to no order, after their expiry.
+    pub unfinished: SignedDuration,
+    /// Completed checkouts, after the time at which they would have expired.
+    pub completed: SignedDuration,
+    /// Addresses of orders, after the purchase; `None` for as long as the order.
+    pub addresses: Option<SignedDuration>,
+}
+
+impl Default for Retention {
+    /// Thirty days, and addresses for as long as the order.
+    fn default() -> Self {
+        let month = SignedDuration::from_hours(30 * 24);
+        Self { unfinished: month, completed: month, addresses: None }
+    }
+}
+
+/// Everything that is stored about a buyer.
+#[derive(Debug, Default, Serialize)]
+pub struct PersonalData {
+    /// Carts, as stored.
+    pub carts: Vec<Value>,
+    /// Checkouts, as stored.
+    pub checkouts: Vec<Value>,
+    /// Orders of these checkouts, as stored.
+    pub orders: Vec<Value>,
+}
+
+/// Result of an erasure.
+#[derive(Debug, Default)]
+pub struct Erasure {
+    /// Number of carts that were removed.
+    pub carts: usize,
+    /// Number of checkouts that were removed.
+    pub checkouts: usize,
+    /// Number of orders whose addresses were removed.
+    pub orders: usize,
+    /// Checkouts that were left as they are, each with the reason.
+    pub left: Vec<(String, &'static str)>,
+}
+
+/// Personal data of a buyer, who is known by an e-mail address in any case.
+///
+/// A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
+/// checkout, for as long as that is kept.
+#[async_trait]
+pub trait Buyers: Send + Sync {
+    /// Returns everything that is stored about a buyer, without the tokens of pages.
+    async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError>;
+
+    /// Erases the personal data of a buyer: their carts and checkouts, the answers recorded for them, and the addresses
+    /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. What was
+    /// erased before a failure may stay erased.
+    async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError>;
+}
+
+/// Returns a stored document without the tokens that open pages.
+#[must_use]
+pub fn without_tokens(mut document: Value) -> Value {
+    fn drop_tokens(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.shift_remove("token");
+                members.values_mut().for_each(drop_tokens);
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(drop_tokens),
+            _ => {}
+        }
+    }
+    drop_tokens(&mut document);
+    document
+}
+
+/// Returns a stored order without its addresses.
+#[must_use]
+pub fn without_addresses(mut order: Value) -> Value {
+    for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
+        expectation["destination"] = json!({});
+    }
+    order
+}
+
+/// Returns `true` if a refund of a stored order is pending.
+#[must_use]
+pub fn is_refunding(order: &Value) -> bool {
+    let adjustments = order["adjustments"].as_array().into_iter().flatten();
+    adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending")
+}
+
+/// Returns why the personal data of a purchase are still needed.
+#[must_use]
+pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<&'static str> {
+    if is_paying {
+        Some("a payment for it is not settled")
+    } else if order.is_some_and(is_refunding) {
+        Some("a refund of its order is pending")
+    } else if is_telling {
+        Some("a webhook event about its order waits")
+    } else {
+        None
+    }
+}
