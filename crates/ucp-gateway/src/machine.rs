@@ -46,14 +46,23 @@ pub(crate) async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, Str
         return Ok(None);
     }
     Ok(Some(tokio::spawn(async move {
+        // A state is logged when it begins, not at every beat.
+        let (mut was_elsewhere, mut was_written) = (false, true);
         loop {
             tokio::time::sleep(BEAT).await;
-            if is_elsewhere(&file, &own) {
+            let is_elsewhere = is_elsewhere(&file, &own);
+            if is_elsewhere && !was_elsewhere {
                 tracing::error!("a gateway on another machine uses the data directory, too: stop one of them");
             }
-            if let Err(error) = fs::write(&file, &own) {
-                tracing::warn!(%error, "it cannot be noted that this machine uses the data directory");
+            let written = fs::write(&file, &own);
+            match &written {
+                Err(error) if was_written => {
+                    tracing::warn!(%error, "cannot write that this machine uses the data directory");
+                }
+                Ok(()) if !was_written => tracing::info!("wrote again that this machine uses the data directory"),
+                _ => {}
             }
+            (was_elsewhere, was_written) = (is_elsewhere, written.is_ok());
         }
     })))
 }
