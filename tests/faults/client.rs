@@ -23,7 +23,7 @@ const PROFILE: &str = "https://agent.example.com/profile.json";
 /// A number that must be found nowhere but at the provider.
 pub(crate) const CANARY: &str = "4929717354061892";
 
-/// What is asked.
+/// A call of the gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) operation: &'static str,

@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    thread,
+    thread::{self, Scope},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How many platforms buy at the same time.
-pub(crate) const PLATFORMS: u64 = 3;
+const PLATFORMS: u64 = 3;
 
 /// Goods that are there, and some that are not.
 const GOODS: &[&str] =
@@ -45,16 +45,7 @@ pub(crate) fn at_random(world: &World, random: &Random, kills: u64) -> String {
     let over = AtomicBool::new(false);
     let mut gateway = Some(world.start(false));
     thread::scope(|scope| {
-        // Whatever goes wrong here ends the platforms as well.
-        let stop = Stop(&over);
-        for number in 0..PLATFORMS {
-            let (random, over) = (Random::new(random.next() ^ number), &over);
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    buy(world, &random);
-                }
-            });
-        }
+        let stop = shop(scope, world, random, &over);
         for kill in 1..=kills {
             // Most lives are short; in some a payment has the time to fail.
             let life = if random.percent(90) { 10 + random.below(250) } else { 500 + random.below(1_500) };
@@ -77,8 +68,26 @@ pub(crate) fn at_random(world: &World, random: &Random, kills: u64) -> String {
     format!("{} orders", books.orders())
 }
 
+/// Starts platforms that buy until what is returned is dropped, also because something went wrong.
+pub(crate) fn shop<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    world: &'scope World,
+    random: &Random,
+    over: &'scope AtomicBool,
+) -> Stop<'scope> {
+    for number in 0..PLATFORMS {
+        let random = Random::new(random.next() ^ number);
+        scope.spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                buy(world, &random);
+            }
+        });
+    }
+    Stop(over)
+}
+
 /// Says that it is over when it is dropped.
-pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+pub(crate) struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -87,7 +96,7 @@ impl Drop for Stop<'_> {
 }
 
 /// One purchase as it may come.
-pub(crate) fn buy(world: &World, random: &Random) {
+fn buy(world: &World, random: &Random) {
     let clients = &world.clients;
     let goods = || contents(&[(random.of(GOODS), 1 + random.below(2)), (random.of(GOODS), 1)]);
     let (first, second) = (goods(), goods());

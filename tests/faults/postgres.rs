@@ -22,7 +22,7 @@ use ucp_testkit::postgres::{Bouncer, Cluster, CuttingProxy, Side};
 use crate::{
     books::{check, settle},
     client::{Call, contents, payment, text},
-    kills::{PLATFORMS, Stop, buy},
+    kills::shop,
     oracle,
     process::{Gateway, World, eventually},
     random::Random,
@@ -98,16 +98,7 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     let over = AtomicBool::new(false);
     let mut server_kills = 0;
     thread::scope(|scope| {
-        // Whatever goes wrong here ends the platforms as well.
-        let stop = Stop(&over);
-        for number in 0..PLATFORMS {
-            let (random, over) = (Random::new(random.next() ^ number), &over);
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    buy(world, &random);
-                }
-            });
-        }
+        let stop = shop(scope, world, random, &over);
         for kill in 1..=kills {
             let side = if random.percent(50) { Side::Client } else { Side::Server };
             proxy.cut_after(side, usize::try_from(random.below(40)).expect("small"));
@@ -167,15 +158,7 @@ pub(crate) fn failed_over(world: &World, random: &Random) -> String {
     gateways.turn(random);
     let over = AtomicBool::new(false);
     let without = thread::scope(|scope| {
-        let stop = Stop(&over);
-        for number in 0..PLATFORMS {
-            let (random, over) = (Random::new(random.next() ^ number), &over);
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    buy(world, &random);
-                }
-            });
-        }
+        let stop = shop(scope, world, random, &over);
         let written = || world.clients.acknowledged().len();
         eventually("platforms buy", || (written() > ROUNDS).then_some(()));
         let killed = Instant::now();

@@ -3,16 +3,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
+import { objections, scrollsSideways, tabTo } from '../lib/browser.mjs';
 import { meta, startGateway, url } from '../lib/gateway.mjs';
 import { item, paying, wanted } from '../lib/purchase.mjs';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const requests = [];
 const complaints = [];
 const origins = new Set([url]);
@@ -81,32 +80,6 @@ async function open(address, options = {}) {
   });
   await page.goto(address);
   return page;
-}
-
-/** What axe objects to, seriously or not. */
-async function objections(page) {
-  // The page itself runs no script; the debugger may.
-  await page.evaluate(axe);
-  const { violations, passes } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  assert.ok(passes.length > 5, 'axe looked at something');
-  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}
-
-async function scrollsSideways(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-}
-
-/** Presses Tab until something is focused that a selector finds. */
-async function tabTo(page, selector) {
-  for (let presses = 0; presses < 80; presses += 1) {
-    await page.keyboard.press('Tab');
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) {
-      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
-      assert.notEqual(outline, 'none', `the focus on ${selector} can be seen`);
-      return;
-    }
-  }
-  assert.fail(`Tab leads to ${selector}`);
 }
 
 async function type(page, id, text) {

@@ -2,14 +2,13 @@
 // small screens and large ones, in the light and in the dark. What the pages look like is kept as *.png beside the lane's
 // log; playground.png is the picture in the README.
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
+import { objections, scrollsSideways, tabTo } from '../lib/browser.mjs';
 import { startGateway } from '../lib/gateway.mjs';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const requests = [];
 const complaints = [];
 let browser;
@@ -35,25 +34,8 @@ const picture = (page, name, options) => page.screenshot({ path: join(process.en
 
 /** Nothing on the page that axe objects to, seriously or not, and nothing that scrolls sideways. */
 async function fine(page, name) {
-  await page.evaluate(axe);
-  const { violations, passes } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  assert.ok(passes.length > 5, 'axe looked at something');
-  assert.deepEqual(violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], name);
-  const scrolls = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-  assert.equal(scrolls, false, `${name} scrolls sideways`);
-}
-
-/** Presses Tab until something is focused that a selector finds. */
-async function tabTo(page, selector) {
-  for (let presses = 0; presses < 120; presses += 1) {
-    await page.keyboard.press('Tab');
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) {
-      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
-      assert.notEqual(outline, 'none', `the focus on ${selector} can be seen`);
-      return;
-    }
-  }
-  assert.fail(`Tab leads to ${selector}`);
+  assert.deepEqual(await objections(page), [], name);
+  assert.equal(await scrollsSideways(page), false, `${name} scrolls sideways`);
 }
 
 const same = (page) => page.getByText('Difference between the answers: none').waitFor();

@@ -170,7 +170,7 @@ impl Stub {
         self.lock().profile_fetches
     }
 
-    /// What it was asked, without its profile.
+    /// Returns the requests so far, without those for the profile.
     pub(crate) fn got(&self) -> Vec<Got> {
         self.lock().got.clone()
     }
