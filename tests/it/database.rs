@@ -24,6 +24,7 @@ use crate::{
     },
     setup::Setup,
     signatures::keys,
+    tls::host::Authority,
     wire::{Connection, Response, request},
 };
 
@@ -358,6 +359,39 @@ fn an_address_that_cannot_be_used_is_refused_without_its_password() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && told.contains("data.database"), "{address}: {told}");
         assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn a_database_with_a_certificate_of_a_private_authority_is_used_by_gateways_and_commands() {
+    if postgres::database().is_none() {
+        return;
+    }
+    let (authority, files) = (Authority::new("A private authority"), folder());
+    let issued = authority.issue("localhost");
+    let Some(cluster) = Cluster::start_with_certificate(&issued.certificate_pem, &issued.key_pem) else { return };
+    let database = format!("{}?sslmode=verify-full", cluster.url("postgres").replace("127.0.0.1", "localhost"));
+    let trusted = files.path().join("authority.pem");
+    fs::write(&trusted, authority.pem()).expect("a file");
+    let trusted = ["--database-ca-file", trusted.to_str().expect("UTF-8")];
+
+    let data = folder();
+    let arguments = [&["--sample", "flower-shop", "--database", &database], &trusted[..]].concat();
+    let mut gateway = Gateway::on(data.path(), &arguments);
+    let created = post(&gateway, "/checkout-sessions", &new_key(), &purchase("bouquet_roses", 1));
+    assert_eq!(created.status, 201, "{created:?}");
+    assert!(gateway.terminate().success());
+
+    let elsewhere = folder();
+    let target = elsewhere.path().to_str().expect("UTF-8");
+    for arguments in
+        [&["orders", "list", "--database", &database][..], &["store", "copy", "--from", &database, "--to", target]]
+    {
+        let untrusting = binary().args(arguments).ends();
+        let told = String::from_utf8_lossy(&untrusting.stderr).into_owned();
+        assert!(!untrusting.status.success() && told.contains("certificate"), "{arguments:?}: {told}");
+        let trusting = binary().args(arguments).args(trusted).ends();
+        assert!(trusting.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&trusting.stderr));
     }
 }
 

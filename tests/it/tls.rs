@@ -2,7 +2,7 @@
 //! clients that are slow.
 
 mod clients;
-mod host;
+pub(crate) mod host;
 mod limits;
 mod openssl;
 mod signed;

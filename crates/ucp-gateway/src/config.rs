@@ -31,7 +31,7 @@ mod database;
 mod directory;
 mod display;
 mod document;
-mod flags;
+pub(crate) mod flags;
 pub(crate) mod payment;
 mod platform;
 pub(crate) mod schema;
@@ -54,6 +54,7 @@ use std::{
 
 use ipnet::IpNet;
 use ucp_handoff::Languages;
+use ucp_listener::TlsSettings;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
 use ucp_trust::{
@@ -78,7 +79,6 @@ pub(crate) use self::{
     platform::Platform,
     sections::{Data, Pages},
     telemetry::{Receiver, Receivers},
-    tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
     value::{listen, public_url},
 };
@@ -104,7 +104,7 @@ pub(crate) struct Settings {
     /// Certificate authorities to trust besides those of the system.
     pub(crate) extra_roots: Vec<Certificate>,
     /// TLS of the listener; `None` if it speaks plain HTTP.
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<TlsSettings>,
     /// Admin API, if it is enabled.
     pub(crate) admin: Option<Admin>,
     /// Database that gateways share; `None` if everything is in the data directory.

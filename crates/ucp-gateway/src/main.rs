@@ -22,7 +22,6 @@ mod first_key;
 mod happenings;
 mod health;
 mod line_writer;
-mod listener;
 mod local;
 mod machine;
 mod metrics;

@@ -15,6 +15,7 @@ use ucp_core::{
     order::outbox::Backlog,
     record::{Facts, Stage, Step},
 };
+use ucp_listener::Connections;
 use ucp_sync::Status;
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
     clock,
     export::Counts,
     health::Health,
-    listener::Connections,
     running::Running,
     telemetry::Log,
 };

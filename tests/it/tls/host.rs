@@ -24,21 +24,21 @@ use ucp_testkit::wait::{PATIENCE, within};
 use crate::harness::{Gateway, REST_HEADERS};
 
 /// Who issues certificates.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
 }
 
 /// A certificate with its key.
-pub(super) struct Issued {
-    pub(super) certificate: CertificateDer<'static>,
+pub(crate) struct Issued {
+    pub(crate) certificate: CertificateDer<'static>,
     key: Vec<u8>,
-    pub(super) certificate_pem: String,
-    pub(super) key_pem: String,
+    pub(crate) certificate_pem: String,
+    pub(crate) key_pem: String,
 }
 
 impl Authority {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -47,12 +47,12 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), certificate }
     }
 
-    pub(super) fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         pem("CERTIFICATE", &self.certificate)
     }
 
     /// A certificate for a name, and for 127.0.0.1.
-    pub(super) fn issue(&self, name: &str) -> Issued {
+    pub(crate) fn issue(&self, name: &str) -> Issued {
         let mut params = CertificateParams::new([name.to_owned(), "127.0.0.1".to_owned()]).expect("names");
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().expect("a key");
@@ -63,7 +63,7 @@ impl Authority {
     }
 
     /// The configuration of a client that trusts the authority, speaks these protocols and shows this certificate.
-    pub(super) fn config(&self, protocols: &[&str], shown: Option<&Issued>) -> Arc<ClientConfig> {
+    pub(crate) fn config(&self, protocols: &[&str], shown: Option<&Issued>) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).expect("a certificate");
         let builder = ClientConfig::builder().with_root_certificates(roots);
@@ -78,7 +78,7 @@ impl Authority {
     }
 
     /// A client of HTTP/1.1 that trusts the authority and shows this certificate.
-    pub(super) fn client(&self, shown: Option<&Issued>) -> reqwest::Client {
+    pub(crate) fn client(&self, shown: Option<&Issued>) -> reqwest::Client {
         let root = reqwest::Certificate::from_der(&self.certificate).expect("a certificate");
         let mut builder = reqwest::Client::builder().tls_certs_only([root]).timeout(PATIENCE);
         if let Some(shown) = shown {

@@ -18,14 +18,14 @@ use ucp_core::{
 #[derive(Debug, Default)]
 pub(crate) struct PaymentCounts(Mutex<BTreeMap<Counted, u64>>);
 
-/// What is counted.
+/// A kind of call of a payment handler, with its result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Counted {
     /// Identifier of the handler.
     pub(crate) handler: String,
-    /// What it was asked: `pay`, `inquire`, `forget` or `refund`.
+    /// Name of the call: `pay`, `inquire`, `forget` or `refund`.
     pub(crate) call: &'static str,
-    /// What came of it.
+    /// Name of the result.
     pub(crate) result: &'static str,
 }
 

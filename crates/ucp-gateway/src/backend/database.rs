@@ -2,6 +2,7 @@
 
 use std::{error::Error, path::Path};
 
+use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use ucp_core::ShopId;
 use ucp_postgres::{Options, PostgresStore};
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::config::Settings;
 
-/// What is in the database, and the products that this gateway derives from it. Clones share both.
+/// The store in the database, and the copy of its products on this machine. Clones share both.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     store: PostgresStore,
@@ -55,9 +56,9 @@ impl Database {
     }
 }
 
-/// Waits on this thread for what needs the runtime.
-fn waiting<T>(work: impl Future<Output = Result<T, Box<dyn Error>>>) -> Result<T, Box<dyn Error>> {
-    tokio::task::block_in_place(|| Handle::current().block_on(work))
+/// Waits on this thread for what needs the runtime. It is boxed, so that it is compiled once, and not for each kind of runtime.
+fn waiting<'a, T>(work: impl Future<Output = Result<T, Box<dyn Error>>> + 'a) -> Result<T, Box<dyn Error>> {
+    tokio::task::block_in_place(|| Handle::current().block_on(work.boxed_local()))
 }
 
 /// An import into the database: into a copy of its products, of which that which changed is published.
@@ -65,7 +66,7 @@ fn waiting<T>(work: impl Future<Output = Result<T, Box<dyn Error>>>) -> Result<T
 pub(crate) struct Import {
     store: PostgresStore,
     folder: Scratch,
-    /// What was there before, and the edition that it was.
+    /// The products before the import, and their edition.
     before: Option<(Vec<SharedProduct>, i64)>,
 }
 

@@ -47,7 +47,7 @@ use ucp_contract::Transport;
 use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
-    port::{self, Catalog, OrderInbox, store::Store},
+    port::{self, Catalog, OrderInbox, buyers::Retention, store::Store},
     purchase::{
         ledger::Ledger, payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms,
     },
@@ -60,7 +60,7 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::{Database as Products, Opening, Shop};
-use ucp_sqlite::{Retention, Room, SqliteStore};
+use ucp_sqlite::{Room, SqliteStore};
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::BodyLimit;
 use url::Url;
@@ -106,9 +106,10 @@ impl DataDirectory {
         let (unfinished, completed) =
             (hours(data.keep_unfinished_hours.count()), hours(data.keep_completed_hours.count()));
         let addresses = data.keep_addresses_days.map(|days| hours(days.count() * 24));
-        opened.sqlite().retain(Retention { unfinished, completed, addresses });
+        let retention = Retention { unfinished, completed, addresses };
+        opened.sqlite().retain(retention);
         if let Some(database) = opened.database() {
-            database.store().retain(ucp_postgres::Retention { unfinished, completed, addresses });
+            database.store().retain(retention);
         }
         Ok(opened)
     }

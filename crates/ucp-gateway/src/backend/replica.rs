@@ -79,7 +79,7 @@ struct Copy {
     newest: AtomicI64,
     /// Number of the newest change that is in the copy.
     followed: AtomicI64,
-    /// What was found out last; held while it is found out.
+    /// Result of the last question for the newest change; locked while one is under way.
     known: Mutex<Known>,
     begun: Instant,
     /// Time at which the copy was last known to have everything, in milliseconds after `begun`, for whoever must not wait.

@@ -21,7 +21,10 @@ use ucp_net::{Options, outbound};
 use ucp_wire::documents::pretty;
 use url::Url;
 
-use super::Done;
+use super::{
+    Done,
+    runtime::{runtime, wait},
+};
 use crate::{
     backend::{chance, mapped::launch, monotonic},
     clock,
@@ -102,8 +105,8 @@ pub(crate) struct CheckOptions {
 pub(crate) fn run(command: &BackendCommand) -> Done {
     match command {
         BackendCommand::Check(options) => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            runtime.block_on(checked(options))
+            let runtime = runtime(2)?;
+            wait(&runtime, checked(options))
         }
         BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
         BackendCommand::Draft(options) => drafted(options),
@@ -237,9 +240,9 @@ fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
     let asked = Question::ALL.into_iter().find(|known| known.path() == question);
     let asked = asked.ok_or_else(|| format!("`{question}` must be a question, such as `find` or `cart/sync`"))?;
     let document = document(asked, arguments, &mapping)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = runtime(2)?;
     let trace = Mutex::new(Trace::default());
-    let reply = runtime.block_on(async {
+    let reply = wait(&runtime, async {
         let mapped = mapped(&mapping, plan)?;
         let reply = mapped.ask_traced(asked, document.to_string().into(), &trace).await;
         Ok::<_, Box<dyn std::error::Error>>(reply)

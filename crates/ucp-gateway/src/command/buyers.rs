@@ -4,11 +4,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ucp_sqlite::{Erasure, SqliteStore};
+use ucp_core::port::buyers::Erasure;
 
 use super::{
     Done,
-    place::{StoreOptions, runtime},
+    place::StoreOptions,
+    runtime::{runtime, wait},
 };
 
 #[derive(Debug, Subcommand)]
@@ -28,29 +29,16 @@ pub(crate) struct BuyerOptions {
 }
 
 pub(crate) fn run(command: &BuyersCommand) -> Done {
-    let runtime = runtime()?;
+    let runtime = runtime(1)?;
     match command {
         BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
-            let found = match store.postgres(&runtime)? {
-                Some(store) => serde_json::to_string_pretty(&runtime.block_on(store.personal_data(e_mail))?)?,
-                None => serde_json::to_string_pretty(&SqliteStore::open(&store.data_dir)?.personal_data(e_mail)?)?,
-            };
-            println!("{found}");
+            let found = wait(&runtime, store.open(&runtime)?.personal_data(e_mail))?;
+            println!("{}", serde_json::to_string_pretty(&found)?);
             Ok(ExitCode::SUCCESS)
         }
         BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
-            let (carts, checkouts, orders, left) = match store.postgres(&runtime)? {
-                Some(store) => {
-                    let ucp_postgres::Erasure { carts, checkouts, orders, left } =
-                        runtime.block_on(store.erase_buyer(e_mail))?;
-                    (carts, checkouts, orders, left)
-                }
-                None => {
-                    let Erasure { carts, checkouts, orders, left } =
-                        SqliteStore::open(&store.data_dir)?.erase_buyer(e_mail)?;
-                    (carts, checkouts, orders, left)
-                }
-            };
+            let erasure = wait(&runtime, store.open(&runtime)?.erase_buyer(e_mail))?;
+            let Erasure { carts, checkouts, orders, left } = erasure;
             println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");

@@ -6,7 +6,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
-use super::Done;
+use super::{
+    Done,
+    runtime::{runtime, wait},
+};
 use crate::{
     backend::{self, synchronised},
     clock,
@@ -38,8 +41,8 @@ pub(crate) struct SyncOptions {
 }
 
 pub(crate) fn run(command: &CatalogCommand) -> Done {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(async {
+    let runtime = runtime(2)?;
+    wait(&runtime, async {
         match command {
             CatalogCommand::Sync(options) => {
                 let settings = Settings::resolve(&options.serve, clock::now())?;

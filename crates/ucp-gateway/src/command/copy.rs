@@ -22,7 +22,11 @@ use ucp_core::{
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
-use super::{Done, place::runtime};
+use super::{
+    Done,
+    place::database,
+    runtime::{runtime, wait},
+};
 use crate::{backend::products, config::value::DatabaseAddress, progress::spinner};
 
 /// Rows that are read at once.
@@ -37,6 +41,9 @@ pub(crate) struct TransferOptions {
     /// Where it goes: another one of these, empty or with what an interrupted copy has left there.
     #[arg(long, value_name = "PLACE")]
     to: DatabaseAddress,
+    /// The file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    #[arg(long, env = "UCP_GATEWAY_DATABASE_CA_FILE", value_name = "FILE")]
+    database_ca_file: Option<PathBuf>,
 }
 
 /// One side of a copy.
@@ -46,7 +53,12 @@ enum Side {
 }
 
 impl Side {
-    fn open(place: &DatabaseAddress, is_new: bool, runtime: &Runtime) -> Result<Self, Box<dyn Error>> {
+    fn open(
+        place: &DatabaseAddress,
+        ca_file: Option<&Path>,
+        is_new: bool,
+        runtime: &Runtime,
+    ) -> Result<Self, Box<dyn Error>> {
         let place = place.reveal();
         let path = Path::new(place);
         let address = match Options::is_address(place) {
@@ -56,9 +68,8 @@ impl Side {
         };
         Ok(match address {
             Some(address) => {
-                let options: Options =
-                    address.parse().map_err(|problem| format!("the address of the database {problem}"))?;
-                Self::Database(runtime.block_on(PostgresStore::open(&options, ShopId::default()))?)
+                let options = database(&address, ca_file)?;
+                Self::Database(wait(runtime, PostgresStore::open(&options, ShopId::default()))?)
             }
             None if is_new => Self::Directory(SqliteStore::open_or_create(path)?),
             None => Self::Directory(SqliteStore::open(path)?),
@@ -81,12 +92,13 @@ impl Side {
 }
 
 pub(crate) fn run(options: &TransferOptions) -> Done {
-    let runtime = runtime()?;
-    let from = Side::open(&options.from, false, &runtime)?;
-    let to = Side::open(&options.to, true, &runtime)?;
+    let runtime = runtime(1)?;
+    let ca_file = options.database_ca_file.as_deref();
+    let from = Side::open(&options.from, ca_file, false, &runtime)?;
+    let to = Side::open(&options.to, ca_file, true, &runtime)?;
     let (source, target) = (from.transfer(), to.transfer());
     let progress = spinner("copying the products");
-    let products = runtime.block_on(async {
+    let products = wait(&runtime, async {
         match (&from, &to) {
             (Side::Directory(from), Side::Database(to)) => products::to_database(from, to).await,
             (Side::Database(from), Side::Directory(to)) => products::to_directory(from, to).await,
@@ -95,15 +107,14 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
     })?;
     progress.finish_and_clear();
     println!("products: {products}");
-    runtime
-        .block_on(async { target.set_secret(source.secret().await?).await })
+    wait(&runtime, async { target.set_secret(source.secret().await?).await })
         .map_err(|error| error as Box<dyn Error>)?;
     let mut differing = 0;
     for table in TABLES {
         let progress = spinner(table.name);
-        let copied = runtime.block_on(copy(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
+        let copied = wait(&runtime, copy(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
         let Compared { rows, differences } =
-            runtime.block_on(compare(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
+            wait(&runtime, compare(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
         progress.finish_and_clear();
         println!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
         differing += differences;

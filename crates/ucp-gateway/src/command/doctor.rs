@@ -12,6 +12,7 @@ use url::Url;
 use super::{
     Done,
     reach::{ReachOptions, web_url},
+    runtime::{runtime, wait},
 };
 use crate::{progress::spinner, terminal::Paint};
 
@@ -47,12 +48,12 @@ enum DoctorCommand {
 }
 
 pub(crate) fn run(options: &DoctorOptions) -> Done {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = runtime(2)?;
     let progress = spinner("examining");
     let (report, json) = match (&options.command, &options.reach) {
         (Some(DoctorCommand::Profile { url, json }), _) => {
             let http = Http::new(url, super::reach::AGENT.to_owned(), None)?;
-            (runtime.block_on(doctor::platform(&http, url)), *json)
+            (wait(&runtime, doctor::platform(&http, url)), *json)
         }
         (None, Some(reach)) => {
             let wanted = doctor::Options {
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Done {
                 release: reach.release,
                 item: options.item.clone(),
             };
-            (runtime.block_on(doctor::shop(reach.http()?, &reach.url, &wanted)), options.json)
+            (wait(&runtime, doctor::shop(reach.http()?, &reach.url, &wanted)), options.json)
         }
         (None, None) => return Err("URL must be the address of a shop".into()),
     };

@@ -24,11 +24,8 @@ use ucp_shop::{
 };
 use ucp_sqlite::{Put, WriteError};
 
-use super::{
-    Done, chain,
-    place::{DatabaseOptions, runtime},
-};
-use crate::{backend::Import as SharedImport, clock, progress::bar};
+use super::{Done, chain, runtime::runtime};
+use crate::{backend::Import as SharedImport, clock, config::flags::DatabaseOptions, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;
@@ -150,7 +147,7 @@ mod merchants {
 /// Loads products into the data directory, or by way of it into the database that gateways share.
 fn products(options: &ImportOptions, file: &Path) -> Done {
     let Some(database) = options.database.options()? else { return load(options, file, &options.data_dir, |_| Ok(())) };
-    let runtime = runtime()?;
+    let runtime = runtime(1)?;
     let _entered = runtime.enter();
     let import = SharedImport::begin(&database, &options.data_dir)?;
     let folder = import.folder().to_owned();

@@ -4,17 +4,17 @@ use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::Ex
 
 use clap::Args;
 use tokio::net::TcpListener;
+use ucp_listener::{Connections, Limits, responding};
 use ucp_mcp::toolset::Toolset;
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::Done;
+use super::{Done, runtime::wait};
 use crate::{
     backend::DataDirectory,
     calls::answered,
     clock,
     config::{DataOptions, ServeOptions, Settings, UpstreamOptions, public_url},
-    listener::{self, Connections, Limits},
     shop::{Desktop, open_keyring},
 };
 
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &McpOptions) -> Done {
     };
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
-    let served = runtime.block_on(async {
+    let served = wait(&runtime, async {
         let (public_url, listener) = match &settings.sections.server.public_url {
             Some(url) => (url.0.clone(), None),
             None => {
@@ -76,14 +76,14 @@ pub(crate) fn run(options: &McpOptions) -> Done {
         };
         let desktop = Desktop::open(&data, &settings, &public_url, &keyring).await?;
         if let (Some(listener), Some(pages)) = (listener, desktop.pages) {
-            let answer = move |request| answered(pages.clone(), request);
+            let answer = responding(move |request| answered(pages.clone(), request));
             // Ends with the process: the buyer's steps are one transaction each.
             let limits = Limits {
                 connections: PAGE_CONNECTIONS,
                 trusted_proxies: TrustedProxies::default(),
                 drain: Duration::ZERO,
             };
-            tokio::spawn(listener::serve(
+            tokio::spawn(ucp_listener::serve(
                 listener,
                 None,
                 answer,

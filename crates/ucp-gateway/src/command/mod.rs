@@ -20,6 +20,7 @@ pub(crate) mod orders;
 mod place;
 mod reach;
 pub(crate) mod rehearse;
+mod runtime;
 pub(crate) mod serve;
 pub(crate) mod sign;
 pub(crate) mod spec;

@@ -14,7 +14,8 @@ use ucp_core::{
 
 use super::{
     Done,
-    place::{StoreOptions, runtime},
+    place::StoreOptions,
+    runtime::{runtime, wait},
 };
 use crate::{
     clock,
@@ -115,11 +116,11 @@ pub(crate) struct RefundOptions {
 }
 
 pub(crate) fn run(command: OrdersCommand) -> Done {
-    let runtime = runtime()?;
+    let runtime = runtime(1)?;
     match command {
         OrdersCommand::List(ListOptions { limit, place }) => {
             let store = place.store.open(&runtime)?;
-            let orders = runtime.block_on(store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
+            let orders = wait(&runtime, store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
                 println!("{}", serde_json::to_string_pretty(&orders)?);
@@ -129,11 +130,11 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
             let store = place.store.open(&runtime)?;
-            let order = runtime.block_on(store.any_order(&id)).map_err(|error| error.to_string())?;
+            let order = wait(&runtime, store.any_order(&id)).map_err(|error| error.to_string())?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
                 let mandate =
-                    runtime.block_on(store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
+                    wait(&runtime, store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
                 println!("{}", mandate.reveal());
             } else {
@@ -163,7 +164,7 @@ fn take(
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
     let store = place.store.open(runtime)?;
-    let order = runtime.block_on(orders::take(&*store, &[], &id, &step, clock::timestamp))?;
+    let order = wait(&runtime, orders::take(&*store, &[], &id, &step, clock::timestamp))?;
     show(&order, &place)
 }
 

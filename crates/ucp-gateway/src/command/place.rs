@@ -1,6 +1,11 @@
 //! Where a command finds what is stored: in a data directory, or in the database that gateways share.
 
-use std::{error::Error, fs, path::PathBuf, sync::Arc};
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 use tokio::runtime::Runtime;
@@ -8,7 +13,8 @@ use ucp_core::{ShopId, port::store::Store};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
-use crate::config::value::DatabaseAddress;
+use super::runtime::wait;
+use crate::config::flags::DatabaseOptions;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoreOptions {
@@ -17,22 +23,6 @@ pub(crate) struct StoreOptions {
     pub(crate) data_dir: PathBuf,
     #[command(flatten)]
     pub(crate) database: DatabaseOptions,
-}
-
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct DatabaseOptions {
-    /// The PostgreSQL database that gateways share: `postgres://user:password@host/database`.
-    #[arg(
-        long,
-        env = "UCP_GATEWAY_DATABASE",
-        hide_env_values = true,
-        value_name = "URL",
-        conflicts_with = "database_file"
-    )]
-    pub(crate) database: Option<DatabaseAddress>,
-    /// The file with the address of that database.
-    #[arg(long, env = "UCP_GATEWAY_DATABASE_FILE", value_name = "FILE")]
-    pub(crate) database_file: Option<PathBuf>,
 }
 
 impl DatabaseOptions {
@@ -45,10 +35,19 @@ impl DatabaseOptions {
             }
             (None, None) => return Ok(None),
         };
-        let options =
-            address.trim().parse::<Options>().map_err(|problem| format!("the address of the database {problem}"))?;
-        Ok(Some(options))
+        Ok(Some(database(&address, self.database_ca_file.as_deref())?))
     }
+}
+
+/// Returns the database at an address, with the authorities in a file that may certify it beside those of the system.
+pub(super) fn database(address: &str, ca_file: Option<&Path>) -> Result<Options, Box<dyn Error>> {
+    let mut options: Options =
+        address.trim().parse().map_err(|problem| format!("the address of the database {problem}"))?;
+    if let Some(path) = ca_file {
+        let pem = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        options.trust(&pem).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(options)
 }
 
 impl StoreOptions {
@@ -63,11 +62,6 @@ impl StoreOptions {
     /// Opens the database that gateways share; `None` if everything is in the data directory.
     pub(crate) fn postgres(&self, runtime: &Runtime) -> Result<Option<PostgresStore>, Box<dyn Error>> {
         let Some(options) = self.database.options()? else { return Ok(None) };
-        Ok(Some(runtime.block_on(PostgresStore::open(&options, ShopId::default()))?))
+        Ok(Some(wait(runtime, PostgresStore::open(&options, ShopId::default()))?))
     }
-}
-
-/// Returns a runtime for a command.
-pub(crate) fn runtime() -> std::io::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }

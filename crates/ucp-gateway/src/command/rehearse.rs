@@ -14,7 +14,11 @@ use ucp_client::{
     shop::{Shop, TRANSPORTS, Transport},
 };
 
-use super::{Done, reach::ReachOptions};
+use super::{
+    Done,
+    reach::ReachOptions,
+    runtime::{runtime, wait},
+};
 use crate::progress::bar;
 
 #[derive(Debug, Args)]
@@ -66,8 +70,8 @@ fn payment(text: &str) -> Result<Payment, String> {
 }
 
 pub(crate) fn run(options: &RehearseOptions) -> Done {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let report = runtime.block_on(async {
+    let runtime = runtime(2)?;
+    let report = wait(&runtime, async {
         let reach = &options.reach;
         let shop = Shop::find(reach.http()?, &reach.url, reach.release).await?;
         let transport = match options.transport {

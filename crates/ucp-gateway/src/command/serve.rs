@@ -11,11 +11,13 @@ use tokio::{
     sync::watch,
 };
 use ucp_core::record::Tracer;
+use ucp_listener::{Connections, Limits, Tls, responding};
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
 use super::{
     Done,
+    runtime::wait,
     welcome::{DataFound, Told, welcome},
 };
 use crate::{
@@ -30,7 +32,6 @@ use crate::{
     export::{Export, Exports, otlp::Spans},
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
-    listener::{self, Connections, Limits, Tls},
     machine,
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
@@ -53,14 +54,13 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
     let listen = settings.sections.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before anything that takes time: a hangup would end the process.
-    let mut hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
+    let mut hangups = wait(&runtime, async { signal(SignalKind::hangup()) })?;
     // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
-    let listener = runtime
-        .block_on(TcpListener::bind(listen))
+    let listener = wait(&runtime, TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
     let found = DataFound::look(&settings.sections.data.dir);
     // What gateways on several machines share is in the database, and each has a directory of its own.
-    let _beat = runtime.block_on(machine::claim(&settings.sections.data.dir))?;
+    let _beat = wait(&runtime, machine::claim(&settings.sections.data.dir))?;
     let data = {
         // The connections of a database are tasks of the runtime.
         let _entered = runtime.enter();
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         None
     };
     let decisions = Decisions::open(&settings.sections.data.dir)?;
-    runtime.block_on(async {
+    wait(&runtime, async {
         settings.log_warnings();
         // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
         let is_trial = settings.policy == Policy::Development && listen.ip().to_canonical().is_loopback();
@@ -112,7 +112,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                 })?;
                 let address = listener.local_addr()?;
                 let router = admin::router(sources);
-                let answer = move |request| answered(router.clone(), request);
+                let answer = responding(move |request| answered(router.clone(), request));
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
                     connections: ADMIN_CONNECTIONS,
@@ -120,7 +120,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                     drain: Duration::ZERO,
                 };
                 let connections = Connections::default();
-                tokio::spawn(listener::serve(listener, None, answer, limits, connections, std::future::pending()));
+                tokio::spawn(ucp_listener::serve(listener, None, answer, limits, connections, std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -153,7 +153,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         tokio::spawn(async move { reported.report().await });
         let server = &settings.sections.server;
         let probes = server.probes.then(|| health.router(false));
-        let answer = move |request: Request<Body>| {
+        let answer = responding(move |request: Request<Body>| {
             let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
             let (calls, probes) = (Arc::clone(&calls), probes.clone().filter(|_| is_probe));
             async move {
@@ -162,7 +162,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                     None => calls.answer(request).await,
                 }
             }
-        };
+        });
         let limits = Limits {
             connections: server.max_connections.count(),
             trusted_proxies: settings.trusted_proxies.clone(),
@@ -179,7 +179,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             tokio::time::sleep(delay).await;
         };
         tokio::select! {
-            () = listener::serve(listener, tls, answer, limits, connections, shutdown) => exports.finish().await,
+            () = ucp_listener::serve(listener, tls, answer, limits, connections, shutdown) => exports.finish().await,
             _ = second.wait_for(|stops| *stops > 1) => {
                 tracing::warn!("told to end a second time: requests under way are given up");
             }

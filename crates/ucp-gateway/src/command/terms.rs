@@ -8,7 +8,8 @@ use ucp_shop::Database;
 
 use super::{
     Done,
-    place::{StoreOptions, runtime},
+    place::StoreOptions,
+    runtime::{runtime, wait},
 };
 
 #[derive(Debug, Args)]
@@ -20,11 +21,11 @@ pub(crate) struct TermsOptions {
 }
 
 pub(crate) fn run(options: &TermsOptions) -> Done {
-    let runtime = runtime()?;
+    let runtime = runtime(1)?;
     let shared = options.store.postgres(&runtime)?;
     let local = if shared.is_none() { Some(Database::open(&options.store.data_dir)?) } else { None };
     let catalog = match &shared {
-        Some(store) => Some(runtime.block_on(store.catalog())?.ok_or("there is no shop in the database yet")?),
+        Some(store) => Some(wait(&runtime, store.catalog())?.ok_or("there is no shop in the database yet")?),
         None => None,
     };
     let Some(path) = &options.file else {
@@ -45,7 +46,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
     let place = match (&local, &shared, &catalog) {
         (None, Some(store), Some(catalog)) => {
             fits(&serde_json::from_str(&catalog.market)?)?;
-            runtime.block_on(store.set_terms(&serde_json::to_string(&terms)?))?;
+            wait(&runtime, store.set_terms(&serde_json::to_string(&terms)?))?;
             store.place().to_owned()
         }
         (local, ..) => {

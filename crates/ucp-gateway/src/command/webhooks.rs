@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 
 use super::{
     Done,
-    place::{StoreOptions, runtime},
+    place::StoreOptions,
+    runtime::{runtime, wait},
 };
 use crate::clock;
 
@@ -40,12 +41,12 @@ pub(crate) struct ResendOptions {
 }
 
 pub(crate) fn run(command: &WebhooksCommand) -> Done {
-    let runtime = runtime()?;
+    let runtime = runtime(1)?;
     match command {
         WebhooksCommand::List(ListOptions { limit, json, store }) => {
             let store = store.open(&runtime)?;
             let webhook_events =
-                runtime.block_on(store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
+                wait(&runtime, store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
                 println!("{}", serde_json::to_string_pretty(&webhook_events)?);
             } else {
@@ -64,7 +65,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
             }
         }
         WebhooksCommand::Resend(ResendOptions { id, store }) => {
-            let known = runtime.block_on(store.open(&runtime)?.resend(id, clock::timestamp()));
+            let known = wait(&runtime, store.open(&runtime)?.resend(id, clock::timestamp()));
             if !known.map_err(|error| error.to_string())? {
                 return Err(
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()

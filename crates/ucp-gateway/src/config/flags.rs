@@ -61,6 +61,20 @@ pub(crate) struct DataOptions {
     /// [default: ./data].
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
     pub(crate) data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: DatabaseOptions,
+    /// How many megabytes of products to keep in memory [default: 64].
+    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
+    pub(crate) cache_mb: Option<u32>,
+    /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
+    /// [default: outfitters].
+    #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
+    pub(crate) sample: Option<SampleName>,
+}
+
+/// The database of a gateway, or of a command on what it stores.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct DatabaseOptions {
     /// The PostgreSQL database for what several gateways share: `postgres://user:password@host/database`. Other users of this
     /// machine can read flags: keep a password in a file or in the environment.
     #[arg(
@@ -74,13 +88,9 @@ pub(crate) struct DataOptions {
     /// The file with the address of that database.
     #[arg(long, env = "UCP_GATEWAY_DATABASE_FILE", value_name = "FILE")]
     pub(crate) database_file: Option<PathBuf>,
-    /// How many megabytes of products to keep in memory [default: 64].
-    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
-    pub(crate) cache_mb: Option<u32>,
-    /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
-    /// [default: outfitters].
-    #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
-    pub(crate) sample: Option<SampleName>,
+    /// The file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    #[arg(long, env = "UCP_GATEWAY_DATABASE_CA_FILE", value_name = "FILE")]
+    pub(crate) database_ca_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -121,9 +131,11 @@ impl ServeOptions {
 impl DataOptions {
     fn put_over(&self, data: &mut Data) {
         put(self.data_dir.clone().map(FilePath), &mut data.dir);
-        if self.database.is_some() || self.database_file.is_some() {
-            (data.database, data.database_file) = (self.database.clone(), self.database_file.clone().map(FilePath));
+        let DatabaseOptions { database, database_file, database_ca_file } = self.database.clone();
+        if database.is_some() || database_file.is_some() {
+            (data.database, data.database_file) = (database, database_file.map(FilePath));
         }
+        put(database_ca_file.map(|path| Some(FilePath(path))), &mut data.database_ca_file);
         put(self.cache_mb.map(Number), &mut data.cache_mb);
         put(self.sample, &mut data.sample);
     }

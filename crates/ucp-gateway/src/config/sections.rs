@@ -240,6 +240,7 @@ pub(crate) struct Data {
     #[serde(skip_deserializing)]
     pub(super) database_place: Remark,
     /// A file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    /// (`--database-ca-file`, `UCP_GATEWAY_DATABASE_CA_FILE`)
     #[schemars(example = "/etc/ssl/database-ca.pem")]
     pub(super) database_ca_file: Option<FilePath>,
     /// How many connections to the database each gateway holds at most.

@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig, server::TlsStream};
 use ucp_service::ingress::ClientCertificate;
 use ucp_trust::certificate::Fingerprint;
 
-use crate::config;
+use crate::files::TlsSettings;
 
 /// Interval at which the files are looked at.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ pub(super) const HANDSHAKE: u8 = 22;
 
 /// TLS of a listener. Clones share one state.
 #[derive(Clone, Debug)]
-pub(crate) struct Tls(Arc<Mutex<Arc<ServerConfig>>>);
+pub struct Tls(Arc<Mutex<Arc<ServerConfig>>>);
 
 /// Protocol that client and server have agreed upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(super) enum Protocol {
 
 impl Tls {
     /// Serves with what was read, and reads it again whenever the files change, for as long as the process runs.
-    pub(crate) fn start(tls: &config::Tls) -> Self {
-        let config::Tls { files, mut content, config } = tls.clone();
+    pub fn start(tls: &TlsSettings) -> Self {
+        let TlsSettings { files, mut content, config } = tls.clone();
         let started = Self(Arc::new(Mutex::new(config)));
         let current = started.clone();
         tokio::spawn(async move {

@@ -18,11 +18,11 @@ use std::{
 
 use tokio::sync::{Notify, futures::Notified};
 
-use super::connection::{Activity, Phase};
+use crate::connection::{Activity, Phase};
 
 /// The open connections. Clones share one state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Connections(Arc<Shared>);
+pub struct Connections(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -69,12 +69,12 @@ impl Connections {
     }
 
     /// Returns the number of open connections.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.locked().count
     }
 
     /// Returns the number of connections that were closed for others since the start.
-    pub(crate) fn closed(&self) -> u64 {
+    pub fn closed(&self) -> u64 {
         self.0.closed.load(Ordering::Relaxed)
     }
 

@@ -1,4 +1,4 @@
-//! The accept loop of a listener.
+//! The HTTP listener: its accept loop, its connections and their limits, and TLS.
 //!
 //! A header must arrive in time, an idle connection is closed, a client that stops reading is disconnected, the number
 //! of connections is limited, and a shutdown lets running requests finish. `axum::serve` is not used because it sets no
@@ -11,6 +11,7 @@
 
 mod connection;
 mod connections;
+mod files;
 mod tls;
 
 use std::{
@@ -20,10 +21,12 @@ use std::{
     io,
     net::IpAddr,
     pin::Pin,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use axum::{Router, body::Body, response::Response};
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Uri, header::HOST};
 use hyper::{
     Request,
@@ -52,7 +55,11 @@ use self::{
     connection::{Activity, Answer, Answering, MAX_HEAD, Receiving, Transport, Wait},
     tls::{HANDSHAKE, Protocol},
 };
-pub(crate) use self::{connections::Connections, tls::Tls};
+pub use self::{
+    connections::Connections,
+    files::{TlsFile, TlsFileError, TlsFiles, TlsSettings},
+    tls::Tls,
+};
 
 /// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -92,30 +99,51 @@ const SPARE: usize = 32;
 /// connections.
 const SHORTAGE: Duration = Duration::from_mins(1);
 
+/// Answers a request.
+pub type Respond = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response> + Send + Sync>;
+
+/// Returns `answer` as a listener takes it.
+pub fn responding<A: Future<Output = Response> + Send + 'static>(
+    answer: impl Fn(Request<Body>) -> A + Send + Sync + 'static,
+) -> Respond {
+    Arc::new(move |request| Box::pin(answer(request)))
+}
+
 /// Limits of a listener.
 #[derive(Clone, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Maximum number of open connections.
-    pub(crate) connections: usize,
+    pub connections: usize,
     /// Proxies whose connections are never closed for others.
-    pub(crate) trusted_proxies: TrustedProxies,
+    pub trusted_proxies: TrustedProxies,
     /// Time that running requests have to finish after a shutdown.
-    pub(crate) drain: Duration,
+    pub drain: Duration,
 }
 
 /// Serves `listener` until `shutdown` completes, then waits for running requests. `answer` answers a request;
 /// `connections` are the open ones. Without `tls`, connections are plain.
-pub(crate) async fn serve<A: Future<Output = Response> + Send + 'static>(
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    answer: Respond,
+    limits: Limits,
+    connections: Connections,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) {
+    // HTTP is compiled here once, and not where it is served from.
+    accept(listener, tls, move |request| answer(request), limits, connections, Box::pin(shutdown)).await;
+}
+
+async fn accept<A: Future<Output = Response> + Send + 'static>(
     listener: TcpListener,
     tls: Option<Tls>,
     answer: impl Fn(Request<Body>) -> A + Clone + Send + 'static,
     limits: Limits,
     connections: Connections,
-    shutdown: impl Future<Output = ()>,
+    mut shutdown: BoxFuture<'static, ()>,
 ) {
     let (draining, _) = watch::channel(());
     let mut descriptors = Descriptors::default();
-    tokio::pin!(shutdown);
     loop {
         let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
