@@ -69,8 +69,51 @@ fn goods_of_the_sample_have_pictures_at_the_gateway() {
 }
 
 #[test]
-fn the_playground_answers_only_this_machine_and_only_in_development() {
+fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_buyer() {
+    const BUYER: &str = "bea.of.the.inspector@example.com";
     let gateway = Gateway::shared();
+    let who = ("UCP-Agent", "profile=\"https://inspected.example/profile.json\"");
+    let body = json!({ "line_items": [{ "item": { "id": "var_abc123_blue_8" }, "quantity": 1 }], "buyer": { "email": BUYER } });
+    let headers = [who, ("Content-Type", "application/json"), ("Request-Id", "inspected-1")];
+    let made = gateway.send("POST", "/checkout-sessions", &headers, body.to_string().as_bytes());
+    assert_eq!(made.status, 201, "{}", made.body);
+    let headers = [who, ("Content-Type", "application/json")];
+    assert_eq!(gateway.send("POST", "/catalog/search", &headers, br#"{"query":7}"#).status, 400);
+
+    // It is kept by a thread of its own.
+    let listed = |query: &str| gateway.get(&format!("/inspector/calls?platform=inspected.example{query}")).json();
+    let waited = std::time::Instant::now();
+    while elements(&listed("")).len() < 2 {
+        assert!(waited.elapsed() < crate::wire::PATIENCE, "{}", listed(""));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let failed = listed("&outcome=failed");
+    assert_eq!((elements(&failed).len(), &failed[0]["outcome"]), (1, &json!("invalid_request")));
+    let created = listed("&operation=create_checkout");
+    assert_eq!((elements(&created).len(), &created[0]["status"]), (1, &json!(201)));
+    let id = created[0]["id"].as_str().expect("an identifier");
+
+    let whole = gateway.get(&format!("/inspector/calls/{id}"));
+    assert!(!whole.body.contains(BUYER), "{}", whole.body);
+    let call = whole.json();
+    assert_eq!(call["request"]["line_items"][0]["item"]["id"], "var_abc123_blue_8");
+    let kinds: Vec<_> = elements(&call["way"]).iter().map(|happened| &happened["kind"]).collect();
+    for kind in ["stage", "negotiated", "validated", "committed"] {
+        assert!(kinds.iter().any(|other| *other == kind), "{kind} in {kinds:?}");
+    }
+    let page = gateway.send("GET", "/inspector", &[BROWSER], b"");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert_eq!(gateway.get("/inspector/calls/unknown").status, 404);
+    assert_eq!(gateway.get("/inspector/calls?other=1").status, 400);
+}
+
+#[test]
+fn pages_for_developers_answer_only_this_machine_and_only_in_development() {
+    let gateway = Gateway::shared();
+    assert_eq!(gateway.get("/inspector/calls").status, 200);
+    for path in ["/inspector", "/inspector/calls", "/inspector/live"] {
+        assert_eq!(gateway.send("GET", path, &[("X-Forwarded-For", "127.0.0.1")], b"").status, 404, "{path}");
+    }
     let local = gateway.send("GET", "/playground", &[BROWSER], b"");
     assert_eq!((local.status, local.header("content-type")), (200, Some("text/html; charset=utf-8")));
     for (name, value) in [
@@ -91,7 +134,8 @@ fn the_playground_answers_only_this_machine_and_only_in_development() {
     let mut connection = Connection::open(strict.address);
     assert!(connection.write(&request("GET", "/playground", &[BROWSER], b"")));
     assert_eq!(connection.read().expect("an answer").status, 404);
+    assert_eq!(strict.get("/inspector/calls").status, 404);
     let page = strict.send("GET", "/", &[BROWSER], b"");
     let text = &page.body;
-    assert!(page.status == 200 && !text.contains("playground"), "{text}");
+    assert!(page.status == 200 && !text.contains("playground") && !text.contains("inspector"), "{text}");
 }

@@ -17,7 +17,7 @@ use std::{
 
 use crate::{Code, Operation, Release, checkout::Status};
 
-pub use self::trace::{OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
+pub use self::trace::{Note, OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
 
 /// Part of a call that its time is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,6 +427,16 @@ pub fn note_query(words: Option<&str>) {
     CURRENT.with_borrow(|record| {
         if let Some(record) = record.as_ref().filter(|record| record.keeps_queries) {
             record.locked().facts.query = words.map(str::to_owned);
+        }
+    });
+}
+
+/// Tells what happened in the current call to those who look at it afterwards. What it was is asked for only if there are
+/// such.
+pub fn tell(kind: &'static str, detail: impl FnOnce() -> String) {
+    CURRENT.with_borrow(|record| {
+        if let Some((record, trace)) = record.as_ref().and_then(|record| Some((record, record.trace.as_ref()?))) {
+            trace.tell(record.clock, kind, detail);
         }
     });
 }

@@ -22,7 +22,9 @@ use ucp_core::{
 use ucp_service::header;
 
 use crate::{
+    config::Policy,
     events::Events,
+    inspector::recorder::{Following, Recorder},
     metrics::{Ended, Metrics},
     running::Running,
     shop::{self, Shop},
@@ -50,6 +52,7 @@ pub(crate) struct Calls {
     metrics: Metrics,
     events: Option<Arc<Events>>,
     tracer: Option<Arc<CallTracer>>,
+    recorder: Option<Arc<Recorder>>,
     /// Refusals of the current interval, by code.
     refused: Vec<AtomicU32>,
 }
@@ -61,6 +64,7 @@ impl Calls {
         metrics: Metrics,
         events: Option<Arc<Events>>,
         tracer: Option<Arc<CallTracer>>,
+        recorder: Option<Arc<Recorder>>,
     ) -> Self {
         Self {
             running,
@@ -69,6 +73,7 @@ impl Calls {
             metrics,
             events,
             tracer,
+            recorder,
             refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -78,15 +83,24 @@ impl Calls {
         let Some(shop) = self.running.shops.of(&request) else { return answered(Router::new(), request).await };
         let stated = header::trace(request.headers(), None);
         let stated = stated.parent.map(|parent| (parent, stated.state));
-        let trace = match &self.tracer {
-            Some(tracer) => tracer.trace(stated),
-            None => Trace::new(stated, None),
+        let own = self.tracer.as_ref().map(|tracer| tracer.span(stated.as_ref().map(|(parent, _)| parent.as_str())));
+        let settings = self.running.settings();
+        let is_inspected = self.recorder.is_some() && settings.policy == Policy::Development;
+        let trace = if is_inspected { Some(Trace::kept(stated, own)) } else { Trace::new(stated, own) };
+        let (request, following) = if is_inspected {
+            let (request, following) = Following::begin(request);
+            (request, Some(following))
+        } else {
+            (request, None)
         };
-        let begun = CallRecord::begin(Instant::now, self.running.settings().sections.log.searches, trace);
+        let begun = CallRecord::begin(Instant::now, settings.sections.log.searches, trace);
         let router = if self.running.decisions.is_paused(&shop.id) { &self.paused } else { &shop.router }.clone();
         self.metrics.begin();
-        let mut ending = Ending { calls: self, shop: &shop, record: &begun, status: None, bytes_out: 0 };
-        let response = record::scope(Arc::clone(&begun), answered(router, request)).await;
+        let mut ending = Ending { calls: self, shop: &shop, record: &begun, status: None, bytes_out: 0, following };
+        let mut response = record::scope(Arc::clone(&begun), answered(router, request)).await;
+        if let Some(following) = &mut ending.following {
+            response = following.read(response).await;
+        }
         ending.status = Some(response.status().as_u16());
         ending.bytes_out = response.body().size_hint().lower();
         response
@@ -133,6 +147,8 @@ struct Ending<'a> {
     /// Status of the answer; `None` if the caller has gone before there was one.
     status: Option<u16>,
     bytes_out: u64,
+    /// What is taken along for the inspector.
+    following: Option<Following>,
 }
 
 impl Drop for Ending<'_> {
@@ -152,8 +168,15 @@ impl Drop for Ending<'_> {
         if let Some(events) = &self.calls.events {
             events.tell(&ended, trace);
         }
-        if let Some((tracer, trace)) = self.calls.tracer.as_ref().zip(trace) {
-            tracer.tell(&ended, trace);
+        let following = self.calls.recorder.as_ref().zip(self.following.take());
+        if let Some(trace) = trace.filter(|_| self.calls.tracer.is_some() || following.is_some()) {
+            let spans = trace.take();
+            if let Some(tracer) = &self.calls.tracer {
+                tracer.tell(&ended, trace, &spans);
+            }
+            if let Some((recorder, following)) = following {
+                recorder.record(&ended, following, &spans);
+            }
         }
         if !self.calls.log.has_calls || !self.calls.samples(&facts) {
             return;

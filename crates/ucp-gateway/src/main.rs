@@ -21,6 +21,7 @@ mod export;
 mod first_key;
 mod happenings;
 mod health;
+mod inspector;
 mod line_writer;
 mod local;
 mod machine;

@@ -16,7 +16,7 @@ use opentelemetry::{
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use ucp_core::{
     Release,
-    record::{Cached, CallRecord, Repetition, RequestSpan, Trace, TraceContext, Tracer},
+    record::{Cached, CallRecord, Repetition, RequestSpan, Spans, Trace, TraceContext, Tracer},
 };
 use uuid::Uuid;
 
@@ -40,12 +40,12 @@ impl CallTracer {
         Self { export, sampled_percent, scope: otlp::scope() }
     }
 
-    /// Begins the trace of a call whose caller stated this `traceparent` and `tracestate`.
-    pub(crate) fn trace(&self, stated: Option<(String, Option<String>)>) -> Option<Arc<Trace>> {
-        let parent = stated.as_ref().and_then(|(parent, _)| TraceContext::parse(parent));
+    /// Returns a span for a call whose caller stated this `traceparent`.
+    pub(crate) fn span(&self, stated: Option<&str>) -> TraceContext {
+        let parent = stated.and_then(TraceContext::parse);
         let (_, random) = Uuid::new_v4().as_u64_pair();
         let span_id = random.to_be_bytes();
-        let own = parent.map_or_else(
+        parent.map_or_else(
             || {
                 let trace_id = Uuid::new_v4().into_bytes();
                 let [one, two, ..] = trace_id;
@@ -56,12 +56,11 @@ impl CallTracer {
                 }
             },
             |parent| TraceContext { span_id, ..parent },
-        );
-        Trace::new(stated, Some(own))
+        )
     }
 
-    /// Queues the spans of a call.
-    pub(crate) fn tell(&self, ended: &Ended<'_>, trace: &Trace) {
+    /// Queues the spans of a call: its own, and those below it.
+    pub(crate) fn tell(&self, ended: &Ended<'_>, trace: &Trace, spans: &Spans) {
         let Some(own) = trace.own().filter(|own| own.is_sampled) else { return };
         let total: Duration = ended.spent.iter().sum();
         let facts = ended.facts;
@@ -88,20 +87,18 @@ impl CallTracer {
         }
         let name = facts.operation.map_or(facts.transport.as_str(), |operation| operation.row().name);
         let is_ok = ended.status.is_none_or(|status| status < 500);
-        self.export_spans(trace, own, total, (name, SpanKind::Server), attributes, is_ok);
+        self.export_spans((trace, own, spans), total, (name, SpanKind::Server), attributes, is_ok);
     }
 
     /// Queues a span that has ended and took `total`, with its children.
     fn export_spans(
         &self,
-        trace: &Trace,
-        own: TraceContext,
+        (trace, own, spans): (&Trace, TraceContext, &Spans),
         total: Duration,
         (name, span_kind): (&'static str, SpanKind),
         mut attributes: Vec<KeyValue>,
         is_ok: bool,
     ) {
-        let spans = trace.take();
         let clocks = Clocks { now: clock::now(), instant: Instant::now() };
         let ended = clocks.time(spans.ended.unwrap_or(clocks.instant));
         if spans.omitted > 0 {
@@ -148,10 +145,11 @@ impl CallTracer {
                 Status::Unset,
             ));
         }
-        for request in spans.requests {
-            let (attributes, is_ok) = described(&request);
-            let RequestSpan { span_id, method, begun, ended, .. } = request;
-            all.push(child(span_id, method.into(), SpanKind::Client, begun, ended, attributes, status(is_ok)));
+        for request in &spans.requests {
+            let (attributes, is_ok) = described(request);
+            let (method, status) = (request.method.clone(), status(is_ok));
+            let RequestSpan { span_id, begun, ended, .. } = *request;
+            all.push(child(span_id, method.into(), SpanKind::Client, begun, ended, attributes, status));
         }
         self.export.tell(all.into_iter());
     }
@@ -159,7 +157,7 @@ impl CallTracer {
 
 impl Tracer for CallTracer {
     fn begin(&self) -> Arc<CallRecord> {
-        CallRecord::begin(Instant::now, false, self.trace(None))
+        CallRecord::begin(Instant::now, false, Trace::new(None, Some(self.span(None))))
     }
 
     fn end(&self, record: &CallRecord, name: &'static str, (key, value): (&'static str, &str), is_ok: bool) {
@@ -167,7 +165,7 @@ impl Tracer for CallTracer {
         let Some(trace) = record.trace() else { return };
         let Some(own) = trace.own().filter(|own| own.is_sampled) else { return };
         let attributes = vec![KeyValue::new(key, value.to_owned())];
-        self.export_spans(trace, own, total, (name, SpanKind::Internal), attributes, is_ok);
+        self.export_spans((trace, own, &trace.take()), total, (name, SpanKind::Internal), attributes, is_ok);
     }
 }
 

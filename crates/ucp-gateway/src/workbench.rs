@@ -13,13 +13,18 @@ use crate::{
 
 /// Builds the routes.
 pub(crate) fn router(settings: &Settings, base: &str, shop: &str, operations: &[Operation]) -> Router {
-    let facts = Facts {
+    let facts = facts(settings, base, shop, operations);
+    let home = ucp_workbench::home(&facts, |request| ucp_rest::unknown_path(request.uri()));
+    if facts.development { home.merge(local::only(ucp_workbench::playground(&facts))) } else { home }
+}
+
+/// Returns what the pages tell about a gateway.
+pub(crate) fn facts(settings: &Settings, base: &str, shop: &str, operations: &[Operation]) -> Facts {
+    Facts {
         shop: shop.to_owned(),
         base: base.to_owned(),
         operations: operations.to_vec(),
         caller: format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
-        playground: settings.policy == Policy::Development,
-    };
-    let home = ucp_workbench::home(&facts, |request| ucp_rest::unknown_path(request.uri()));
-    if facts.playground { home.merge(local::only(ucp_workbench::playground(&facts))) } else { home }
+        development: settings.policy == Policy::Development,
+    }
 }

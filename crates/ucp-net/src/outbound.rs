@@ -27,7 +27,8 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 pub fn traced(method: &Method, url: &Url, headers: &mut HeaderMap) -> Option<OutboundRequest> {
     let host = url.host_str().unwrap_or_default();
     let request = OutboundRequest::begin(method.as_str(), host, url.port_or_known_default())?;
-    headers.insert(TRACEPARENT, HeaderValue::from_str(request.parent()).ok()?);
+    let Some(parent) = request.parent() else { return Some(request) };
+    headers.insert(TRACEPARENT, HeaderValue::from_str(parent).ok()?);
     match request.state().and_then(|state| HeaderValue::from_str(state).ok()) {
         Some(state) => headers.insert(TRACESTATE, state),
         None => headers.remove(TRACESTATE),

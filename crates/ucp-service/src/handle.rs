@@ -118,10 +118,14 @@ impl CallHandler {
             Ok(handled) => handled,
             Err(_) => Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }),
         };
-        if let Err(Fault { refusal, .. }) = &handled
-            && let Some(cause) = refusal.source()
-        {
-            tracing::error!(operation, code = %refusal.code, error = cause, "a call failed");
+        if let Err(Fault { refusal, .. }) = &handled {
+            record::tell("refused", || match &refusal.path {
+                Some(path) => format!("{} at {path}: {}", refusal.code, refusal.content),
+                None => format!("{}: {}", refusal.code, refusal.content),
+            });
+            if let Some(cause) = refusal.source() {
+                tracing::error!(operation, code = %refusal.code, error = cause, "a call failed");
+            }
         }
         handled
     }
@@ -165,6 +169,7 @@ impl Inner {
         record::note(|facts| {
             (facts.release, facts.profile) = (Some(platform.release), Some(platform.profile.as_str().to_owned()));
         });
+        record::tell("negotiated", || negotiated(&platform));
         Ok(Identified { call, platform })
     }
 
@@ -183,6 +188,7 @@ impl Inner {
         if platform.active.contains(row.capability) || dialect(release).shapes(call.operation).is_none() {
             return ControlFlow::Continue(Negotiated(identified));
         }
+        record::tell("incompatible", || format!("the platform's profile does not have {}", row.capability));
         let messages = vec![Message::error(
             "capabilities_incompatible",
             format!(
@@ -228,6 +234,7 @@ impl Inner {
             trace,
         });
         let mut request = ucp_wire::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
+        record::tell("validated", || format!("against the schema of `{}` in {}", row.name, platform.release));
         match &mut request {
             Request::Sale(SaleRequest::CompleteCheckout(complete)) => {
                 complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
@@ -270,6 +277,13 @@ impl Inner {
         };
         platform.answer(operation, outcome)
     }
+}
+
+/// Describes what was agreed with a platform.
+fn negotiated(platform: &Platform) -> String {
+    let known = if platform.is_known() { "of its profile" } else { "all, because its profile is not known" };
+    let active: Vec<_> = platform.active.iter().map(|(name, _)| name).collect();
+    format!("release {}, capabilities ({known}): {}", platform.release, active.join(", "))
 }
 
 /// Answers a catalog request.
@@ -365,7 +379,18 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         if change.is_empty() && keep.is_none() {
             return Ok(encoded);
         }
-        match ledger.commit(Change { holder: holder.clone(), ..change }, keep).await? {
+        let parts = [
+            ("cart", change.cart.is_some()),
+            ("checkout", change.checkout.is_some()),
+            ("order", change.order.is_some()),
+            ("stock", !change.stock.is_empty()),
+            ("answer under its idempotency key", keep.is_some()),
+        ];
+        let committed = ledger.commit(Change { holder: holder.clone(), ..change }, keep).await?;
+        record::tell(if matches!(committed, Committed::Done) { "committed" } else { "not_committed" }, || {
+            parts.iter().filter(|(_, is_part)| *is_part).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+        });
+        match committed {
             Committed::Done => return Ok(encoded),
             Committed::Full(full) => return Err(no_room(full, holder.as_ref())),
             Committed::Stale => {}

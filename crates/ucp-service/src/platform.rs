@@ -149,6 +149,12 @@ pub struct Platform {
 }
 
 impl Platform {
+    /// Returns `true` if its profile was fetched or pinned.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
     /// Encodes an outcome for this platform: in its release, with the capabilities active with it, and signed if that
     /// is required.
     ///

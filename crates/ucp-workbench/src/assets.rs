@@ -10,10 +10,12 @@ const STYLE: &str = include_str!("style.css");
 const COPY: &str = include_str!("copy.js");
 const DOM: &str = include_str!("dom.js");
 const WIRE: &str = include_str!("wire.js");
+const INSPECTOR: &str = include_str!("inspector.js");
 const SHOP: &str = include_str!("shop.js");
 
 /// Buyers' pages have secret addresses, and nothing of the workbench belongs in an index.
-const ROBOTS: &str = "User-agent: *\nDisallow: /continue/\nDisallow: /order/\nDisallow: /playground\n";
+const ROBOTS: &str =
+    "User-agent: *\nDisallow: /continue/\nDisallow: /order/\nDisallow: /playground\nDisallow: /inspector\n";
 
 /// Returns the routes of all files.
 pub(crate) fn router() -> Router {
@@ -24,6 +26,7 @@ pub(crate) fn router() -> Router {
         .route("/workbench/copy.js", file(js, COPY))
         .route("/workbench/dom.js", file(js, DOM))
         .route("/workbench/wire.js", file(js, WIRE))
+        .route("/workbench/inspector.js", file(js, INSPECTOR))
         .route("/workbench/shop.js", file(js, SHOP))
         .route("/favicon.svg", file(svg, ICON))
         // Browsers ask for it of their own accord, and take what it says it is.

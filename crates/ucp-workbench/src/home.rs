@@ -59,7 +59,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                     ", over REST and MCP, in every release of the protocol since January 2026."
                 }
                 p.actions {
-                    @if facts.playground {
+                    @if facts.development {
                         a.button href="playground" { "Open the playground" }
                         a.button.second href="docs/rest/" { "API reference" }
                     } @else {

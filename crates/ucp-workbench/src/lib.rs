@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | `home` | the page at `/`, and `llms.txt` |
 //! | `playground` | the shop as a buyer would see it, beside what goes over the wire |
+//! | `inspector` | calls as they happened |
 //! | `assets` | style, scripts, icon and `robots.txt` |
 //! | `page` | what all pages have in common: frame, headers, blocks to copy |
 //!
@@ -13,6 +14,7 @@
 
 mod assets;
 mod home;
+mod inspector;
 mod page;
 mod playground;
 
@@ -35,8 +37,8 @@ pub struct Facts {
     pub operations: Vec<Operation>,
     /// Line of a request that says who calls, such as `UCP-Agent: profile="…"`.
     pub caller: String,
-    /// `true` if the playground is mounted.
-    pub playground: bool,
+    /// `true` if the playground and the inspector are mounted.
+    pub development: bool,
 }
 
 /// Returns the routes of the first page and of the files that all pages need. Who asks `/` for anything but HTML gets
@@ -58,4 +60,11 @@ pub fn home(facts: &Facts, otherwise: impl Fn(&Request) -> Response + Clone + Se
 pub fn playground(facts: &Facts) -> Router {
     let html = playground::page(facts).into_string();
     Router::new().route("/playground", get(async move || page::html(html, true)))
+}
+
+/// Returns the route of the page of the inspector. What it asks, `/inspector/calls` and `/inspector/live`, the gateway
+/// answers.
+pub fn inspector(facts: &Facts) -> Router {
+    let html = inspector::page(facts).into_string();
+    Router::new().route("/inspector", get(async move || page::html(html, false)))
 }

@@ -56,6 +56,7 @@ pub(crate) fn wants_html(request: &Request) -> bool {
 pub(crate) enum Place {
     Home,
     Playground,
+    Inspector,
 }
 
 /// Renders a page around its content. `scripts` are names of served scripts. Addresses are relative, so that pages also work
@@ -84,7 +85,10 @@ pub(crate) fn page(facts: &Facts, place: Place, title: &str, scripts: &[&str], c
                     nav aria-label="Workbench" {
                         ul {
                             (link(Place::Home, "./", "Home"))
-                            @if facts.playground { (link(Place::Playground, "playground", "Playground")) }
+                            @if facts.development {
+                                (link(Place::Playground, "playground", "Playground"))
+                                (link(Place::Inspector, "inspector", "Inspector"))
+                            }
                             li { a href="docs" { "Docs" } }
                         }
                     }

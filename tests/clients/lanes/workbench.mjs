@@ -226,6 +226,34 @@ test('a transport that gives no answer is not the same as the other', async () =
   await page.context().close();
 });
 
+for (const { colorScheme, width } of screens) {
+  test(`the inspector at ${width} px, ${colorScheme}`, async () => {
+    const page = await open('/inspector', { colorScheme, viewport: { width, height: 900 } });
+    await page.getByRole('heading', { name: 'Calls' }).waitFor();
+    // It comes without being asked for.
+    const platform = `agent-${colorScheme}-${width}.example`;
+    const call = (body) => fetch(`${gateway.url}/catalog/search`, {
+      method: 'POST', headers: { 'Content-Type': 'application/json', 'UCP-Agent': `profile="https://${platform}/profile.json"` }, body,
+    });
+    await page.getByLabel('Platform').fill(platform);
+    await page.getByText('No call yet').waitFor();
+    await call('{"query":"boots"}');
+    await page.locator('.rows a', { hasText: 'search_catalog' }).waitFor();
+    await call('{"query":7}');
+    await page.locator('.rows a', { hasText: 'invalid_request' }).waitFor();
+    await tabTo(page, '.rows a:not(:has(b))');
+    await page.keyboard.press('Enter');
+    await page.locator('.way th', { hasText: 'negotiated' }).waitFor();
+    assert.doesNotMatch(await page.locator('#detail').innerText(), /"boots"|undefined/);
+    await fine(page, 'inspector');
+    await picture(page, `inspector-${colorScheme}-${width}`);
+    await page.getByLabel('Outcome').selectOption('failed');
+    await page.locator('.rows li').nth(1).waitFor({ state: 'detached' });
+    assert.equal(await page.locator('.rows li').count(), 1);
+    await page.context().close();
+  });
+}
+
 test('the picture in the README', async () => {
   const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
   await page.locator('.goods li').first().waitFor();

@@ -1,7 +1,8 @@
 //! The trace of a call: its place in a distributed trace (W3C Trace Context), and the spans that it consists of.
 //!
 //! A gateway that exports spans gives each call a span of its own; stages of the call and requests to other servers are its
-//! children. One that exports none hands on what the caller stated.
+//! children. One that exports none hands on what the caller stated. A trace that is [kept](Trace::kept) has stages and
+//! requests whether they are exported or not, and what was [told](super::tell) on the way.
 
 use std::{
     fmt, mem,
@@ -93,6 +94,8 @@ pub struct Trace {
     stated: Option<(String, Option<String>)>,
     /// Span of the call, if this gateway exports spans.
     own: Option<TraceContext>,
+    /// `true` if everything is kept for those who look at the call afterwards.
+    is_kept: bool,
     spans: Mutex<Spans>,
 }
 
@@ -103,6 +106,8 @@ pub struct Spans {
     pub stages: Vec<StageSpan>,
     /// Requests to other servers, in the order in which they ended.
     pub requests: Vec<RequestSpan>,
+    /// Events, in the order in which they happened.
+    pub notes: Vec<Note>,
     /// Number of further ones, which were not kept.
     pub omitted: u32,
     /// End of the call, once it has ended.
@@ -141,13 +146,30 @@ pub struct RequestSpan {
     pub result: Option<Result<u16, &'static str>>,
 }
 
+/// Something that happened on the way of a call, for those who look at the call afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Time.
+    pub at: Instant,
+    /// Name of the kind, such as `negotiated`.
+    pub kind: &'static str,
+    /// What happened, for people. Nothing in it tells who a buyer is.
+    pub detail: String,
+}
+
 impl Trace {
     /// Creates the trace of a call whose caller stated this `traceparent` and `tracestate`. `own` is the span of the call
     /// if spans are exported. Returns `None` if there is nothing to hand on.
     #[must_use]
     pub fn new(stated: Option<(String, Option<String>)>, own: Option<TraceContext>) -> Option<Arc<Self>> {
         let exists = stated.is_some() || own.is_some();
-        exists.then(|| Arc::new(Self { stated, own, spans: Mutex::default() }))
+        exists.then(|| Arc::new(Self { stated, own, is_kept: false, spans: Mutex::default() }))
+    }
+
+    /// Creates the trace of a call as [`new`](Self::new) does, which is kept.
+    #[must_use]
+    pub fn kept(stated: Option<(String, Option<String>)>, own: Option<TraceContext>) -> Arc<Self> {
+        Arc::new(Self { stated, own, is_kept: true, spans: Mutex::default() })
     }
 
     /// Returns the span of the call.
@@ -184,7 +206,21 @@ impl Trace {
     }
 
     fn is_recorded(&self) -> bool {
-        self.own.is_some_and(|own| own.is_sampled)
+        self.is_kept || self.own.is_some_and(|own| own.is_sampled)
+    }
+
+    /// Keeps what happened at this time, if this trace is kept.
+    pub(super) fn tell(&self, clock: fn() -> Instant, kind: &'static str, detail: impl FnOnce() -> String) {
+        if !self.is_kept {
+            return;
+        }
+        let note = Note { at: clock(), kind, detail: detail() };
+        let mut spans = self.spans();
+        if spans.notes.len() < MOST {
+            spans.notes.push(note);
+        } else {
+            spans.omitted += 1;
+        }
     }
 
     fn spans(&self) -> MutexGuard<'_, Spans> {
@@ -234,7 +270,8 @@ impl Trace {
 pub struct OutboundRequest {
     trace: Arc<Trace>,
     clock: fn() -> Instant,
-    parent: String,
+    /// Place in the trace, if one is handed on.
+    parent: Option<String>,
     /// Span, unless none is recorded or it has ended.
     span: Option<RequestSpan>,
 }
@@ -245,12 +282,10 @@ impl OutboundRequest {
     pub fn begin(method: &str, host: &str, port: Option<u16>) -> Option<Self> {
         let record = current()?;
         let (trace, clock) = (Arc::clone(record.trace.as_ref()?), record.clock);
-        let Some(own) = trace.own else {
-            let parent = trace.stated.as_ref()?.0.clone();
-            return Some(Self { trace, clock, parent, span: None });
-        };
-        let span_id = trace.child(own);
-        let parent = TraceContext { span_id, ..own }.to_string();
+        let stated = || Some(trace.stated.as_ref()?.0.clone());
+        // Without a span of the call, nobody is told that of the request.
+        let span_id = trace.own.map_or([0; 8], |own| trace.child(own));
+        let parent = trace.own.map(|own| TraceContext { span_id, ..own }.to_string()).or_else(stated);
         let span = trace.is_recorded().then(|| {
             let begun = clock();
             let (method, host) = (method.to_owned(), host.to_owned());
@@ -259,10 +294,10 @@ impl OutboundRequest {
         Some(Self { trace, clock, parent, span })
     }
 
-    /// Returns the value of `traceparent`.
+    /// Returns the value of `traceparent`, if there is one to hand on.
     #[must_use]
-    pub fn parent(&self) -> &str {
-        &self.parent
+    pub fn parent(&self) -> Option<&str> {
+        self.parent.as_deref()
     }
 
     /// Returns the value of `tracestate`.
@@ -304,7 +339,7 @@ pub trait Tracer: fmt::Debug + Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{enter, inherit_trace, scope};
+    use crate::record::{enter, inherit_trace, scope, tell};
 
     const STATED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -344,7 +379,7 @@ mod tests {
         let record = CallRecord::begin(Instant::now, false, trace);
         scope(Arc::clone(&record), async {
             let request = OutboundRequest::begin("GET", "shop.example", None).expect("a trace");
-            assert_eq!((request.parent(), request.state()), (STATED, Some("a=b")));
+            assert_eq!((request.parent(), request.state()), (Some(STATED), Some("a=b")));
         })
         .await;
         let trace = record.trace().expect("a trace");
@@ -362,7 +397,7 @@ mod tests {
             let second = tokio::spawn(second).await.expect("no panic").expect("a trace");
             assert_ne!(first.parent(), second.parent());
             for request in [&first, &second] {
-                let told = TraceContext::parse(request.parent()).expect("valid");
+                let told = request.parent().and_then(TraceContext::parse).expect("valid");
                 assert_eq!((told.trace_id, told.is_sampled), (own.trace_id, true));
                 assert_ne!(told.span_id, own.span_id);
             }
@@ -387,11 +422,36 @@ mod tests {
         let record = CallRecord::begin(Instant::now, false, Trace::new(None, Some(own)));
         scope(Arc::clone(&record), async {
             let request = OutboundRequest::begin("GET", "shop.example", None).expect("a trace");
-            assert!(request.parent().starts_with(&STATED[..36]) && request.parent().ends_with("-00"));
+            let parent = request.parent().expect("a parent");
+            assert!(parent.starts_with(&STATED[..36]) && parent.ends_with("-00"));
             request.end(Ok(200));
         })
         .await;
         let spans = record.trace().expect("a trace").take();
         assert!(spans.requests.is_empty() && spans.stages.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_trace_that_is_kept_has_everything_and_hands_on_nothing_of_its_own() {
+        tell("nothing", || panic!("there is no call"));
+        for quiet in [None, Trace::new(stated(), None)] {
+            let quiet = CallRecord::begin(Instant::now, false, quiet);
+            scope(quiet, async { tell("nothing", || panic!("nobody looks at it")) }).await;
+        }
+        let record = CallRecord::begin(Instant::now, false, Some(Trace::kept(None, None)));
+        scope(Arc::clone(&record), async {
+            tell("negotiated", || "release 1".to_owned());
+            let request = OutboundRequest::begin("GET", "shop.example", None).expect("a trace");
+            assert_eq!((request.parent(), request.state()), (None, None));
+            request.end(Ok(200));
+            enter(Stage::Domain);
+            (0..2 * MOST).for_each(|_| tell("more", String::new));
+        })
+        .await;
+        drop(record.end());
+        let spans = record.trace().expect("a trace").take();
+        assert_eq!((spans.notes[0].kind, spans.notes[0].detail.as_str()), ("negotiated", "release 1"));
+        assert_eq!((spans.notes.len(), spans.omitted), (MOST, 65));
+        assert_eq!((spans.requests[0].result, spans.stages.len()), (Some(Ok(200)), 2));
     }
 }

@@ -32,13 +32,15 @@ use crate::{
     export::{Export, Exports, otlp::Spans},
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
-    machine,
+    inspector::{self, recorder::Recorder},
+    local, machine,
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
     terminal::Paint,
+    workbench,
 };
 
 /// Maximum number of connections to the admin endpoint.
@@ -144,21 +146,33 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             first_key: first_key.as_ref(),
         };
         drop(welcome(std::io::stdout().lock(), &shop, &told, Paint::of_stdout()));
+        let recorder = (settings.policy == Policy::Development).then(Recorder::start).transpose()?.map(Arc::new);
+        let inspector = recorder.clone().map(|recorder| {
+            let facts = workbench::facts(&settings, &base, &shop.name, &[]);
+            local::only(inspector::routes::router(&facts, recorder, Arc::clone(&running)))
+        });
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
         tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
-        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer));
+        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
         let server = &settings.sections.server;
         let probes = server.probes.then(|| health.router(false));
+        let governed = Arc::clone(&running);
         let answer = responding(move |request: Request<Body>| {
-            let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
-            let (calls, probes) = (Arc::clone(&calls), probes.clone().filter(|_| is_probe));
+            let own = match request.uri().path() {
+                LIVENESS | READINESS => probes.clone(),
+                path if path.starts_with(inspector::PATH) => {
+                    inspector.clone().filter(|_| governed.settings().policy == Policy::Development)
+                }
+                _ => None,
+            };
+            let calls = Arc::clone(&calls);
             async move {
-                match probes {
-                    Some(probes) => answered(probes, request).await,
+                match own {
+                    Some(router) => answered(router, request).await,
                     None => calls.answer(request).await,
                 }
             }

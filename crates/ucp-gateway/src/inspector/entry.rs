@@ -1,0 +1,168 @@
+//! A call as a document.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::Value;
+use ucp_core::{
+    Release,
+    record::{Cached, Repetition, RequestSpan, Spans},
+};
+
+use crate::metrics::Ended;
+
+/// A call, as lists of calls show it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    /// Time at which it ended, in RFC 3339.
+    pub(super) at: String,
+    /// Identifier of the request.
+    pub(super) id: String,
+    shop: String,
+    transport: &'static str,
+    method: String,
+    /// Path and query of the request.
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) operation: Option<&'static str>,
+    /// Name of the platform, if it is registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) platform: Option<String>,
+    /// Profile URL of the platform, once it was identified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) profile: Option<String>,
+    /// Origin of the bot that signed the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// `ok`, the code of the refusal, or another outcome, as in the metrics.
+    pub(super) outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    ms: f64,
+    bytes_in: usize,
+    bytes_out: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency: Option<&'static str>,
+    /// Identifiers of the cart, checkout and order in the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    about: Vec<String>,
+    /// Number of calls before it that were not recorded, because there were too many at once.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) skipped: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A call as a whole.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry {
+    #[serde(flatten)]
+    pub(super) summary: Summary,
+    /// What happened on its way, in the order in which it began.
+    way: Vec<Happened>,
+    /// Number of further stages, requests and events, which were not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<u32>,
+    /// Body of the request, masked.
+    pub(super) request: Value,
+    /// Body of the answer, masked.
+    pub(super) answer: Value,
+}
+
+/// Something that happened on the way of a call.
+#[derive(Clone, Debug, Serialize)]
+struct Happened {
+    /// `stage`, `request` to another server, or the name of an event.
+    kind: &'static str,
+    /// Milliseconds since the call began.
+    after: f64,
+    /// How long it took, in milliseconds, if it took time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms: Option<f64>,
+    detail: String,
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    // Tens of nanoseconds are noise.
+    (time.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+impl Summary {
+    /// Describes a call that has ended.
+    pub(super) fn of(ended: &Ended<'_>, at: String, method: String, path: String) -> Self {
+        let facts = ended.facts;
+        let about = facts.sale.iter().flat_map(|sale| std::iter::once(&sale.id).chain(&sale.order_id).cloned());
+        Self {
+            at,
+            id: facts.request_id.clone(),
+            shop: ended.shop.to_owned(),
+            transport: facts.transport.as_str(),
+            method,
+            path,
+            release: facts.release.map(Release::date),
+            operation: facts.operation.map(|operation| operation.row().name),
+            platform: ended.platform.map(str::to_owned),
+            profile: facts.profile.clone(),
+            agent: facts.agent.clone(),
+            outcome: ended.outcome(),
+            status: ended.status,
+            ms: milliseconds(ended.spent.iter().sum()),
+            bytes_in: facts.bytes_in,
+            bytes_out: ended.bytes_out,
+            cache: facts.cached.map(Cached::as_str),
+            idempotency: facts.repetition.map(Repetition::as_str),
+            about: about.collect(),
+            skipped: 0,
+        }
+    }
+}
+
+impl Entry {
+    /// Describes a call that has ended, with what happened on its way, but without its documents.
+    pub(super) fn of(summary: Summary, spans: &Spans) -> Self {
+        let begun = spans.stages.first().map(|stage| stage.begun);
+        let after = |at: Instant| milliseconds(at.saturating_duration_since(begun.unwrap_or(at)));
+        let lasting = |begun: Instant, ended: Instant| Some(milliseconds(ended.saturating_duration_since(begun)));
+        let stages = spans.stages.iter().map(|stage| Happened {
+            kind: "stage",
+            after: after(stage.begun),
+            ms: lasting(stage.begun, stage.ended),
+            detail: stage.stage.as_str().to_owned(),
+        });
+        let requests = spans.requests.iter().map(|request| Happened {
+            kind: "request",
+            after: after(request.begun),
+            ms: lasting(request.begun, request.ended),
+            detail: described(request),
+        });
+        let notes = spans.notes.iter().map(|note| Happened {
+            kind: note.kind,
+            after: after(note.at),
+            ms: None,
+            detail: note.detail.clone(),
+        });
+        let mut way: Vec<_> = stages.chain(requests).chain(notes).collect();
+        way.sort_by(|one, other| one.after.total_cmp(&other.after));
+        let omitted = (spans.omitted > 0).then_some(spans.omitted);
+        Self { summary, way, omitted, request: Value::Null, answer: Value::Null }
+    }
+}
+
+/// Describes a request to another server.
+fn described(request: &RequestSpan) -> String {
+    let RequestSpan { method, host, .. } = request;
+    let port = request.port.map_or_else(String::new, |port| format!(":{port}"));
+    let result = match request.result {
+        Some(Ok(status)) => status.to_string(),
+        Some(Err(kind)) => kind.to_owned(),
+        None => "given up".to_owned(),
+    };
+    format!("{method} {host}{port}: {result}")
+}

@@ -1,0 +1,186 @@
+//! The recorder: takes along what there is of a call, and has a thread of its own mask and keep it.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    body::{Body, to_bytes},
+    response::Response,
+};
+use bytes::Bytes;
+use http::Request;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use serde_json::Value;
+use tokio::sync::broadcast;
+use ucp_core::record::{Spans, Transport};
+
+use super::{
+    entry::{Entry, Summary},
+    mask::mask,
+    ring::Ring,
+};
+use crate::{clock, metrics::Ended};
+
+/// Maximum number of calls that wait to be masked.
+const WAITING: usize = 256;
+
+/// Maximum number of calls that a slow reader of the live stream may fall behind.
+const BEHIND: usize = 256;
+
+/// Maximum size of a document in bytes; of a longer one only its size is kept.
+const MAX_DOCUMENT: usize = 256 * 1024;
+
+/// Records calls.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// Calls since the last recorded one that there was no room for.
+    skipped: AtomicU64,
+    waiting: SyncSender<Taken>,
+    live: broadcast::Sender<Arc<Summary>>,
+    ring: Arc<Ring>,
+}
+
+/// A call with its documents as they came.
+struct Taken {
+    entry: Entry,
+    request: Bytes,
+    answer: Bytes,
+}
+
+/// What is taken along of a call that is recorded.
+#[derive(Debug)]
+pub(crate) struct Following {
+    method: String,
+    path: String,
+    body: Arc<Mutex<Vec<u8>>>,
+    answer: Bytes,
+}
+
+impl Recorder {
+    /// Starts a recorder.
+    ///
+    /// # Errors
+    /// Its thread cannot be started.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let (waiting, taken) = sync_channel(WAITING);
+        let (live, _) = broadcast::channel(BEHIND);
+        let ring = Arc::new(Ring::default());
+        let (own, sender) = (Arc::clone(&ring), live.clone());
+        std::thread::Builder::new().name("inspector".into()).spawn(move || keep(&own, &taken, &sender))?;
+        Ok(Self { skipped: AtomicU64::new(0), waiting, live, ring })
+    }
+
+    /// Returns the calls that are recorded from now on.
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<Arc<Summary>> {
+        self.live.subscribe()
+    }
+
+    /// Returns the last calls.
+    pub(super) fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// Records a call that has ended, unless it is a page or a document.
+    pub(crate) fn record(&self, ended: &Ended<'_>, following: Following, spans: &Spans) {
+        if !matches!(ended.facts.transport, Transport::Rest | Transport::Mcp) {
+            return;
+        }
+        let Following { method, path, body, answer } = following;
+        let mut summary = Summary::of(ended, clock::timestamp().to_string(), method, path);
+        let skipped = self.skipped.swap(0, Ordering::Relaxed);
+        summary.skipped = skipped;
+        let request = std::mem::take(&mut *body.lock().unwrap_or_else(PoisonError::into_inner)).into();
+        if self.waiting.try_send(Taken { entry: Entry::of(summary, spans), request, answer }).is_err() {
+            self.skipped.fetch_add(skipped + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Following {
+    /// Begins to follow a call. Its request comes back with a body that is taken along while it is read.
+    pub(crate) fn begin(request: Request<Body>) -> (Request<Body>, Self) {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (head, body) = request.into_parts();
+        let following = Self {
+            method: head.method.to_string(),
+            path: head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned(),
+            body: Arc::clone(&kept),
+            answer: Bytes::new(),
+        };
+        (Request::from_parts(head, Body::new(ReadAlong { body, kept })), following)
+    }
+
+    /// Takes the body of an answer along, unless it is long or without end.
+    pub(crate) async fn read(&mut self, response: Response) -> Response {
+        if response.body().size_hint().exact().is_none_or(|size| size > MAX_DOCUMENT as u64) {
+            return response;
+        }
+        let (head, body) = response.into_parts();
+        // It is in memory already, and reading that cannot fail.
+        let bytes = to_bytes(body, MAX_DOCUMENT).await.unwrap_or_default();
+        self.answer = bytes.clone();
+        Response::from_parts(head, Body::from(bytes))
+    }
+}
+
+/// A body that is kept while it is read.
+struct ReadAlong {
+    body: Body,
+    kept: Arc<Mutex<Vec<u8>>>,
+}
+
+impl HttpBody for ReadAlong {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() + data.len() <= MAX_DOCUMENT {
+                kept.extend_from_slice(data);
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Masks and keeps calls until the recorder is gone.
+fn keep(ring: &Ring, taken: &Receiver<Taken>, live: &broadcast::Sender<Arc<Summary>>) {
+    for Taken { mut entry, request, answer } in taken {
+        (entry.request, entry.answer) = (document(&request), document(&answer));
+        // Its maps have text as keys, so that it cannot fail.
+        let Ok(json) = serde_json::to_string(&entry) else { continue };
+        let summary = entry.summary;
+        ring.add(summary.clone(), json);
+        // It fails while nobody listens.
+        drop(live.send(Arc::new(summary)));
+    }
+}
+
+/// Reads a body as a document, and masks it. What is no JSON is left out.
+fn document(bytes: &[u8]) -> Value {
+    let mut document = serde_json::from_slice(bytes).unwrap_or_default();
+    mask(&mut document);
+    document
+}

@@ -1,0 +1,99 @@
+//! The last calls, up to a size.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::entry::Summary;
+
+/// Maximum number of calls.
+const MOST: usize = 1_000;
+
+/// Maximum size of all calls in bytes, as JSON.
+const MAX_BYTES: usize = 32 << 20;
+
+/// A ring of calls. What does not fit into it pushes the oldest ones out.
+#[derive(Debug, Default)]
+pub(crate) struct Ring(Mutex<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    /// Summary and JSON of each call, the oldest first.
+    all: VecDeque<(Summary, String)>,
+    bytes: usize,
+}
+
+impl Ring {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a call and its JSON.
+    pub(super) fn add(&self, summary: Summary, json: String) {
+        let mut calls = self.calls();
+        calls.bytes += json.len();
+        calls.all.push_back((summary, json));
+        while calls.all.len() > MOST || calls.bytes > MAX_BYTES {
+            let Some((_, oldest)) = calls.all.pop_front() else { break };
+            calls.bytes -= oldest.len();
+        }
+    }
+
+    /// Returns up to `most` calls that `takes` says `true` to, the newest first.
+    pub(super) fn newest(&self, most: usize, takes: impl Fn(&Summary) -> bool) -> Vec<Summary> {
+        let calls = self.calls();
+        calls
+            .all
+            .iter()
+            .rev()
+            .map(|(summary, _)| summary)
+            .filter(|summary| takes(summary))
+            .take(most)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the JSON of the newest call with the identifier `id`.
+    pub(super) fn get(&self, id: &str) -> Option<String> {
+        self.calls().all.iter().rev().find(|(summary, _)| summary.id == id).map(|(_, json)| json.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ucp_core::record::Facts;
+
+    use super::*;
+    use crate::metrics::Ended;
+
+    fn summary(id: &str) -> Summary {
+        let facts = Facts { request_id: id.to_owned(), ..Facts::default() };
+        let ended = Ended {
+            shop: "default",
+            platform: None,
+            facts: &facts,
+            status: Some(200),
+            bytes_out: 0,
+            spent: Default::default(),
+        };
+        Summary::of(&ended, String::new(), "GET".to_owned(), "/".to_owned())
+    }
+
+    #[test]
+    fn a_ring_keeps_the_newest_calls_that_fit() {
+        let ring = Ring::default();
+        for number in 0..=MOST {
+            ring.add(summary(&format!("r{number}")), "{}".to_owned());
+        }
+        assert!(ring.get("r0").is_none() && ring.get("r1").is_some());
+        let ids: Vec<_> = ring.newest(2, |call| call.id != "r1000").into_iter().map(|call| call.id).collect();
+        assert_eq!(ids, ["r999", "r998"]);
+        ring.add(summary("large"), "x".repeat(MAX_BYTES - 4));
+        assert_eq!(ring.newest(MOST, |_| true).len(), 3);
+        ring.add(summary("larger"), "x".repeat(MAX_BYTES + 1));
+        assert!(ring.newest(MOST, |_| true).is_empty());
+        ring.add(summary("small"), "{}".to_owned());
+        assert_eq!(ring.get("small").as_deref(), Some("{}"));
+    }
+}

@@ -1,0 +1,141 @@
+//! The page of the inspector, and what it asks: the last calls, and those that come.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Path, State, rejection::PathRejection},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use futures_util::stream;
+use http::{
+    StatusCode, Uri,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use tokio::sync::broadcast::error::RecvError;
+use ucp_workbench::Facts;
+use url::form_urlencoded;
+
+use super::{entry::Summary, recorder::Recorder};
+use crate::running::Running;
+
+/// Maximum number of calls in a list.
+const LISTED: usize = 200;
+
+/// Interval at which the live stream looks whether the gateway ends, and keeps its connection alive.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Which calls are asked for.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Part of the identifier of the request.
+    id: String,
+    /// Name of the platform, or part of its profile URL.
+    platform: String,
+    operation: String,
+    /// Outcome; `failed` is all but `ok`.
+    outcome: String,
+}
+
+impl Wanted {
+    /// Reads the query of an address.
+    fn read(uri: &Uri) -> Result<Self, (StatusCode, &'static str)> {
+        let mut wanted = Self::default();
+        for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+            let member = match &*name {
+                "id" => &mut wanted.id,
+                "platform" => &mut wanted.platform,
+                "operation" => &mut wanted.operation,
+                "outcome" => &mut wanted.outcome,
+                _ => {
+                    let problem = "the query must consist of `id`, `platform`, `operation` and `outcome`";
+                    return Err((StatusCode::BAD_REQUEST, problem));
+                }
+            };
+            *member = value.into_owned();
+        }
+        Ok(wanted)
+    }
+
+    fn takes(&self, call: &Summary) -> bool {
+        let is_of_platform = || {
+            call.platform.as_deref() == Some(&self.platform)
+                || call.profile.as_ref().is_some_and(|url| url.contains(&self.platform))
+        };
+        call.id.contains(&self.id)
+            && (self.platform.is_empty() || is_of_platform())
+            && (self.operation.is_empty() || call.operation == Some(&self.operation))
+            && match &*self.outcome {
+                "" => true,
+                "failed" => call.outcome != "ok",
+                outcome => call.outcome == outcome,
+            }
+    }
+}
+
+/// Recorder of a gateway, and whether that ends.
+#[derive(Clone)]
+struct Inspected(Arc<Recorder>, Arc<Running>);
+
+/// Builds the routes, which whoever mounts them protects.
+pub(crate) fn router(facts: &Facts, recorder: Arc<Recorder>, running: Arc<Running>) -> Router {
+    Router::new()
+        .route("/inspector/calls", get(calls))
+        .route("/inspector/calls/{id}", get(call))
+        .route("/inspector/live", get(live))
+        .with_state(Inspected(recorder, running))
+        .merge(ucp_workbench::inspector(facts))
+        .fallback(async |uri: Uri| ucp_rest::unknown_path(&uri))
+}
+
+/// Answers with JSON.
+fn json(text: String) -> Response {
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+/// Answers with the last calls.
+async fn calls(State(Inspected(recorder, _)): State<Inspected>, uri: Uri) -> Response {
+    let wanted = match Wanted::read(&uri) {
+        Ok(wanted) => wanted,
+        Err(refused) => return refused.into_response(),
+    };
+    let calls = recorder.ring().newest(LISTED, |call| wanted.takes(call));
+    json(serde_json::to_string(&calls).unwrap_or_default())
+}
+
+/// Answers with a call as a whole.
+async fn call(
+    State(Inspected(recorder, _)): State<Inspected>,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Response {
+    let found = id.ok().and_then(|Path(id)| recorder.ring().get(&id));
+    found.map_or_else(|| ucp_rest::unknown_path(&uri), json)
+}
+
+/// Answers with server-sent events: every wanted call as it is recorded, until the gateway ends.
+async fn live(State(Inspected(recorder, running)): State<Inspected>, uri: Uri) -> Response {
+    let wanted = match Wanted::read(&uri) {
+        Ok(wanted) => wanted,
+        Err(refused) => return refused.into_response(),
+    };
+    let calls = stream::unfold((recorder.subscribe(), wanted, running), async |(mut calls, wanted, running)| {
+        loop {
+            if running.is_stopping() {
+                return None;
+            }
+            let event = match tokio::time::timeout(BEAT, calls.recv()).await {
+                Ok(Ok(call)) if !wanted.takes(&call) => continue,
+                Ok(Ok(call)) => format!("data: {}\n\n", serde_json::to_string(&*call).unwrap_or_default()),
+                Ok(Err(RecvError::Lagged(missed))) => format!("event: missed\ndata: {missed}\n\n"),
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) => ": still here\n\n".to_owned(),
+            };
+            return Some((Ok::<_, Infallible>(Bytes::from(event)), (calls, wanted, running)));
+        }
+    });
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+    (headers, Body::from_stream(calls)).into_response()
+}

@@ -1,0 +1,44 @@
+//! The inspector: a list of calls as they happened, each with what happened on its way.
+//!
+//! The page is a shell, which `inspector.js` fills with what the gateway has recorded.
+
+use maud::{Markup, html};
+use ucp_core::Operation;
+
+use crate::{
+    Facts,
+    page::{self, Place},
+};
+
+/// Renders the shell.
+pub(crate) fn page(facts: &Facts) -> Markup {
+    let content = html! {
+        form.controls #filters aria-label="Which calls are shown" {
+            label { "Request " input #id name="id" type="search" autocomplete="off" spellcheck="false" placeholder="Request-Id"; }
+            label { "Platform " input #platform name="platform" type="search" autocomplete="off" spellcheck="false" placeholder="name or address"; }
+            label { "Operation "
+                select #operation name="operation" {
+                    option value="" { "all" }
+                    @for operation in Operation::ALL { option value=(operation.row().name) { (operation.row().name) } }
+                }
+            }
+            label { "Outcome "
+                select #outcome name="outcome" {
+                    option value="" { "all" }
+                    option value="ok" { "ok" }
+                    option value="failed" { "failed" }
+                }
+            }
+            label.live { input #live type="checkbox" checked; " Live" }
+        }
+        main.inspector #main tabindex="-1" {
+            section.calls aria-label="Calls" {
+                h1 { "Calls" }
+                p #status .hidden role="status" {}
+                div #list { p.quiet { "The inspector needs scripts of this gateway." } }
+            }
+            section.wire aria-label="The call" { div #detail { p.quiet { "Choose a call to see what happened on its way." } } }
+        }
+    };
+    page::page(facts, Place::Inspector, "Inspector", &["inspector.js"], &content)
+}
