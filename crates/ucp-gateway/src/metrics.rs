@@ -179,7 +179,7 @@ impl Sources {
         let is_ready = self.health.reasons().await.is_empty();
         read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
         read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
-        read.gauge("ucp_connections", "Open connections", &[])?.set(&[], connections.len() as u64);
+        read.gauge("ucp_connections", "Open connections", &[])?.set(&[], connections.count() as u64);
         let closed = "Connections that were closed to make room for others";
         read.counter("ucp_connections_closed_total", closed, &[])?.set(&[], connections.closed());
         let dropped = "Log lines that nobody took";

@@ -69,7 +69,7 @@ impl Connections {
     }
 
     /// Returns the number of open connections.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.locked().count
     }
 
@@ -195,9 +195,9 @@ mod tests {
         drop(busy);
         connections.close_one(network(3));
         assert!(is_closed(&many[0]) && !is_closed(&proxy));
-        assert_eq!(connections.len(), 5);
+        assert_eq!(connections.count(), 5);
         drop((one, proxy, many));
-        assert_eq!((connections.len(), connections.locked().shares.len()), (0, 0));
+        assert_eq!((connections.count(), connections.locked().shares.len()), (0, 0));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! timers: a client that sends half a header would hold its connection forever.
 //!
 //! When places or file descriptors run short, connections on which the gateway is not at work are closed for new ones
-//! ([`connections`]).
+//! ([`Connections`]).
 //!
-//! With TLS ([`tls`]), the handshake decides between HTTP/2 and HTTP/1.1. A connection without it speaks HTTP/1.1.
+//! With TLS ([`TlsFiles`]), the handshake decides between HTTP/2 and HTTP/1.1. A connection without it speaks HTTP/1.1.
 
 mod connection;
 mod connections;
@@ -396,7 +396,7 @@ async fn plain(request: Request<Body>) -> Response {
 async fn make_room(connections: &Connections, most: usize, share: Option<IpAddr>) {
     loop {
         let ended = connections.ended();
-        if connections.len() < most {
+        if connections.count() < most {
             return;
         }
         connections.close_one(share);
@@ -428,7 +428,7 @@ impl Descriptors {
 
     /// Closes some connections, and keeps their descriptors free for [`SHORTAGE`].
     fn ran_out(&mut self, connections: &Connections, error: &io::Error) {
-        let fewer = connections.len().min(self.connections()).saturating_sub(SPARE).max(1);
+        let fewer = connections.count().min(self.connections()).saturating_sub(SPARE).max(1);
         let told = self.0.as_ref().is_some_and(|shortage| shortage.since.elapsed() < SHORTAGE);
         let since = match &self.0 {
             Some(shortage) if told => shortage.since,
@@ -437,7 +437,7 @@ impl Descriptors {
         if !told {
             tracing::warn!(%error, connections = fewer, "file descriptors run short; idle connections are closed");
         }
-        for _ in fewer..connections.len() {
+        for _ in fewer..connections.count() {
             connections.close_one(None);
         }
         self.0 = Some(Shortage { connections: fewer, since });

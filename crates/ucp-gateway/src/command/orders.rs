@@ -164,7 +164,7 @@ fn take(
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
     let store = place.store.open(runtime)?;
-    let order = wait(&runtime, orders::take(&*store, &[], &id, &step, clock::timestamp))?;
+    let order = wait(runtime, orders::take(&*store, &[], &id, &step, clock::timestamp))?;
     show(&order, &place)
 }
 
