@@ -17,36 +17,59 @@ const PARTS: usize = 4;
 ///
 /// A body counts as far as it has arrived, until its call has ended. One share may hold a quarter of the limit. Once
 /// everything is held, the share that holds most loses the body that has been arriving for longest.
+///
+/// Several holders can have [parts](Self::part) of one limit, whose shares have nothing to do with each other. A part may
+/// take more for as long as it holds no more than is free.
 #[derive(Clone, Debug)]
 pub struct BodyLimit {
     ledger: Arc<Mutex<Ledger>>,
     most: usize,
+    part: Option<u64>,
+}
+
+/// A share of a part of the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Holder {
+    part: Option<u64>,
+    share: Share,
 }
 
 #[derive(Debug, Default)]
 struct Ledger {
     held: usize,
-    shares: HashMap<Share, usize>,
+    /// Bytes that each part holds.
+    parts: HashMap<u64, usize>,
+    shares: HashMap<Holder, usize>,
     /// Bodies that are still arriving, in the order in which they began.
     arriving: BTreeMap<u64, Arriving>,
     next: u64,
+    next_part: u64,
 }
 
 #[derive(Debug)]
 struct Arriving {
-    share: Share,
+    share: Holder,
     bytes: usize,
     dropped: Arc<Notify>,
 }
 
 impl Ledger {
-    fn count(&mut self, share: &Share, bytes: usize) {
+    fn count(&mut self, share: &Holder, bytes: usize) {
         self.held += bytes;
+        if let Some(part) = share.part {
+            *self.parts.entry(part).or_default() += bytes;
+        }
         *self.shares.entry(share.clone()).or_default() += bytes;
     }
 
-    fn release(&mut self, share: &Share, bytes: usize) {
+    fn release(&mut self, share: &Holder, bytes: usize) {
         self.held -= bytes;
+        if let Some(held) = share.part.and_then(|part| self.parts.get_mut(&part)) {
+            *held -= bytes;
+        }
+        if share.part.is_some_and(|part| self.part(part) == 0) {
+            self.parts.retain(|_, held| *held > 0);
+        }
         if let Some(held) = self.shares.get_mut(share) {
             *held -= bytes;
             if *held == 0 {
@@ -55,12 +78,17 @@ impl Ledger {
         }
     }
 
+    /// Returns the number of bytes that a part holds.
+    fn part(&self, part: u64) -> usize {
+        self.parts.get(&part).copied().unwrap_or_default()
+    }
+
     /// Drops the body that has been arriving for longest of those of the share that holds most, unless `asking` holds
     /// as much. Returns `false` if there is none.
-    fn make_room(&mut self, asking: &Share) -> bool {
+    fn make_room(&mut self, asking: &Holder) -> bool {
         let own = self.shares.get(asking).copied().unwrap_or_default();
         let arriving = self.arriving.iter().filter(|(_, body)| body.bytes > 0);
-        let held = |share: &Share| self.shares.get(share).copied().unwrap_or_default();
+        let held = |share: &Holder| self.shares.get(share).copied().unwrap_or_default();
         let oldest = arriving.map(|(id, body)| (held(&body.share), std::cmp::Reverse(*id))).max();
         let Some((_, std::cmp::Reverse(id))) = oldest.filter(|(held, _)| *held > own) else { return false };
         if let Some(body) = self.arriving.remove(&id) {
@@ -75,7 +103,17 @@ impl BodyLimit {
     /// Creates a limit of `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { ledger: Arc::default(), most }
+        Self { ledger: Arc::default(), most, part: None }
+    }
+
+    /// Returns a part of the limit, for one of several holders.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        let mut ledger = self.ledger();
+        ledger.next_part += 1;
+        let part = Some(ledger.next_part);
+        drop(ledger);
+        Self { part, ..self.clone() }
     }
 
     /// Begins to hold a body of a share, of which nothing has arrived yet.
@@ -84,16 +122,18 @@ impl BodyLimit {
         let mut ledger = self.ledger();
         let id = ledger.next;
         ledger.next += 1;
-        let arriving = Arriving { share: share.clone(), bytes: 0, dropped: Arc::clone(&dropped) };
+        let holder = Holder { part: self.part, share };
+        let arriving = Arriving { share: holder.clone(), bytes: 0, dropped: Arc::clone(&dropped) };
         ledger.arriving.insert(id, arriving);
         drop(ledger);
-        HeldBody { limit: self.clone(), share, id, bytes: 0, dropped }
+        HeldBody { limit: self.clone(), holder, id, bytes: 0, dropped }
     }
 
-    /// Returns the number of bytes that are held.
+    /// Returns the number of bytes that are held, of a part those that it holds.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.ledger().held
+        let ledger = self.ledger();
+        self.part.map_or(ledger.held, |part| ledger.part(part))
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -106,7 +146,7 @@ impl BodyLimit {
 #[must_use = "the room is given back when this is dropped"]
 pub struct HeldBody {
     limit: BodyLimit,
-    share: Share,
+    holder: Holder,
     id: u64,
     /// Bytes that count once the body has arrived; until then the ledger has the number.
     bytes: usize,
@@ -117,31 +157,36 @@ impl HeldBody {
     /// Returns the share that the body is counted to.
     #[must_use]
     pub const fn share(&self) -> &Share {
-        &self.share
+        &self.holder.share
     }
 
     /// Takes room for `bytes` more.
     ///
     /// # Errors
     /// [`Code::RateLimited`] if the share holds its part of the limit, [`Code::Unavailable`] if everything is held by
-    /// others who hold less, or the body was dropped for them.
+    /// others who hold less, the part holds more than is free, or the body was dropped for others.
     pub fn grow(&self, bytes: usize) -> Result<(), Refusal> {
         let most = self.limit.most;
         let mut ledger = self.limit.ledger();
-        let own = ledger.shares.get(&self.share).copied().unwrap_or_default();
+        let own = ledger.shares.get(&self.holder).copied().unwrap_or_default();
         if own + bytes > most / PARTS {
             let accepted = format!("at most {} bytes of request bodies at a time from one caller", most / PARTS);
             let refusal = Refusal::new(Code::RateLimited, "Too much of what this caller sends is under way at once.");
             return Err(Refusal { retry_after: Some(1), ..refusal.accepting(accepted) });
         }
+        if let Some(part) = self.limit.part
+            && ledger.part(part) + bytes > most.saturating_sub(ledger.held + bytes)
+        {
+            return Err(full());
+        }
         while ledger.held + bytes > most {
-            if !ledger.make_room(&self.share) {
+            if !ledger.make_room(&self.holder) {
                 return Err(full());
             }
         }
         let Some(body) = ledger.arriving.get_mut(&self.id) else { return Err(full()) };
         body.bytes += bytes;
-        ledger.count(&self.share, bytes);
+        ledger.count(&self.holder, bytes);
         Ok(())
     }
 
@@ -166,7 +211,7 @@ impl Drop for HeldBody {
     fn drop(&mut self) {
         let mut ledger = self.limit.ledger();
         let arriving = ledger.arriving.remove(&self.id).map_or(0, |body| body.bytes);
-        ledger.release(&self.share, self.bytes + arriving);
+        ledger.release(&self.holder, self.bytes + arriving);
     }
 }
 
@@ -225,6 +270,27 @@ mod tests {
         assert!(limit.held() <= 100);
         drop((slowest, later, arrived, last, small, newcomer));
         assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_part_leaves_room_for_others_and_knows_none_of_their_shares() {
+        let limit = BodyLimit::new(100);
+        let (one, other) = (limit.part(), limit.part());
+        let mut held = Vec::new();
+        for last in 0..4 {
+            let mut body = one.hold(network(last));
+            if body.grow(20).is_ok() {
+                body.arrived().expect("it was not dropped");
+                held.push(body);
+            }
+        }
+        assert_eq!((held.len(), one.held(), other.held()), (2, 40, 0), "40 are held, and 20 more would leave less");
+        assert_eq!(code(one.hold(network(9)).grow(20)), Some((Code::Unavailable, Some(1))));
+        let foreign = other.hold(network(0));
+        assert_eq!(code(foreign.grow(25)), None, "the same address in another part has a share of its own");
+        assert_eq!((one.held(), other.held(), limit.held()), (40, 25, 65));
+        drop((held, foreign));
+        assert_eq!((one.held(), limit.held(), limit.ledger().parts.len()), (0, 0, 0));
     }
 
     #[test]
