@@ -13,6 +13,7 @@ mod error;
 mod order_inbox;
 pub mod owners;
 pub mod store;
+pub mod tenants;
 pub mod transfer;
 mod ucp_upstream;
 

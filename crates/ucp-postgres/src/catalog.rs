@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 
 use tokio_postgres::Row;
-use ucp_core::ShopId;
 
 use crate::{
     connection::Value,
@@ -240,19 +239,5 @@ impl PostgresStore {
             Value::Texts(variants),
             Value::Numbers(quantities),
         ]
-    }
-
-    /// Returns the identifiers of the shops that have anything in the database.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
-    pub async fn shops(&self) -> Result<Vec<ShopId>, Failure> {
-        let shops: Vec<String> = self
-            .work(async |connection, _| {
-                let rows = connection.rows("SELECT shop FROM shops ORDER BY shop", &[]).await?;
-                rows.iter().map(|row| row.try_get(0)).collect()
-            })
-            .await?;
-        Ok(shops.iter().filter_map(|shop| shop.parse().ok()).collect())
     }
 }

@@ -11,6 +11,7 @@
 //! | `store` | [`PostgresStore`]: the store of one shop |
 //! | `ledger`, `commit` | the ledger port: carts, checkouts, orders, recorded answers |
 //! | `outbox` | the outbox port: webhook events that platforms are still to receive |
+//! | `shops` | which shops in a database have something to do, or to remove |
 //! | `happened` | what happens to orders and checkouts without a call |
 //! | `owners` | the owners port: owners of what a remote shop keeps |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
@@ -40,6 +41,7 @@ mod migrations;
 mod outbox;
 mod owners;
 mod port;
+mod shops;
 mod store;
 mod text;
 mod tls;

@@ -36,7 +36,7 @@ struct Inner {
     handle: Uuid,
     /// Notified when this process has queued a webhook event of the shop.
     queued: Notify,
-    retention: Arc<OnceLock<Retention>>,
+    retention: OnceLock<Retention>,
 }
 
 impl PostgresStore {
@@ -56,7 +56,7 @@ impl PostgresStore {
     ) -> Result<Self, OpenError> {
         let database = Arc::new(Database::new(options)?);
         migrations::migrate(&database, migrations).await?;
-        Self::at(database, shop, Arc::default()).await
+        Self::at(database, shop).await
     }
 
     /// Returns the store of `shop` in the same database, on the same connections.
@@ -67,10 +67,10 @@ impl PostgresStore {
         if shop == self.0.shop {
             return Ok(self.clone());
         }
-        Self::at(Arc::clone(&self.0.database), shop, Arc::clone(&self.0.retention)).await
+        Self::at(Arc::clone(&self.0.database), shop).await
     }
 
-    async fn at(database: Arc<Database>, shop: ShopId, retention: Arc<OnceLock<Retention>>) -> Result<Self, OpenError> {
+    async fn at(database: Arc<Database>, shop: ShopId) -> Result<Self, OpenError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(OpenError::Random)?;
         let values = [Value::Text(shop.to_string()), Value::Bytes(key.to_vec())];
@@ -90,12 +90,12 @@ impl PostgresStore {
             cursor_secret: CursorSecret::new(secret),
             handle: Uuid::new_v4(),
             queued: Notify::new(),
-            retention,
+            retention: OnceLock::new(),
         };
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Sets how long what names a buyer is kept, for all shops that share the connections. The first call counts.
+    /// Sets how long what names a buyer of the shop is kept. The first call counts.
     pub fn retain(&self, retention: Retention) {
         let _ = self.0.retention.set(retention);
     }

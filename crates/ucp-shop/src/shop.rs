@@ -89,7 +89,7 @@ impl Shop {
     /// [`StoreError::Missing`] if there is no shop; other [`StoreError`]s if it cannot be opened. An unusable search
     /// index is no error: everything but searching works without it, and the shop keeps trying.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
-        Self::on(Database::of(SqliteStore::open(&options.data_dir)?.of(options.shop.clone())?)?, options)
+        Self::of(Database::of(SqliteStore::open(&options.data_dir)?.of(options.shop.clone())?)?, options)
     }
 
     /// Opens the shop in the data directory, or creates it with the content that `fill` returns if there is none. See
@@ -98,8 +98,15 @@ impl Shop {
     /// # Errors
     /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
-        let store = SqliteStore::open_or_create(&options.data_dir)?.of(options.shop.clone())?;
-        Self::on(Database::of_or_create(store, fill)?, options)
+        Self::open_in(&SqliteStore::open_or_create(&options.data_dir)?, options, fill)
+    }
+
+    /// As [`open_or_create`](Self::open_or_create), in a store of the data directory that is open already.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the shop can neither be opened nor created.
+    pub fn open_in(store: &SqliteStore, options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
+        Self::of(Database::of_or_create(store.of(options.shop.clone())?, fill)?, options)
     }
 
     /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. See
@@ -108,10 +115,14 @@ impl Shop {
     /// # Errors
     /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn of_market(store: SqliteStore, market: &Market, options: &Options) -> Result<Self, StoreError> {
-        Self::on(Database::of_market(store, market)?, options)
+        Self::of(Database::of_market(store, market)?, options)
     }
 
-    fn on(database: Database, options: &Options) -> Result<Self, StoreError> {
+    /// Opens the shop whose products are in `database`, in the data directory.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn of(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(Inner {

@@ -10,6 +10,7 @@
 //! | `owners` | the owners port: owners of what a remote shop keeps |
 //! | [`stock`], [`revision`] | quantities of variants, and revisions of products |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
+//! | `shops` | which shops in a file have something to do, or to remove |
 //! | `buyers` | what is stored about a buyer, and its erasure |
 //! | `happened` | what happens to orders and checkouts without a call |
 //! | `migrations` | the schema, and the upgrade of older files |
@@ -35,6 +36,7 @@ mod outbox;
 mod owners;
 mod port;
 pub mod revision;
+mod shops;
 pub mod stock;
 mod store;
 mod time;

@@ -58,6 +58,7 @@ struct Inner {
     cursor_secret: CursorSecret,
     /// Notified when this process has queued a webhook event of the shop.
     queued: Notify,
+    retention: OnceLock<Retention>,
 }
 
 /// An open database file, which the shops in it share.
@@ -68,7 +69,6 @@ struct File {
     readers: Readers,
     impatient_readers: Readers,
     room: OnceLock<Room>,
-    retention: OnceLock<Retention>,
 }
 
 /// Room that new carts and checkouts have on the disk.
@@ -129,9 +129,8 @@ impl SqliteStore {
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
             path,
             room: OnceLock::new(),
-            retention: OnceLock::new(),
         };
-        Ok(Self(Arc::new(Inner { file: Arc::new(file), shop, cursor_secret, queued: Notify::new() })))
+        Ok(Self::for_shop(Arc::new(file), shop, cursor_secret))
     }
 
     /// Returns the store of `shop` in the same file: this one if it is the same shop, or one that sees nothing of what
@@ -146,7 +145,12 @@ impl SqliteStore {
         let open = |source| StoreError::Open { path: self.path().to_owned(), source };
         let connection = connect(self.path()).map_err(open)?;
         let cursor_secret = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
-        Ok(Self(Arc::new(Inner { file: Arc::clone(&self.0.file), shop, cursor_secret, queued: Notify::new() })))
+        Ok(Self::for_shop(Arc::clone(&self.0.file), shop, cursor_secret))
+    }
+
+    fn for_shop(file: Arc<File>, shop: ShopId, cursor_secret: CursorSecret) -> Self {
+        let (queued, retention) = (Notify::new(), OnceLock::new());
+        Self(Arc::new(Inner { file, shop, cursor_secret, queued, retention }))
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
@@ -209,14 +213,14 @@ impl SqliteStore {
         let _ = self.0.file.room.set(room);
     }
 
-    /// Sets how long what names a buyer is kept, for all shops in the file. The first call counts.
+    /// Sets how long what names a buyer of the shop is kept. The first call counts.
     pub fn retain(&self, retention: Retention) {
-        let _ = self.0.file.retention.set(retention);
+        let _ = self.0.retention.set(retention);
     }
 
     /// Returns how long what names a buyer is kept.
     pub(crate) fn retention(&self) -> Retention {
-        self.0.file.retention.get().copied().unwrap_or_default()
+        self.0.retention.get().copied().unwrap_or_default()
     }
 
     /// Returns `true` if there is room for new carts and checkouts, or none of it is known.

@@ -1,0 +1,68 @@
+//! The shops in a database: which of them have something to do, or to remove.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio_postgres::Error;
+use ucp_core::{
+    ShopId,
+    port::{PortError, buyers::Retention, store::Store, tenants::Tenants},
+};
+
+use crate::{connection::Value, failure::Failure, store::PostgresStore, text::nanoseconds};
+
+/// Shops with webhook events that are due, payments whose outcome is unknown, or carts at a remote shop that no document
+/// names.
+const AT_WORK: &str = "SELECT shop FROM shops AS own WHERE \
+    EXISTS (SELECT 1 FROM outbox WHERE shop = own.shop AND state = 'waiting' AND next_at <= $1) \
+    OR EXISTS (SELECT 1 FROM checkouts WHERE shop = own.shop AND attempted_at IS NOT NULL) \
+    OR EXISTS (SELECT 1 FROM remote_carts WHERE shop = own.shop)";
+
+/// Shops with rows that expire.
+const EXPIRING: &str = "SELECT shop FROM shops AS own WHERE \
+    EXISTS (SELECT 1 FROM kept WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM carts WHERE shop = own.shop) \
+    OR EXISTS (SELECT 1 FROM checkouts WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM outbox WHERE shop = own.shop) \
+    OR EXISTS (SELECT 1 FROM owners WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM commits WHERE shop = own.shop)";
+
+impl PostgresStore {
+    /// Returns the identifiers of the shops that have anything in the database.
+    ///
+    /// # Errors
+    /// [`Failure`] if the database cannot be read.
+    pub async fn shops(&self) -> Result<Vec<ShopId>, Failure> {
+        let shops: Vec<String> = self
+            .work(async |connection, _| {
+                let rows = connection.rows("SELECT shop FROM shops ORDER BY shop", &[]).await?;
+                rows.iter().map(|row| row.try_get(0)).collect()
+            })
+            .await?;
+        Ok(shops.iter().filter_map(|shop| shop.parse().ok()).collect())
+    }
+
+    /// Returns the shops that a query finds.
+    async fn found_by(&self, sql: &str, values: &[Value]) -> Result<Vec<ShopId>, PortError> {
+        let rows = self.rows(sql, values).await?;
+        let shops = rows.iter().map(|row| row.try_get::<_, String>(0)).collect::<Result<Vec<_>, Error>>();
+        Ok(shops.map_err(Failure::from)?.iter().filter_map(|shop| shop.parse().ok()).collect())
+    }
+}
+
+#[async_trait]
+impl Tenants for PostgresStore {
+    async fn shops_at_work(&self, now: Timestamp) -> Result<Vec<ShopId>, PortError> {
+        self.found_by(AT_WORK, &[Value::Number(nanoseconds(now))]).await
+    }
+
+    async fn shops_with_rows(&self) -> Result<Vec<ShopId>, PortError> {
+        self.found_by(EXPIRING, &[]).await
+    }
+
+    async fn store_of(&self, shop: ShopId, retention: Retention) -> Result<Arc<dyn Store>, PortError> {
+        let store = self.of(shop).await.map_err(|error| {
+            PortError::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
+        })?;
+        store.retain(retention);
+        Ok(Arc::new(store))
+    }
+}
