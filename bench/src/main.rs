@@ -20,6 +20,7 @@
 //! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
+//! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
 //! | [`soak`] | a long time at capacity, and ten times more than a slow shop can take |
 //! | [`report`] | figures as people read them |
 
@@ -37,6 +38,7 @@ mod report;
 mod scenario;
 mod server;
 mod shared;
+mod shops;
 mod soak;
 mod upstream;
 mod webhooks;
@@ -185,6 +187,7 @@ async fn measure(options: &Options) -> Done<()> {
     webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
     fronting::all(options, &gateway, directory.path()).await?;
+    shops::all(options, &gateway, directory.path()).await?;
     soak::all(options, &gateway, directory.path()).await
 }
 

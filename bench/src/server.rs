@@ -142,7 +142,9 @@ impl Server {
             if output.read_line(&mut line)? == 0 {
                 return Err(format!("a server stopped before it said where it listens; see {}", log().display()).into());
             }
-            if let Some((_, address)) = line.split_once("REST").and_then(|(_, rest)| rest.split_once("http://")) {
+            // Of several shops, the line about the listener.
+            let told = ["REST", "listens"].iter().find_map(|label| line.split_once(label));
+            if let Some((_, address)) = told.and_then(|(_, rest)| rest.split_once("http://")) {
                 return Ok(address.trim().parse()?);
             }
         }
