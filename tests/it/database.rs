@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// A database that no other test uses, on the server that all of them share.
-fn database() -> Option<String> {
+pub(crate) fn database() -> Option<String> {
     static DATABASES: AtomicU32 = AtomicU32::new(0);
     let server = postgres::database()?;
     let name = format!("it_{}_{}", std::process::id(), DATABASES.fetch_add(1, Ordering::Relaxed));
@@ -70,7 +70,7 @@ fn paid() -> Value {
 
 /// Runs a command on the database to its end, and returns what it prints.
 #[track_caller]
-fn command(database: &str, arguments: &[&str]) -> String {
+pub(crate) fn command(database: &str, arguments: &[&str]) -> String {
     let output = binary().args(arguments).args(["--database", database]).ends();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")

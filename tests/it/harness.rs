@@ -559,7 +559,8 @@ fn follow(stream: impl Read + Send + 'static, into: Arc<Mutex<String>>) -> JoinH
 
 /// The address that a gateway which serves prints at its start.
 fn address<'a>(mut printed: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let base = printed.find_map(|line| line.trim_start().strip_prefix("REST "))?.trim();
+    let base = |line: &'a str| line.strip_prefix("REST ").or_else(|| line.strip_prefix("listens "));
+    let base = printed.find_map(|line| base(line.trim_start()))?.trim();
     base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"))
 }
 

@@ -50,6 +50,7 @@ mod purchase;
 mod rehearse;
 mod rules;
 mod setup;
+mod shops;
 mod signatures;
 mod stdio;
 mod synchronised;

@@ -8,17 +8,17 @@ use std::{error::Error, sync::Arc};
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::{DefaultBodyLimit, Path, Request, State},
+    extract::{DefaultBodyLimit, FromRequestParts, Path, Request, State},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 use ucp_core::{
-    ShopId,
+    Refusal,
     json::{Limits, parse},
     port::{PortError, store::Store},
 };
@@ -26,13 +26,15 @@ use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::address::ProfileUrl;
 
 use crate::{
+    address::base,
     clock,
-    decisions::Decision,
+    decisions::{Decision, Decisions},
     local::is_local,
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
     running::Running,
     shop::Shop,
+    slot::Slot,
 };
 
 /// Maximum number of orders or webhook events in a list.
@@ -93,19 +95,10 @@ pub(crate) fn router(sources: Sources) -> Router {
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
         .route("/shops", get(shops))
-        .route("/shops/{id}/pause", post(pause))
-        .route("/shops/{id}/resume", post(resume))
-        .route("/platforms/blocked", get(blocked))
-        .route("/platforms/block", post(block))
-        .route("/platforms/unblock", post(unblock))
-        .route("/upstream", get(upstream))
-        .route("/catalog", get(catalog))
-        .route("/catalog/release", post(release))
-        .route("/orders", get(list))
-        .route("/orders/{id}", get(show))
-        .route("/orders/{id}/{step}", post(step))
-        .route("/webhooks", get(webhooks))
-        .route("/webhooks/{id}/resend", post(resend))
+        .route("/shops/{shop}/pause", post(pause))
+        .route("/shops/{shop}/resume", post(resume))
+        .nest("/shops/{shop}", of_shop())
+        .merge(of_shop())
         .fallback(async || {
             let problem = "there is nothing here; see `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, `/catalog`, \
                            `/metrics`, `/livez` and `/readyz`";
@@ -117,12 +110,80 @@ pub(crate) fn router(sources: Sources) -> Router {
         .layer(middleware::from_fn_with_state(running, guard))
 }
 
+/// Builds the routes that are about one shop: the only one, or below `/shops/ID` one of several.
+fn of_shop() -> Router<Arc<Running>> {
+    Router::new()
+        .route("/platforms/blocked", get(blocked))
+        .route("/platforms/block", post(block))
+        .route("/platforms/unblock", post(unblock))
+        .route("/upstream", get(upstream))
+        .route("/catalog", get(catalog))
+        .route("/catalog/release", post(release))
+        .route("/orders", get(list))
+        .route("/orders/{id}", get(show))
+        .route("/orders/{id}/{step}", post(step))
+        .route("/webhooks", get(webhooks))
+        .route("/webhooks/{id}/resend", post(resend))
+}
+
+/// The shop that a call is about.
+struct Of(Arc<Slot>);
+
+impl FromRequestParts<Arc<Running>> for Of {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, running: &Arc<Running>) -> Result<Self, Failure> {
+        let Named { shop } = Path::<Named>::from_request_parts(parts, running)
+            .await
+            .map_or_else(|_| Named { shop: None }, |Path(named)| named);
+        match shop {
+            Some(id) => running
+                .shops
+                .named(&id)
+                .map(Self)
+                .ok_or_else(|| Failure(StatusCode::NOT_FOUND, format!("there is no shop `{id}`; see `/shops`"))),
+            None => running.shops.single().map(Self).ok_or_else(|| {
+                let path = parts.uri.path();
+                let problem = format!("there are several shops; name one of `/shops`, as in `/shops/ID{path}`");
+                Failure(StatusCode::NOT_FOUND, problem)
+            }),
+        }
+    }
+}
+
+impl Of {
+    /// Opens the shop, if it is not open.
+    async fn opened(&self, running: &Running) -> Result<Arc<Shop>, Failure> {
+        let unavailable = |refusal: Refusal| Failure(StatusCode::SERVICE_UNAVAILABLE, refusal.content);
+        running.opened(&self.0).await.map_err(unavailable)
+    }
+
+    async fn store(&self, running: &Running) -> Result<Arc<dyn Store>, Failure> {
+        self.opened(running).await.map(|shop| Arc::clone(&shop.store))
+    }
+}
+
+/// Parameters of a path, of which each route has some.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    shop: Option<String>,
+}
+
+/// Parameters of a path that names an order or a webhook event.
+#[derive(Deserialize)]
+struct Identified {
+    id: String,
+    #[serde(default)]
+    step: String,
+}
+
 /// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. The time
 /// of the comparison reveals only the token's length.
 async fn guard(State(running): State<Arc<Running>>, request: Request, next: Next) -> Response {
     // As the configuration has it now: the token may have changed since the start.
-    let settings = running.settings();
-    let Some(admin) = &settings.admin else {
+    let process = running.process();
+    let Some(admin) = &process.admin else {
         let problem = "the configuration has no admin listener any longer; this one ends with the process".to_owned();
         return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
     };
@@ -154,13 +215,13 @@ fn uncached(mut response: Response) -> Response {
 /// Body of a call about a platform.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct OfPlatform {
     /// Profile URL of the platform.
     profile: String,
 }
 
 async fn reload(State(running): State<Arc<Running>>) -> Answer {
-    audited(&running, "reload", "")?;
+    audited(&running.decisions, "reload", "")?;
     match running.reload().await {
         Ok(late) => Ok(Document(json!({ "reloaded": true, "from_next_start": late }))),
         Err(problem) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, problem)),
@@ -168,98 +229,87 @@ async fn reload(State(running): State<Arc<Running>>) -> Answer {
 }
 
 async fn shops(State(running): State<Arc<Running>>) -> Answer {
-    let shown = |shop: &Arc<Shop>| {
-        let paused = running.decisions.is_paused(&shop.id);
-        json!({ "id": shop.id.as_str(), "name": shop.name, "ready": shop.ready, "paused": paused })
+    let shown = |slot: &Arc<Slot>| {
+        let (paused, shop) = (slot.decisions.is_paused(&slot.id), slot.shop());
+        let mount = &slot.settings.mount;
+        let name = shop.as_ref().map(|shop| shop.name.clone());
+        let mut shown = json!({ "id": slot.id.as_str(), "name": name, "ready": shop.as_ref().map(|shop| shop.ready), "paused": paused });
+        if mount.is_one_of_several {
+            shown["open"] = shop.is_some().into();
+            shown["url"] = base(&slot.public_url).into();
+        }
+        shown
     };
     Ok(Document(running.shops.all().iter().map(shown).collect()))
 }
 
-async fn pause(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
-    decide(&running, &Decision::Pause(known(&running, &id)?))
+async fn pause(Of(slot): Of) -> Answer {
+    decide(&slot, &Decision::Pause(slot.id.clone()))
 }
 
-async fn resume(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
-    decide(&running, &Decision::Resume(known(&running, &id)?))
+async fn resume(Of(slot): Of) -> Answer {
+    decide(&slot, &Decision::Resume(slot.id.clone()))
 }
 
-async fn blocked(State(running): State<Arc<Running>>) -> Answer {
-    Ok(Document(json!(running.decisions.blocked())))
+async fn blocked(Of(slot): Of) -> Answer {
+    Ok(Document(json!(slot.decisions.blocked())))
 }
 
-async fn block(State(running): State<Arc<Running>>, body: Bytes) -> Answer {
-    decide(&running, &Decision::Block(profile(&running, &body)?))
+async fn block(Of(slot): Of, body: Bytes) -> Answer {
+    decide(&slot, &Decision::Block(profile(&slot, &body)?))
 }
 
-async fn unblock(State(running): State<Arc<Running>>, body: Bytes) -> Answer {
-    decide(&running, &Decision::Unblock(profile(&running, &body)?))
-}
-
-/// Returns the identifier of a shop that is served.
-fn known(running: &Running, id: &str) -> Result<ShopId, Failure> {
-    let shop = running.shops.all().into_iter().find(|shop| shop.id.as_str() == id);
-    shop.map(|shop| shop.id.clone())
-        .ok_or_else(|| Failure(StatusCode::NOT_FOUND, format!("there is no shop `{id}`; see `/shops`")))
+async fn unblock(Of(slot): Of, body: Bytes) -> Answer {
+    decide(&slot, &Decision::Unblock(profile(&slot, &body)?))
 }
 
 /// Returns the profile URL in a body, normalised.
-fn profile(running: &Running, body: &[u8]) -> Result<String, Failure> {
+fn profile(slot: &Slot, body: &[u8]) -> Result<String, Failure> {
     let wrong = |problem: String| Failure(StatusCode::BAD_REQUEST, problem);
-    let named: Named = serde_json::from_slice(body)
+    let named: OfPlatform = serde_json::from_slice(body)
         .map_err(|error| wrong(format!("the body must be `{{\"profile\": \"https://…\"}}`: {error}")))?;
-    let url = ProfileUrl::parse(&named.profile, running.settings().reach)
-        .map_err(|rejection| wrong(rejection.to_string()))?;
+    let url =
+        ProfileUrl::parse(&named.profile, slot.settings.reach).map_err(|rejection| wrong(rejection.to_string()))?;
     Ok(url.as_str().to_owned())
 }
 
-fn decide(running: &Running, decision: &Decision) -> Answer {
+fn decide(slot: &Slot, decision: &Decision) -> Answer {
     let unkept = |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the decision cannot be kept: {error}"));
-    running.decisions.take(decision).map_err(unkept)?;
+    slot.decisions.take(decision).map_err(unkept)?;
     Ok(Document(json!({ "done": true })))
 }
 
 /// Writes a line of the audit log about a step that is not kept among the decisions.
-fn audited(running: &Running, action: &str, subject: &str) -> Result<(), Failure> {
+fn audited(decisions: &Decisions, action: &str, subject: &str) -> Result<(), Failure> {
     let unwritten =
         |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the audit log cannot be written: {error}"));
-    running.decisions.audit(action, subject).map_err(unwritten)
+    decisions.audit(action, subject).map_err(unwritten)
 }
 
-/// Returns the shop that is served.
-fn shop(running: &Running) -> Result<Arc<Shop>, Failure> {
-    let shop = running.shops.all().into_iter().next();
-    shop.ok_or_else(|| Failure(StatusCode::SERVICE_UNAVAILABLE, "no shop is served".to_owned()))
-}
-
-/// Returns the store of the shop that is served.
-fn store(running: &Running) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::clone(&shop(running)?.store))
-}
-
-async fn upstream(State(running): State<Arc<Running>>) -> Answer {
-    match running.shops.all().into_iter().find_map(|shop| shop.counters.clone()) {
+async fn upstream(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    match &of.opened(&running).await?.counters {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
     }
 }
 
-/// Returns the synchronisation of the shop that is served.
-fn synchroniser(running: &Running) -> Result<Synchroniser, Failure> {
-    let found = running.shops.all().into_iter().find_map(|shop| shop.synchroniser.clone());
+/// Returns the synchronisation of a shop.
+async fn synchroniser(of: &Of, running: &Running) -> Result<Synchroniser, Failure> {
+    let found = of.opened(running).await?.synchroniser.clone();
     found.ok_or_else(|| Failure(StatusCode::NOT_FOUND, "no catalog is copied; see `catalog.source`".to_owned()))
 }
 
-async fn catalog(State(running): State<Arc<Running>>) -> Answer {
-    let status = synchroniser(&running)?.status();
+async fn catalog(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    let status = synchroniser(&of, &running).await?.status();
     let mut document = json!(status.state);
     document["failures"] = status.failures.into();
     document["running"] = status.running.map_or(Value::Null, |run| json!({ "kind": run.kind, "tally": run.tally }));
     Ok(Document(document))
 }
 
-async fn release(State(running): State<Arc<Running>>) -> Answer {
-    audited(&running, "catalog release", "")?;
-    match synchroniser(&running)?.release().await {
+async fn release(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    audited(&of.0.decisions, "catalog release", "")?;
+    match synchroniser(&of, &running).await?.release().await {
         Ok(removed) => Ok(Document(json!({ "removed": removed.unwrap_or_default() }))),
         Err(SyncError::Busy) => Err(Failure(StatusCode::CONFLICT, SyncError::Busy.to_string())),
         Err(error) => {
@@ -269,17 +319,22 @@ async fn release(State(running): State<Arc<Running>>) -> Answer {
     }
 }
 
-async fn list(State(running): State<Arc<Running>>) -> Answer {
-    let orders = store(&running)?.newest_orders(LISTED).await?;
+async fn list(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    let orders = of.store(&running).await?.newest_orders(LISTED).await?;
     Ok(Document(orders.iter().map(orders::shown).collect()))
 }
 
-async fn show(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
-    let order = store(&running)?.any_order(&id).await?;
+async fn show(State(running): State<Arc<Running>>, of: Of, Path(Identified { id, .. }): Path<Identified>) -> Answer {
+    let order = of.store(&running).await?.any_order(&id).await?;
     Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
 }
 
-async fn step(State(running): State<Arc<Running>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
+async fn step(
+    State(running): State<Arc<Running>>,
+    of: Of,
+    Path(Identified { id, step }): Path<Identified>,
+    body: Bytes,
+) -> Answer {
     let details = if body.is_empty() {
         Details::default()
     } else {
@@ -289,18 +344,18 @@ async fn step(State(running): State<Arc<Running>>, Path((id, step)): Path<(Strin
     };
     let action = format!("order {step}");
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    audited(&running, &action, &id)?;
-    let shop = shop(&running)?;
+    audited(&of.0.decisions, &action, &id)?;
+    let shop = of.opened(&running).await?;
     Ok(Document(orders::shown(&orders::take(&*shop.store, shop.handlers(), &id, &step, clock::timestamp).await?)))
 }
 
-async fn webhooks(State(running): State<Arc<Running>>) -> Answer {
-    Ok(Document(json!(store(&running)?.webhook_events(LISTED).await?)))
+async fn webhooks(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    Ok(Document(json!(of.store(&running).await?.webhook_events(LISTED).await?)))
 }
 
-async fn resend(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
-    audited(&running, "webhook resend", &id)?;
-    if store(&running)?.resend(&id, clock::timestamp()).await? {
+async fn resend(State(running): State<Arc<Running>>, of: Of, Path(Identified { id, .. }): Path<Identified>) -> Answer {
+    audited(&of.0.decisions, "webhook resend", &id)?;
+    if of.store(&running).await?.resend(&id, clock::timestamp()).await? {
         return Ok(Document(json!({ "id": id, "state": "waiting" })));
     }
     Err(Failure(StatusCode::NOT_FOUND, format!("there is no webhook `{id}`; see `/webhooks`")))

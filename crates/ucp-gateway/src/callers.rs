@@ -17,7 +17,7 @@ use ucp_service::{
 use ucp_trust::{
     directory::{Directory, DirectoryOptions},
     fetch::{FetchOptions, Fetcher},
-    limit::{BodyLimit, InFlight, Quota, RateLimits},
+    limit::{Quota, RateLimits},
     profile::PlatformProfile,
     signature::{RequestLine, sign_request},
 };
@@ -28,6 +28,7 @@ use crate::{
     address::scheme,
     clock,
     config::{self, Anonymous, CatalogView, Check, Settings, Signed, sections::Profiles, value::Number},
+    pool::Pool,
 };
 
 /// Builds the fetcher of profiles. Its requests name the gateway's own profile in `UCP-Agent`, and are signed if there
@@ -171,22 +172,23 @@ pub(crate) fn rules(
     settings: &Settings,
     public_url: &Url,
     signing_key: &Arc<CurrentKey>,
-    bodies: BodyLimit,
+    pool: &Pool,
     bots: Directory<()>,
 ) -> Rules {
     let agents = settings.platforms.iter().enumerate();
+    let hosts = public_url.host_str().map(str::to_owned).into_iter().chain(settings.mount.hosts.iter().cloned());
     Rules {
         bots,
         agents: agents.filter_map(|(index, it)| Some((it.signature_agent.clone()?, index))).collect(),
-        hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
+        hosts: Hosts(hosts.collect()),
         scheme: scheme(public_url),
-        trusted_proxies: settings.trusted_proxies.clone(),
+        trusted_proxies: settings.process.trusted_proxies.clone(),
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
         api_keys: settings.api_keys(),
         certificates: settings.certificates(),
         limits: RateLimits::new(&settings.quotas()),
-        in_flight: InFlight::new(settings.sections.server.max_in_flight.map_or(usize::MAX, Number::count)),
-        bodies,
+        in_flight: pool.places.clone(),
+        bodies: pool.bodies.clone(),
         verifies: access(settings).verifies(),
         signed_answers: match settings.sections.signatures.responses {
             Signed::Completing => SignedAnswers::Concluding,

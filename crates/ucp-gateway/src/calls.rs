@@ -27,7 +27,8 @@ use crate::{
     inspector::recorder::{Following, Recorder},
     metrics::{Ended, Metrics},
     running::Running,
-    shop::{self, Shop},
+    shop,
+    slot::Slot,
     spans::CallTracer,
     telemetry::{Log, Name, name},
 };
@@ -39,6 +40,9 @@ const SAMPLE: u32 = 20;
 const STAGES: [Name; Stage::ALL.len()] =
     [name!("identify"), name!("read"), name!("domain"), name!("upstream"), name!("store"), name!("encode")];
 
+/// What the log and metrics name instead of a shop where a request is for none; no shop is called so.
+const NOWHERE: &str = "_none";
+
 /// Interval at which refusals and lost lines are counted.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -48,6 +52,8 @@ pub(crate) struct Calls {
     running: Arc<Running>,
     /// Routes of a shop that is paused.
     paused: Router,
+    /// Routes where no shop is.
+    nowhere: Router,
     log: Arc<Log>,
     metrics: Metrics,
     events: Option<Arc<Events>>,
@@ -69,6 +75,7 @@ impl Calls {
         Self {
             running,
             paused: shop::paused(),
+            nowhere: shop::nowhere(),
             log,
             metrics,
             events,
@@ -78,14 +85,14 @@ impl Calls {
         }
     }
 
-    /// Answers a request in its shop.
-    pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
-        let Some(shop) = self.running.shops.of(&request) else { return answered(Router::new(), request).await };
+    /// Answers a request in its shop, which is opened for it if it is one of several.
+    pub(crate) async fn answer(&self, mut request: Request<Body>) -> Response {
+        let slot = self.running.shops.of(&mut request);
         let stated = header::trace(request.headers(), None);
         let stated = stated.parent.map(|parent| (parent, stated.state));
         let own = self.tracer.as_ref().map(|tracer| tracer.span(stated.as_ref().map(|(parent, _)| parent.as_str())));
-        let settings = self.running.settings();
-        let is_inspected = self.recorder.is_some() && settings.policy == Policy::Development;
+        let is_development = slot.as_ref().is_some_and(|slot| slot.settings.policy == Policy::Development);
+        let is_inspected = self.recorder.is_some() && is_development;
         let trace = if is_inspected { Some(Trace::kept(stated, own)) } else { Trace::new(stated, own) };
         let (request, following) = if is_inspected {
             let (request, following) = Following::begin(request);
@@ -93,11 +100,23 @@ impl Calls {
         } else {
             (request, None)
         };
-        let begun = CallRecord::begin(Instant::now, settings.sections.log.searches, trace);
-        let router = if self.running.decisions.is_paused(&shop.id) { &self.paused } else { &shop.router }.clone();
+        let begun = CallRecord::begin(Instant::now, self.running.process().log.searches, trace);
         self.metrics.begin();
-        let mut ending = Ending { calls: self, shop: &shop, record: &begun, status: None, bytes_out: 0, following };
-        let mut response = record::scope(Arc::clone(&begun), answered(router, request)).await;
+        let mut ending =
+            Ending { calls: self, slot: slot.as_deref(), record: &begun, status: None, bytes_out: 0, following };
+        let answer = async {
+            let Some(slot) = &slot else { return answered(self.nowhere.clone(), request).await };
+            let _call = slot.begin_call();
+            if slot.decisions.is_paused(&slot.id) {
+                return answered(self.paused.clone(), request).await;
+            }
+            let router = match self.running.opened(slot).await {
+                Ok(shop) => shop.router.clone(),
+                Err(refusal) => shop::refusing(move || refusal.clone()),
+            };
+            answered(router, request).await
+        };
+        let mut response = record::scope(Arc::clone(&begun), answer).await;
         if let Some(following) = &mut ending.following {
             response = following.read(response).await;
         }
@@ -142,7 +161,8 @@ pub(crate) async fn answered(router: Router, request: Request<Body>) -> Response
 /// Writes the line about a request when it is dropped.
 struct Ending<'a> {
     calls: &'a Calls,
-    shop: &'a Shop,
+    /// Shop that the request is for; `None` if it is for none.
+    slot: Option<&'a Slot>,
     record: &'a CallRecord,
     /// Status of the answer; `None` if the caller has gone before there was one.
     status: Option<u16>,
@@ -154,11 +174,13 @@ struct Ending<'a> {
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         let (facts, spent) = self.record.end();
-        let platform = facts.profile.as_ref().and_then(|profile| self.shop.platforms.get(profile));
+        let platform = facts.profile.as_ref().zip(self.slot).and_then(|(profile, slot)| slot.platforms.get(profile));
+        let shop = self.slot.map_or(NOWHERE, |slot| slot.id.as_str());
         let ended = Ended {
-            shop: self.shop.id.as_str(),
+            shop,
             platform: platform.map(String::as_str),
             facts: &facts,
+            are_orders_elsewhere: self.slot.is_some_and(|slot| slot.settings.are_orders_elsewhere()),
             status: self.status,
             bytes_out: self.bytes_out,
             spent,
@@ -186,7 +208,7 @@ impl Drop for Ending<'_> {
         if let Some(id) = trace.and_then(|trace| trace.id()) {
             line.plain(&name!("trace_id"), &id);
         }
-        line.plain(&name!("shop"), self.shop.id.as_str());
+        line.plain(&name!("shop"), shop);
         line.plain(&name!("transport"), facts.transport.as_str());
         if let Some(release) = facts.release {
             line.plain(&name!("release"), release.date());

@@ -12,6 +12,9 @@
 //! | [`mod@admin`] | the listener of the admin API |
 //! | [`mod@catalog`] | the copy of the shop's catalog |
 //! | [`mod@database`] | the database that gateways share |
+//! | [`mod@process`] | what belongs to the process and to none of its shops |
+//! | [`mod@several`] | all shops of a process |
+//! | [`mod@mount`] | where one of several shops is reached |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
@@ -32,10 +35,13 @@ mod directory;
 mod display;
 mod document;
 pub(crate) mod flags;
+mod mount;
 pub(crate) mod payment;
 mod platform;
+mod process;
 pub(crate) mod schema;
 pub(crate) mod sections;
+mod several;
 mod telemetry;
 mod tls;
 mod upstream;
@@ -45,16 +51,16 @@ mod warnings;
 use std::{
     collections::HashMap,
     ffi::OsString,
-    fmt, fs,
+    fmt,
     net::{IpAddr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use ipnet::IpNet;
+use ucp_core::ShopId;
 use ucp_handoff::Languages;
-use ucp_listener::TlsSettings;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
 use ucp_trust::{
@@ -75,9 +81,12 @@ pub(crate) use self::{
     },
     directory::Directory,
     flags::{DataOptions, ServeOptions, UpstreamOptions},
+    mount::Mount,
     payment::Payment,
     platform::Platform,
+    process::Process,
     sections::{Data, Pages},
+    several::{Configuration, Listener, listener, shop_named},
     telemetry::{Receiver, Receivers},
     upstream::{Bot, Upstream, is_exposed},
     value::{listen, public_url},
@@ -88,25 +97,23 @@ use self::{
     value::{Limit, Number},
 };
 
-/// Complete and checked configuration of the gateway.
+/// Complete and checked configuration of a shop.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The keys of the file, completed by flags and defaults.
     pub(crate) sections: Sections,
+    /// Where the shop is reached, if it is one of several.
+    pub(crate) mount: Mount,
+    /// What belongs to the process.
+    pub(crate) process: Arc<Process>,
     /// Requirements on the profiles of callers.
     pub(crate) policy: Policy,
     /// Networks that profile URLs may lead to: the public Internet, or also this machine.
     pub(crate) reach: Reach,
-    /// Proxies whose forwarding headers are trusted.
-    pub(crate) trusted_proxies: TrustedProxies,
     /// Time that requests in flight have to finish after a shutdown.
     pub(crate) drain: Duration,
     /// Certificate authorities to trust besides those of the system.
     pub(crate) extra_roots: Vec<Certificate>,
-    /// TLS of the listener; `None` if it speaks plain HTTP.
-    pub(crate) tls: Option<TlsSettings>,
-    /// Admin API, if it is enabled.
-    pub(crate) admin: Option<Admin>,
     /// Database that gateways share; `None` if everything is in the data directory.
     pub(crate) database: Option<ucp_postgres::Options>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
@@ -119,12 +126,12 @@ pub(crate) struct Settings {
     pub(crate) payments: Vec<Payment>,
     /// The directory of merchants.
     pub(crate) directory: Directory,
-    /// Where spans and events are sent.
-    pub(crate) receivers: Receivers,
     /// Languages of the pages.
     pub(crate) languages: Arc<Languages>,
     /// Warnings about settings that are valid and seldom wanted.
     pub(crate) warnings: Vec<String>,
+    /// Number that differs where anything differs that the shop was configured with, the content of files included.
+    pub(crate) fingerprint: u64,
 }
 
 /// All errors of a configuration, one line each.
@@ -143,11 +150,6 @@ impl std::error::Error for ConfigError {}
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 impl Settings {
-    /// Resolves `flags`, the environment and the file that they name, at the time `now`.
-    pub(crate) fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
-        Self::resolve_in(flags, &|name| std::env::var_os(name), now)
-    }
-
     /// Checks that there are the keys that have to be there.
     ///
     /// # Errors
@@ -165,19 +167,18 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns the address to listen on, and `true` if TLS is spoken there. Whether the files are in order that the
-    /// configuration names makes no difference.
-    pub(crate) fn listener(flags: &ServeOptions) -> Result<(SocketAddr, bool), ConfigError> {
-        let (document, mut sections) = Document::read(flags.config.as_deref(), &|name| std::env::var_os(name))?;
-        flags.put_over(&mut sections);
-        document.settle((sections.server.listen.0, sections.server.tls_certificate_file.is_some()))
-    }
-
-    fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {
-        let (mut document, mut sections) = Document::read(flags.config.as_deref(), environment)?;
-        flags.put_over(&mut sections);
+    /// Completes and checks what was read of a shop, at the time `now`. What belongs to the process is resolved too, where
+    /// it is not given.
+    fn complete(
+        mut sections: Sections,
+        mount: Mount,
+        process: Option<&Arc<Process>>,
+        mut document: Document<'_>,
+        now: SystemTime,
+    ) -> Result<Self, ConfigError> {
         let Sections {
             server,
+            log,
             telemetry,
             events,
             data,
@@ -194,6 +195,7 @@ impl Settings {
             ..
         } = &mut sections;
 
+        several::address(server, &mount, &document);
         let public_url = server.public_url.as_ref().map(|url| &url.0);
         if let Some(Err(problem)) = public_url.map(|url| value::public_url(url.as_str())) {
             document.unfit("server.public_url", problem);
@@ -201,7 +203,7 @@ impl Settings {
         if server.storefront.as_ref().is_some_and(|url| url.0.scheme() != "https") {
             document.unfit("server.storefront", "expected an https address");
         }
-        let private = is_private(server.listen.0, public_url);
+        let private = is_private(server.listen.0, public_url) && mount.is_local();
         let by_reach = if private { Policy::Development } else { Policy::Require };
         let policy = *callers.policy.get_or_insert(by_reach);
         let development = policy == Policy::Development;
@@ -233,7 +235,7 @@ impl Settings {
         let longest = body::DEADLINE + timeout + concluding;
         let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
         let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
-        let tls = tls::resolve(server, &mut document);
+        let tls = process.is_none().then(|| tls::resolve(server, &mut document)).flatten();
         let database = database::resolve(data, &mut document);
         if server.tls_client_ca_file.is_none() {
             for (index, _) in platform.iter().enumerate().filter(|(_, said)| said.certificate_sha256.is_some()) {
@@ -242,7 +244,9 @@ impl Settings {
             }
         }
         let mut platforms = platform::resolve(platform, reach, keyed, &mut document);
-        platforms.extend(platform::first(&data.dir, keyed, &mut document));
+        if !mount.is_one_of_several {
+            platforms.extend(platform::first(&data.dir, keyed, &mut document));
+        }
         let payments = payment::resolve(payment, development, private, &mut document);
         if database.is_some() && upstream.backend == BackendKind::Embedded && catalog.source == CatalogSource::Feed {
             let problem = "with a database, products come from `ucp-gateway import`: \"feed\" needs the shop in the data directory";
@@ -254,30 +258,58 @@ impl Settings {
         // belong to that shop's sample.
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
-        let receivers = telemetry::resolve(telemetry, events, environment, &mut document);
+        let process = process.cloned().unwrap_or_else(|| {
+            let receivers = telemetry::resolve(telemetry, events, document.environment(), &mut document);
+            let trusted_proxies = trusted_proxies(&mut server.trusted_proxies, &mut document);
+            let admin = admin::resolve(server, development, &mut document);
+            let (server, log, telemetry) = (server.clone(), log.clone(), telemetry.clone());
+            let (events, data) = (events.clone(), data.clone());
+            Arc::new(Process { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers })
+        });
         let languages = languages(pages.texts_dir.as_deref(), &mut document);
         let mut settings = Self {
+            mount,
+            process,
             policy,
             reach,
-            trusted_proxies: trusted_proxies(&mut server.trusted_proxies, &mut document),
             drain,
             extra_roots,
-            tls,
             database,
-            admin: admin::resolve(server, development, &mut document),
             upstream,
             catalog,
             platforms,
             payments,
             directory,
-            receivers,
             languages,
             warnings: Vec::new(),
+            fingerprint: document.fingerprint(),
             sections,
         };
         warnings::add(&settings, &mut document);
         settings.warnings = document.warnings();
         document.settle(settings)
+    }
+
+    /// Returns the directory of the shop's keys and of what the operator has decided about it: the data directory, or a
+    /// directory in it for one of several shops.
+    pub(crate) fn dir(&self) -> PathBuf {
+        shop_dir(&self.sections.data.dir, &self.mount.id)
+    }
+
+    /// Returns the directory of the shop's signing keys.
+    pub(crate) fn keys(&self) -> PathBuf {
+        match &self.sections.data.keys_dir {
+            Some(dir) => shop_dir(dir, &self.mount.id),
+            None => self.dir().join("keys"),
+        }
+    }
+
+    /// Returns the URL under which clients reach the shop; those on this machine reach the listener under `local`.
+    pub(crate) fn public_url(&self, local: &Url) -> Url {
+        match &self.sections.server.public_url {
+            Some(url) => self.mount.below(url.0.clone()),
+            None => self.mount.on(local.clone()),
+        }
     }
 
     /// Returns `true` if others can reach the gateway and nobody has a credential that it knows, nor is taken at their
@@ -288,11 +320,9 @@ impl Settings {
         !private && self.policy != Policy::Development && self.platforms.is_empty()
     }
 
-    /// Logs the warnings about the settings.
-    pub(crate) fn log_warnings(&self) {
-        for warning in &self.warnings {
-            tracing::warn!("{warning}");
-        }
+    /// Returns `true` if the shop behind the gateway keeps the orders.
+    pub(crate) fn are_orders_elsewhere(&self) -> bool {
+        self.sections.upstream.backend == BackendKind::Ucp
     }
 
     /// Returns the quotas of all callers; the registered platforms are in the order of [`Settings::platforms`].
@@ -323,6 +353,11 @@ impl Settings {
     }
 }
 
+/// Returns the directory of the keys and decisions of a shop in a data directory.
+pub(crate) fn shop_dir(data_dir: &Path, shop: &ShopId) -> PathBuf {
+    if *shop == ShopId::default() { data_dir.to_owned() } else { data_dir.join("shops").join(shop.as_str()) }
+}
+
 /// Returns `true` if only this machine can reach the gateway. One whose public URL is not a loopback address is reached
 /// through a proxy, even if it listens on a loopback address.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
@@ -331,11 +366,15 @@ fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
 
 /// Returns `true` if a URL is one of this machine.
 fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+    url.host().is_some_and(|host| is_loopback_host(&host))
+}
+
+/// Returns `true` if a host is this machine: an address of loopback, or a name below `localhost` (RFC 6761).
+fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
+    match host {
+        Host::Domain(name) => name.as_ref() == "localhost" || name.as_ref().ends_with(".localhost"),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
     }
 }
 
@@ -351,10 +390,12 @@ fn languages(directory: Option<&Path>, document: &mut Document<'_>) -> Arc<Langu
 fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Document<'_>) -> Vec<Certificate> {
     let mut roots = Vec::new();
     for path in files {
-        let read = fs::read(path).map_err(|error| error.to_string());
-        match read.and_then(|pem| certificates(&pem).map_err(|error| error.to_string())) {
+        let read = document
+            .bytes(path)
+            .and_then(|pem| certificates(&pem).map_err(|error| format!("{}: {error}", path.display())));
+        match read {
             Ok(certificates) => roots.extend(certificates),
-            Err(error) => document.add("profiles.extra_roots", format_args!("{}: {error}", path.display())),
+            Err(error) => document.add("profiles.extra_roots", error),
         }
     }
     roots

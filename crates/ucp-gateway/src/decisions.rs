@@ -123,6 +123,7 @@ impl Decisions {
     pub(crate) fn audit(&self, action: &str, subject: &str) -> io::Result<()> {
         tracing::info!(action, subject, "the operator has decided");
         let line = json!({ "timestamp": clock::timestamp().to_string(), "action": action, "subject": subject });
+        fs::create_dir_all(&self.directory)?;
         let mut file = private().append(true).open(self.directory.join(AUDIT))?;
         file.write_all(format!("{line}\n").as_bytes())?;
         file.sync_all()

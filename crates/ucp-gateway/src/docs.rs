@@ -3,16 +3,18 @@
 
 mod pages;
 
+use std::sync::Arc;
+
 use axum::{
     Router,
-    extract::{Path, RawQuery, Request},
+    extract::{Path, RawQuery, Request, State},
     middleware::Next,
     response::{Html, IntoResponse as _, Redirect, Response},
     routing::get,
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use url::form_urlencoded;
@@ -46,37 +48,41 @@ input{width:100%;box-sizing:border-box;padding:.4rem .6rem;border:1px solid #c6d
 @media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ee}nav,pre{background:#1a2129}a{color:#7fb0ff}\
 p code,li code,td code{background:#222b35}th,td{border-color:#2b3540}input{background:#14191f;color:inherit;border-color:#3a4652}}";
 
-/// Builds the routes of the pages and of Swagger UI.
-pub(crate) fn router() -> Router {
-    let config = Config::from("/openapi.json")
+/// Path below which clients reach the shop; empty at the root of its host.
+type Prefix = Arc<str>;
+
+/// Builds the routes of the pages and of Swagger UI, for a shop that clients reach below `path`.
+pub(crate) fn router(path: &str) -> Router {
+    let prefix: Prefix = path.into();
+    let config = Config::from(format!("{path}/openapi.json"))
         .try_it_out_enabled(true)
         // Who calls is said once, and not again when the page is opened anew.
         .persist_authorization(true)
         .use_base_layout()
         .validator_url("none");
-    Router::from(SwaggerUi::new("/docs/rest").config(config))
-        .route("/docs", get(async || Html(shown("Documentation", "", &contents()).into_string())))
+    let below = Arc::clone(&prefix);
+    let pages = Router::new()
+        .route("/docs", get(contents))
         .route("/docs/", get(async || Redirect::permanent("/docs")))
         .route("/docs/search", get(found))
         .route("/docs/pictures/{name}", get(picture))
         .route("/docs/{page}", get(page))
-        .layer(axum::middleware::from_fn(async |request: Request, next: Next| -> Response {
-            let mut response = next.run(request).await;
-            let headers = response.headers_mut();
-            headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-            response
-        }))
+        .with_state(prefix);
+    Router::from(SwaggerUi::new("/docs/rest").config(config)).merge(pages).layer(axum::middleware::from_fn(
+        move |request: Request, next: Next| {
+            let below = Arc::clone(&below);
+            async move { protected(next.run(request).await, &below) }
+        },
+    ))
 }
 
 /// Answers with a page. The files of the repository may be named as they are there.
-async fn page(Path(name): Path<String>) -> Response {
+async fn page(State(prefix): State<Prefix>, Path(name): Path<String>) -> Response {
     match pages::named(name.strip_suffix(".md").unwrap_or(&name)) {
-        Some(page) => Html(shown(&page.title, "", &PreEscaped(page.html.clone())).into_string()).into_response(),
+        Some(page) => shown(&prefix, &page.title, "", &PreEscaped(page.html.clone())).into_response(),
         None => {
             let missing = html! { h1 { "There is no such page" } p { "The contents beside this have all of them." } };
-            (StatusCode::NOT_FOUND, Html(shown("No such page", "", &missing).into_string())).into_response()
+            (StatusCode::NOT_FOUND, shown(&prefix, "No such page", "", &missing)).into_response()
         }
     }
 }
@@ -89,7 +95,7 @@ async fn picture(Path(name): Path<String>) -> Response {
     }
 }
 
-async fn found(RawQuery(query): RawQuery) -> Html<String> {
+async fn found(State(prefix): State<Prefix>, RawQuery(query): RawQuery) -> Html<String> {
     let mut members = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes());
     let words = members.find(|(name, _)| name == "q").map(|(_, words)| words.into_owned()).unwrap_or_default();
     let hits = pages::search(&words);
@@ -100,22 +106,23 @@ async fn found(RawQuery(query): RawQuery) -> Html<String> {
             p { a href=(hit.address) { (hit.page) ": " (hit.title) } br; (hit.excerpt) "…" }
         }
     };
-    Html(shown("Search", &words, &body).into_string())
+    shown(&prefix, "Search", &words, &body)
 }
 
-fn contents() -> Markup {
-    html! {
+async fn contents(State(prefix): State<Prefix>) -> Html<String> {
+    let body = html! {
         h1 { "Documentation" }
         p { "Of the ucp-gateway that serves this page, version " (env!("CARGO_PKG_VERSION")) "." }
         ul { @for page in pages::all() { li { a href={ "/docs/" (page.name) } { (page.title) } } } }
         p { a href="/docs/rest/" { "The REST binding, to try out" } }
-    }
+    };
+    shown(&prefix, "Documentation", "", &body)
 }
 
-/// Puts a page together: the contents beside it, the search above them.
-fn shown(title: &str, query: &str, body: &Markup) -> Markup {
+/// Puts a page together: the contents beside it, the search above them. Its links lead below `prefix`.
+fn shown(prefix: &str, title: &str, query: &str, body: &Markup) -> Html<String> {
     let mut group = "";
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -134,7 +141,8 @@ fn shown(title: &str, query: &str, body: &Markup) -> Markup {
                 main { (body) }
             }
         }
-    }
+    };
+    Html(page.into_string().replace("=\"/docs", &format!("=\"{prefix}/docs")))
 }
 
 /// A line of the contents, with the heading of its group in front of the first.
@@ -145,4 +153,17 @@ fn entry(page: &'static Page, group: &mut &'static str) -> Markup {
         @if first { h2 { (page.group) } }
         a href={ "/docs/" (page.name) } { (page.title) }
     }
+}
+
+/// Adds the policy of the page to a response. A place that it leads to lies below `path`.
+fn protected(mut response: Response, path: &str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let place = headers.get(LOCATION).and_then(|place| place.to_str().ok()).filter(|place| place.starts_with('/'));
+    if let Some(place) = place.and_then(|place| HeaderValue::try_from(format!("{path}{place}")).ok()) {
+        headers.insert(LOCATION, place);
+    }
+    response
 }

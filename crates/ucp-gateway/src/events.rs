@@ -33,7 +33,7 @@ use ucp_core::{
 
 use crate::{
     clock,
-    config::{BackendKind, Settings},
+    config::Process,
     export::{
         Export, Exports,
         json_lines::JsonLines,
@@ -48,8 +48,6 @@ pub(crate) struct Events {
     file: Option<File>,
     lines: Option<Export<Map<String, Value>>>,
     logs: Option<(Export<SdkLogRecord>, Records)>,
-    /// `true` if orders are kept by a shop elsewhere, so that the calls that place them are all that is known of them.
-    are_orders_elsewhere: bool,
 }
 
 impl fmt::Debug for Events {
@@ -63,21 +61,20 @@ impl Events {
     ///
     /// # Errors
     /// An error if a receiver cannot be set up.
-    pub(crate) fn open(settings: &Settings, exports: &mut Exports) -> Result<Option<Self>, Box<dyn Error>> {
-        let (sections, receivers) = (&settings.sections.events, &settings.receivers);
+    pub(crate) fn open(process: &Process, exports: &mut Exports) -> Result<Option<Self>, Box<dyn Error>> {
+        let (sections, receivers) = (&process.events, &process.receivers);
         let file = sections.file.as_ref().map(|path| File::open(path)).transpose()?;
         let lines = receivers.events.as_ref().map(JsonLines::new).transpose()?;
         let lines = lines.map(|sink| Export::start("events_http", sink, exports));
         let logs = receivers.logs.as_ref().map(Logs::new).transpose()?;
         let logs = logs.map(|sink| (Export::start("events_otlp", sink, exports), Records::new()));
         let exists = file.is_some() || lines.is_some() || logs.is_some();
-        let are_orders_elsewhere = settings.sections.upstream.backend == BackendKind::Ucp;
-        Ok(exists.then_some(Self { file, lines, logs, are_orders_elsewhere }))
+        Ok(exists.then_some(Self { file, lines, logs }))
     }
 
     /// Tells the events that a call was.
     pub(crate) fn tell(&self, ended: &Ended<'_>, trace: Option<&Arc<Trace>>) {
-        let kinds = kinds(ended).iter().filter(|kind| self.are_orders_elsewhere || **kind != "order_created");
+        let kinds = kinds(ended).iter().filter(|kind| ended.are_orders_elsewhere || **kind != "order_created");
         for kind in kinds {
             self.put(kind, event(kind, ended), trace);
         }

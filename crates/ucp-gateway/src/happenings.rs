@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use ucp_core::{
     checkout::Checkout,
     order::{Adjustment, Order},
-    port::store::Happened,
+    port::store::{Happened, Store},
     purchase::totals::{Total, TotalKind, amount_of},
     record::Step,
 };
 
-use crate::{clock, events::Events, metrics::Metrics, running::Running, shop::Shop};
+use crate::{clock, events::Events, metrics::Metrics, running::Running, slot::Slot};
 
 /// Interval at which the store is asked.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -23,37 +23,45 @@ pub(crate) async fn tell(running: Arc<Running>, metrics: Metrics, events: Option
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        let (store, id) = (running.data().store(), running.data().shop_id());
-        let Some(shop) = running.shops.all().into_iter().find(|shop| shop.id == *id) else { continue };
-        let happened = match store.happened(clock::timestamp()).await {
-            Ok(happened) => happened,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn Error, "what happened to orders and checkouts cannot be told");
-                continue;
+        // Of a shop that is closed, it is told once the shop is open.
+        for slot in running.shops.all().iter().filter(|slot| slot.shop().is_some()) {
+            if let Some(data) = slot.data() {
+                tell_of(slot, &*data.store(), &metrics, events.as_deref()).await;
             }
-        };
-        for happened in happened {
-            match happened {
-                Happened::Abandoned(checkout) => {
-                    let platform = shop.platforms.get(&checkout.owner).map(String::as_str);
-                    metrics.step(shop.id.as_str(), platform, Step::Abandoned);
-                    if let Some(events) = &events {
-                        events.happened("checkout_session_canceled", abandoned(&shop, &checkout));
-                    }
+        }
+    }
+}
+
+/// Tells what has happened in a shop.
+async fn tell_of(shop: &Slot, store: &dyn Store, metrics: &Metrics, events: Option<&Events>) {
+    let happened = match store.happened(clock::timestamp()).await {
+        Ok(happened) => happened,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn Error, "what happened to orders and checkouts cannot be told");
+            return;
+        }
+    };
+    for happened in happened {
+        match happened {
+            Happened::Abandoned(checkout) => {
+                let platform = shop.platforms.get(&checkout.owner).map(String::as_str);
+                metrics.step(shop.id.as_str(), platform, Step::Abandoned);
+                if let Some(events) = events {
+                    events.happened("checkout_session_canceled", abandoned(shop, &checkout));
                 }
-                Happened::Order { order_id, version, at, .. } => {
-                    let Some(events) = &events else { continue };
-                    match store.any_order(&order_id).await {
-                        Ok(Some(order)) => {
-                            for (kind, adjustment) in kinds(&order.document, version, at) {
-                                events.happened(kind, changed(&shop, &order.document, at, adjustment));
-                            }
+            }
+            Happened::Order { order_id, version, at, .. } => {
+                let Some(events) = events else { continue };
+                match store.any_order(&order_id).await {
+                    Ok(Some(order)) => {
+                        for (kind, adjustment) in kinds(&order.document, version, at) {
+                            events.happened(kind, changed(shop, &order.document, at, adjustment));
                         }
-                        // A shop elsewhere keeps it, and has told its platform about it.
-                        Ok(None) => {}
-                        Err(error) => {
-                            tracing::warn!(error = &error as &dyn Error, order_id, "a step of an order cannot be told");
-                        }
+                    }
+                    // A shop elsewhere keeps it, and has told its platform about it.
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(error = &error as &dyn Error, order_id, "a step of an order cannot be told");
                     }
                 }
             }
@@ -81,7 +89,7 @@ fn kinds(order: &Order, version: u64, at: jiff::Timestamp) -> Vec<(&'static str,
     if kinds.is_empty() { vec![("order_updated", None)] } else { kinds }
 }
 
-fn changed(shop: &Shop, order: &Order, at: jiff::Timestamp, adjustment: Option<&Adjustment>) -> Map<String, Value> {
+fn changed(shop: &Slot, order: &Order, at: jiff::Timestamp, adjustment: Option<&Adjustment>) -> Map<String, Value> {
     let mut event = begun(shop, &order.owner);
     event.insert("timestamp".to_owned(), at.to_string().into());
     event.insert("order_id".to_owned(), order.id.as_str().into());
@@ -94,7 +102,7 @@ fn changed(shop: &Shop, order: &Order, at: jiff::Timestamp, adjustment: Option<&
     event
 }
 
-fn abandoned(shop: &Shop, checkout: &Checkout) -> Map<String, Value> {
+fn abandoned(shop: &Slot, checkout: &Checkout) -> Map<String, Value> {
     let mut event = begun(shop, &checkout.owner);
     event.insert("timestamp".to_owned(), checkout.expires_at.to_string().into());
     event.insert("checkout_session_id".to_owned(), checkout.id.as_str().into());
@@ -104,7 +112,7 @@ fn abandoned(shop: &Shop, checkout: &Checkout) -> Map<String, Value> {
     event
 }
 
-fn begun(shop: &Shop, owner: &str) -> Map<String, Value> {
+fn begun(shop: &Slot, owner: &str) -> Map<String, Value> {
     let platform = shop.platforms.get(owner).map_or("other", String::as_str);
     let members = [("app_name", shop.id.as_str()), ("platform", platform)];
     members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()

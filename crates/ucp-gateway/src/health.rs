@@ -18,7 +18,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{command::chain, running::Running, shop::open_keyring};
+use crate::{command::chain, running::Running};
 
 /// Path of the answer whether the process is alive.
 pub(crate) const LIVENESS: &str = "/livez";
@@ -89,18 +89,19 @@ impl Health {
 
     async fn check(&self) -> Reasons {
         let mut reasons = Reasons::new();
-        for shop in self.0.running.shops.all() {
-            if !shop.ready {
+        // One of several shops that is down keeps nobody from the others.
+        if let Some(slot) = self.0.running.shops.single() {
+            if slot.shop().is_some_and(|shop| !shop.ready) {
                 reasons.insert("upstream", "the shop is down; it is tried again until it answers".to_owned());
             }
-            if let Err(error) = shop.store.newest_orders(1).await {
-                reasons.insert("store", chain(&error));
+            if slot.data().and_then(|data| data.products().cloned()).is_some_and(|shop| !shop.is_searchable()) {
+                reasons.insert("index", "the search index is being made".to_owned());
             }
         }
-        if let Some(shop) = self.0.running.data().products()
-            && !shop.is_searchable()
-        {
-            reasons.insert("index", "the search index is being made".to_owned());
+        for store in self.0.running.files.stores().await {
+            if let Err(error) = store.newest_orders(1).await {
+                reasons.insert("store", chain(&error));
+            }
         }
         let inner = Arc::clone(&self.0);
         let files = tokio::task::spawn_blocking(move || [("disk", inner.disk()), ("keys", inner.keys())]).await;
@@ -115,18 +116,22 @@ impl Health {
 
 impl Inner {
     fn disk(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let free = rustix::fs::statvfs(&*self.running.settings().sections.data.dir)?;
-        let free = free.f_bavail.saturating_mul(free.f_frsize);
-        if free < ROOM {
-            return Err(format!("the data directory has {free} bytes left, {ROOM} are needed").into());
+        for (directory, _) in self.running.files.directories() {
+            let free = rustix::fs::statvfs(&*directory)?;
+            let free = free.f_bavail.saturating_mul(free.f_frsize);
+            if free < ROOM {
+                let directory = directory.display();
+                return Err(format!("the data directory {directory} has {free} bytes left, {ROOM} are needed").into());
+            }
         }
         Ok(())
     }
 
     fn keys(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let settings = self.running.settings();
-        settings.check_keys(&open_keyring(&settings.sections.data)?)?;
-        Ok(())
+        match self.running.shops.single() {
+            Some(slot) => slot.keyring().map(drop).map_err(|error| chain(&*error).into()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -5,12 +5,13 @@
 //! gateway on another machine that sees that happen does not start.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use tokio::task::JoinHandle;
+use tokio::{sync::Mutex, task::JoinHandle};
 
 use crate::clock;
 
@@ -26,11 +27,32 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// Age from which on nobody has written it for a long time, whatever the clocks of two machines say.
 const OLD: Duration = Duration::from_secs(600);
 
+/// The data directories that this machine uses.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Mutex<BTreeSet<PathBuf>>);
+
+impl Claims {
+    /// Notes that this machine uses these directories for as long as the process runs.
+    ///
+    /// # Errors
+    /// A text that says so if gateways on another machine use one of them.
+    pub(crate) async fn add<'a>(&self, directories: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
+        let mut claimed = self.0.lock().await;
+        for directory in directories {
+            if !claimed.contains(directory) {
+                claim(directory).await?;
+                claimed.insert(directory.to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Notes that this machine uses a data directory, and keeps doing so until the task ends.
 ///
 /// # Errors
 /// A text that says so if gateways on another machine use it.
-pub(crate) async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, String> {
+async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, String> {
     // All containers of a machine have the same; it changes with every boot.
     let Ok(own) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return Ok(None) };
     let file = data_dir.join(FILE);

@@ -16,10 +16,12 @@ use ucp_core::{
     record::{Facts, Stage, Step},
 };
 use ucp_listener::Connections;
+use ucp_postgres::PostgresStore;
+use ucp_sqlite::Activity;
 use ucp_sync::Status;
 
 use crate::{
-    backend::{Counted, Database},
+    backend::{Counted, DataDirectory, Database},
     clock,
     export::Counts,
     health::Health,
@@ -53,6 +55,8 @@ pub(crate) struct Ended<'a> {
     /// Name of the platform if it is registered.
     pub(crate) platform: Option<&'a str>,
     pub(crate) facts: &'a Facts,
+    /// `true` if orders are kept by a shop elsewhere, so that the calls that place them are all that is known of them.
+    pub(crate) are_orders_elsewhere: bool,
     /// Status of the answer; `None` if the caller has gone before there was one.
     pub(crate) status: Option<u16>,
     pub(crate) bytes_out: u64,
@@ -175,7 +179,8 @@ impl Sources {
     /// Reads what is kept elsewhere. What cannot be read is left out.
     async fn read(&self) -> prometheus::Result<Vec<MetricFamily>> {
         let read = Reading(Registry::new());
-        let (connections, written) = (&self.connections, self.running.data().sqlite().activity());
+        let (connections, files) = (&self.connections, self.running.files.directories());
+        let written = |count: fn(&Activity) -> u64| files.iter().map(|(_, store)| count(store.activity())).sum::<u64>();
         let is_ready = self.health.reasons().await.is_empty();
         read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
         read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
@@ -185,10 +190,10 @@ impl Sources {
         let dropped = "Log lines that nobody took";
         read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped() as u64);
         let commits = "Commits to the store, each of which was flushed to disk";
-        read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written.commits());
-        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written.writes());
+        read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
+        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written(Activity::writes));
         read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
-            .set(&[], written.queued());
+            .set(&[], written(Activity::queued));
         let items = "Spans and events for other servers, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
         let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events that wait to be sent", &["of"])?;
@@ -197,9 +202,7 @@ impl Sources {
             items.set(&[counts.name, "dropped"], counts.dropped());
             waiting.set(&[counts.name], counts.waiting());
         }
-        if let Some(database) = self.running.data().database() {
-            read_database(&read, database)?;
-        }
+        read_databases(&read, &self.running.files.databases().await)?;
         self.read_shops(&read).await?;
         Ok(read.0.gather())
     }
@@ -228,8 +231,20 @@ impl Sources {
         let sync_held = read.gauge("ucp_catalog_sync_held_products", sync_held, SHOP)?;
         let sync_failures = "Runs that failed since the last one that did not";
         let sync_failures = read.gauge("ucp_catalog_sync_failures", sync_failures, SHOP)?;
-        for shop in self.running.shops.all() {
-            let id = shop.id.as_str();
+        let behind = "Changes of products in the database that are not here yet";
+        let behind = read.gauge("ucp_catalog_lag_changes", behind, SHOP)?;
+        let since = "Milliseconds since the products here were last known to be those of the database";
+        let since = read.gauge("ucp_catalog_lag_milliseconds", since, SHOP)?;
+        let slots = self.running.shops.all();
+        read.gauge("ucp_shops", "Shops that are configured", &[])?.set(&[], slots.len() as u64);
+        let open = read.gauge("ucp_shops_open", "Shops that are open", &[])?;
+        let ready = read.gauge("ucp_shop_ready", "1 unless a remote shop was down when it was opened", SHOP)?;
+        let mut count = 0;
+        for slot in &slots {
+            let id = slot.id.as_str();
+            let Some(shop) = slot.shop() else { continue };
+            count += 1;
+            ready.set(&[id], u64::from(shop.ready));
             if let Some((bodies, platforms)) = &shop.held {
                 held.set(&[id], bodies.held() as u64);
                 profiles.set(&[id], platforms.directory().len() as u64);
@@ -255,10 +270,15 @@ impl Sources {
                 circuit.set(&[id], u64::from(snapshot.is_open()));
                 snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
             }
-            if let Some(products) = self.running.data().products().cloned()
+            if let Some(products) = slot.data().and_then(|data| data.products().cloned())
                 && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || products.index_lag()).await
             {
                 lag.set(&[id], products);
+            }
+            if let Some(replica) = slot.data().as_ref().and_then(DataDirectory::database).and_then(Database::replica) {
+                let lag = replica.lag();
+                behind.set(&[id], lag.changes);
+                since.set(&[id], lag.milliseconds);
             }
             if let Some(synchroniser) = &shop.synchroniser {
                 let Status { state, running, failures } = synchroniser.status();
@@ -270,26 +290,27 @@ impl Sources {
                 sync_failures.set(&[id], failures);
             }
         }
+        open.set(&[], count);
         Ok(())
     }
 }
 
-/// Reads what is known of the database that gateways share.
-fn read_database(read: &Reading, database: &Database) -> prometheus::Result<()> {
-    let store = database.store();
+/// Reads what is known of the databases that gateways share.
+fn read_databases(read: &Reading, databases: &[PostgresStore]) -> prometheus::Result<()> {
+    const DATABASE: &[&str] = &["database"];
     let up = "1 if the database that gateways share answers";
-    read.gauge("ucp_database_up", up, &[])?.set(&[], u64::from(store.is_reachable()));
-    let (open, idle) = store.connections();
-    read.gauge("ucp_database_connections", "Open connections to the database", &[])?.set(&[], open as u64);
-    read.gauge("ucp_database_connections_idle", "Those of them that nobody uses", &[])?.set(&[], idle as u64);
+    let up = read.gauge("ucp_database_up", up, DATABASE)?;
+    let all = read.gauge("ucp_database_connections", "Open connections to the database", DATABASE)?;
+    let unused = "Those of them that nobody uses";
+    let unused = read.gauge("ucp_database_connections_idle", unused, DATABASE)?;
     let repeated = "Statements that were sent to the database again";
-    read.counter("ucp_database_repeated_total", repeated, &[])?.set(&[], store.repeated());
-    if let Some(replica) = database.replica() {
-        let lag = replica.lag();
-        let behind = "Changes of products in the database that are not here yet";
-        read.gauge("ucp_catalog_lag_changes", behind, &[])?.set(&[], lag.changes);
-        let since = "Milliseconds since the products here were last known to be those of the database";
-        read.gauge("ucp_catalog_lag_milliseconds", since, &[])?.set(&[], lag.milliseconds);
+    let repeated = read.counter("ucp_database_repeated_total", repeated, DATABASE)?;
+    for store in databases {
+        let (labels, (open, idle)) = ([store.place()], store.connections());
+        up.set(&labels, u64::from(store.is_reachable()));
+        all.set(&labels, open as u64);
+        unused.set(&labels, idle as u64);
+        repeated.set(&labels, store.repeated());
     }
     Ok(())
 }

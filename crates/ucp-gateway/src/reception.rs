@@ -31,7 +31,7 @@ impl Reception {
     /// Creates a reception with limits of its own, beside those of the bodies that the shop holds.
     pub(crate) fn new(settings: &Settings, bodies: &BodyLimit) -> Self {
         Self {
-            trusted_proxies: settings.trusted_proxies.clone(),
+            trusted_proxies: settings.process.trusted_proxies.clone(),
             limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
             places: InFlight::new(NOTICES),
             bodies: bodies.clone(),

@@ -1,94 +1,105 @@
-//! The gateway as it runs: what it was configured with, how its shop is opened from that, when the process starts, when
-//! the configuration is read again, and while the shop is down.
+//! The gateway as it runs: what it was configured with, and how its shops are made from that, when the process starts and
+//! when the configuration is read again.
 
 use std::{
     error::Error,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use sd_notify::NotifyState;
 use tokio::sync::Mutex;
-use ucp_core::{ShopId, record::Tracer};
+use ucp_core::{Refusal, record::Tracer};
 use ucp_postgres::Options;
-use ucp_trust::keyring::Keyring;
 use url::Url;
 
 use crate::{
-    backend::{DataDirectory, Down},
+    backend::DataDirectory,
     clock,
     command::chain,
-    config::{ServeOptions, Settings},
+    config::{Configuration, Process, ServeOptions, Settings},
     decisions::Decisions,
-    shop::{Shop, open_keyring},
+    files::Files,
+    machine::Claims,
+    pool::Pool,
+    shop::Shop,
     shops::Shops,
+    slot::Slot,
 };
-
-/// Seconds until the first further attempt to open a shop that is down; they double with each one, up to
-/// [`LONGEST_PAUSE`].
-const FIRST_PAUSE: u32 = 1;
-
-/// Maximum number of seconds between two attempts.
-const LONGEST_PAUSE: u32 = 60;
 
 /// A running gateway.
 #[derive(Debug)]
 pub(crate) struct Running {
     options: ServeOptions,
-    settings: RwLock<Arc<Settings>>,
-    data: DataDirectory,
+    configuration: RwLock<Arc<Configuration>>,
+    /// Data directories that this machine uses.
+    claims: Claims,
+    /// Open places of storage.
+    pub(crate) files: Arc<Files>,
     /// URL under which clients on this machine reach the gateway, for a configuration without a public one.
     local_url: Url,
     pub(crate) shops: Shops,
+    /// Decisions about the process; those about a shop are with the shop.
     pub(crate) decisions: Decisions,
-    /// Tracer of what no call asks for.
-    tracer: Option<Arc<dyn Tracer>>,
+    pool: Pool,
     is_stopping: AtomicBool,
-    /// Held while a shop is opened.
-    opening: Mutex<()>,
-    /// Seconds until the next attempt to open a shop that is down.
-    pause: Arc<AtomicU32>,
+    /// Held while the configuration is read again.
+    reloading: Mutex<()>,
 }
 
 impl Running {
+    /// Creates a gateway with the shops of a configuration, none of which is open yet; `data` is the data of the only one,
+    /// if that is open. What no call asks for is traced by `tracer`.
+    ///
+    /// # Errors
+    /// An error if the decisions about one of them cannot be read, or its keys are not in order.
     pub(crate) fn new(
         options: &ServeOptions,
-        settings: Settings,
-        data: DataDirectory,
-        local_url: Url,
-        decisions: Decisions,
+        configuration: Configuration,
+        claims: Claims,
+        files: Arc<Files>,
+        mut data: Option<DataDirectory>,
         tracer: Option<Arc<dyn Tracer>>,
-    ) -> Self {
-        Self {
+        local_url: Url,
+    ) -> Result<Self, Box<dyn Error>> {
+        let configuration = Arc::new(configuration);
+        let running = Self {
             options: options.clone(),
-            settings: RwLock::new(Arc::new(settings)),
-            data,
+            decisions: Decisions::open(&configuration.process.data.dir)?,
+            pool: Pool::new(&configuration.process.server, tracer),
+            configuration: RwLock::new(Arc::clone(&configuration)),
+            claims,
+            files,
             local_url,
             shops: Shops::default(),
-            decisions,
-            tracer,
             is_stopping: AtomicBool::new(false),
-            opening: Mutex::new(()),
-            pause: Arc::new(AtomicU32::new(FIRST_PAUSE)),
+            reloading: Mutex::new(()),
+        };
+        let mut slots = Vec::with_capacity(configuration.shops.len());
+        for settings in &configuration.shops {
+            let slot = running.slot(settings, None, data.take())?;
+            slot.keyring().map_err(|error| about(settings, &*error))?;
+            slots.push(slot);
         }
+        running.shops.replace(slots);
+        Ok(running)
     }
 
-    /// Returns the settings.
-    pub(crate) fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the configuration.
+    pub(crate) fn configuration(&self) -> Arc<Configuration> {
+        Arc::clone(&self.configuration.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the content of the data directory.
-    pub(crate) const fn data(&self) -> &DataDirectory {
-        &self.data
+    /// Returns what belongs to the process, as the configuration has it now.
+    pub(crate) fn process(&self) -> Arc<Process> {
+        Arc::clone(&self.configuration().process)
     }
 
-    /// Returns the URL under which clients reach the gateway.
-    pub(crate) fn public_url(&self, settings: &Settings) -> Url {
-        settings.sections.server.public_url.as_ref().map_or_else(|| self.local_url.clone(), |url| url.0.clone())
+    /// Returns the URL under which clients on this machine reach the listener.
+    pub(crate) const fn local_url(&self) -> &Url {
+        &self.local_url
     }
 
     /// Notes that the process has been told to end.
@@ -101,72 +112,82 @@ impl Running {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Opens the shop and serves it. A remote shop that is down is served with what it stated last, or else every call
-    /// of it is refused; it is then opened in the background as soon as it answers.
+    /// Opens the only shop; several are opened when they are called.
     ///
     /// # Errors
-    /// An error if the shop cannot be opened for another reason than that it is down.
-    pub(crate) async fn begin(self: &Arc<Self>, keyring: Keyring) -> Result<Arc<Shop>, Box<dyn Error>> {
-        let settings = self.settings();
-        let shop = match self.open(&settings, keyring, false).await {
-            Ok(shop) => shop,
-            Err(error) if error.is::<Down>() => {
-                tracing::warn!(error = &*error, "the shop is down, and nothing is known of it: calls are refused");
-                let upstream = settings.upstream.as_ref();
-                let name = upstream.and_then(|upstream| upstream.url.host_str()).unwrap_or_default().to_owned();
-                let pause = Arc::clone(&self.pause);
-                Shop::absent(name, &self.data, move || pause.load(Ordering::Relaxed))
-            }
-            Err(error) => return Err(error),
-        };
-        let shop = Arc::new(shop);
-        self.shops.put(ShopId::default(), Arc::clone(&shop));
-        if !shop.ready {
-            tracing::warn!(shop = shop.name, "the gateway is not ready: the shop is down, and is tried again");
-            let running = Arc::clone(self);
-            tokio::spawn(async move { running.retry().await });
+    /// An error if the shop cannot be opened for another reason than that it is down, or the database of several shops
+    /// cannot be opened.
+    pub(crate) async fn begin(&self) -> Result<Option<Arc<Shop>>, Box<dyn Error>> {
+        if let Some(slot) = self.shops.single() {
+            return slot.start(false).await.map(Some);
         }
+        self.open_places(&self.configuration()).await?;
+        Ok(None)
+    }
+
+    /// Opens where several shops have what they store, so that it is known which of them have something to do.
+    async fn open_places(&self, configuration: &Configuration) -> Result<(), Box<dyn Error>> {
+        for settings in &configuration.shops {
+            self.files.open(&settings.sections.data).map_err(|error| about(settings, &error))?;
+            if let Some(options) = &settings.database {
+                let opened = self.files.database(options, settings.mount.id.clone()).await;
+                opened.map_err(|error| about(settings, chain(&error)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a shop that is open, or is opened for the call that asks for it; others make room for it.
+    ///
+    /// # Errors
+    /// The refusal of calls, if it cannot be opened.
+    pub(crate) async fn opened(&self, slot: &Arc<Slot>) -> Result<Arc<Shop>, Refusal> {
+        if let Some(shop) = slot.shop() {
+            return Ok(shop);
+        }
+        let shop = slot.opened().await?;
+        self.make_room(slot).await;
         Ok(shop)
     }
 
-    async fn open(&self, settings: &Settings, keyring: Keyring, live: bool) -> Result<Shop, Box<dyn Error>> {
-        let tracer = self.tracer.clone();
-        Shop::open(&self.data, settings, &self.public_url(settings), keyring, &self.decisions, tracer, live).await
-    }
-
-    /// Opens a shop that is down again until it answers, and serves it then.
-    async fn retry(&self) {
-        loop {
-            let seconds = self.pause.load(Ordering::Relaxed);
-            // Between half of the time and all of it, so that the gateways of one shop do not return together.
-            let part = uuid::Uuid::new_v4().into_bytes()[0];
-            tokio::time::sleep(Duration::from_secs(seconds.into()).mul_f64(0.5 + f64::from(part) / 512.0)).await;
-            self.pause.store((seconds * 2).min(LONGEST_PAUSE), Ordering::Relaxed);
-            let _turn = self.opening.lock().await;
-            if self.shops.all().iter().all(|shop| shop.ready) {
-                // It was opened with another configuration meanwhile.
-                return;
-            }
-            let settings = self.settings();
-            let opened = match open_keyring(&settings.sections.data) {
-                Ok(keyring) => self.open(&settings, keyring, true).await,
-                Err(error) => Err(error.into()),
-            };
-            match opened {
-                Ok(shop) => {
-                    tracing::info!(shop = shop.name, "the shop answers, and the gateway is ready");
-                    self.shops.put(ShopId::default(), Arc::new(shop));
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(error = &*error, "the shop cannot be opened yet, and is tried again");
-                }
-            }
+    /// Closes the shops that were called least lately, until no more are open than may be.
+    async fn make_room(&self, last: &Arc<Slot>) {
+        let most = self.process().server.open_shops.count();
+        let mut open: Vec<_> = self.shops.all().into_iter().filter(|slot| slot.shop().is_some()).collect();
+        let many = open.len().saturating_sub(most);
+        open.retain(|slot| !Arc::ptr_eq(slot, last) && slot.idle().is_some());
+        open.sort_by_key(|slot| std::cmp::Reverse(slot.idle()));
+        for slot in open.iter().take(many) {
+            slot.close().await;
         }
     }
 
-    /// Reads the configuration again, opens the shop from it, and serves that in place of the one before, in which the
-    /// calls under way end. Returns the keys whose new values hold from the next start on. The result is logged.
+    /// Creates the place of a shop. It takes over the decisions and the data of `before`, the same shop as it was
+    /// configured before.
+    fn slot(
+        &self,
+        settings: &Arc<Settings>,
+        before: Option<&Slot>,
+        data: Option<DataDirectory>,
+    ) -> Result<Arc<Slot>, Box<dyn Error>> {
+        let decisions = match before {
+            Some(slot) => slot.decisions.clone(),
+            None if settings.mount.is_one_of_several => {
+                Decisions::open(&settings.dir()).map_err(|error| about(settings, &error))?
+            }
+            None => self.decisions.clone(),
+        };
+        let (url, files) = (settings.public_url(&self.local_url), Arc::clone(&self.files));
+        let is_same = |before: &&Slot| {
+            let data = [&before.settings, settings].map(|settings| format!("{:?}", settings.sections.data));
+            !settings.mount.is_one_of_several || data[0] == data[1]
+        };
+        let data = data.or_else(|| before.filter(is_same).and_then(Slot::data));
+        Ok(Arc::new(Slot::new(Arc::clone(settings), url, decisions, &self.pool, files, data)))
+    }
+
+    /// Reads the configuration again, and serves what has changed in it in place of what was there, in which the calls
+    /// under way end. Returns the keys whose new values hold from the next start on. The result is logged.
     ///
     /// # Errors
     /// All reasons why the new configuration cannot be used. The one before is used on.
@@ -174,7 +195,7 @@ impl Running {
         // The service manager wants to know when the reload began.
         let begun = NotifyState::monotonic_usec_now().ok();
         tell_service_manager(&std::iter::once(NotifyState::Reloading).chain(begun).collect::<Vec<_>>());
-        let reloaded = self.replace().await.map_err(|error| chain(&*error));
+        let reloaded = self.replace().await;
         tell_service_manager(&[NotifyState::Ready]);
         match &reloaded {
             Ok(late) => tracing::info!(from_next_start = late.join(", "), "the configuration was read again"),
@@ -185,25 +206,67 @@ impl Running {
         reloaded
     }
 
-    async fn replace(&self) -> Result<Vec<&'static str>, Box<dyn Error>> {
-        let _turn = self.opening.lock().await;
-        let settings = Settings::resolve(&self.options, clock::now())?;
-        let before = self.settings();
-        let changed = |fixed: fn(&Settings) -> Vec<(&'static str, String)>| -> Vec<&'static str> {
-            let pairs = fixed(&before).into_iter().zip(fixed(&settings));
-            pairs.filter(|(one, other)| one != other).map(|((key, _), _)| key).collect()
-        };
-        if let [key, ..] = *changed(identity) {
-            return Err(format!("`{key}` has another value, with which the gateway has to be started anew").into());
+    async fn replace(&self) -> Result<Vec<&'static str>, String> {
+        let _turn = self.reloading.lock().await;
+        let configuration = Configuration::resolve(&self.options, clock::now()).map_err(|error| error.to_string())?;
+        let before = self.configuration();
+        if before.single().is_some() != configuration.single().is_some() {
+            return Err("`shop`: from one shop to several, and back, the gateway has to be started anew".to_owned());
         }
-        let keyring = open_keyring(&settings.sections.data)?;
-        settings.check_keys(&keyring)?;
-        let shop = self.open(&settings, keyring, true).await?;
-        settings.log_warnings();
-        let late = changed(process);
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-        self.shops.put(ShopId::default(), Arc::new(shop));
+        let (mut slots, mut problems) = (Vec::with_capacity(configuration.shops.len()), Vec::new());
+        for settings in &configuration.shops {
+            match self.changed(settings).await {
+                Ok(slot) => slots.push(slot),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems.join("\n"));
+        }
+        self.claims.add(configuration.directories()).await?;
+        if configuration.single().is_none() {
+            self.open_places(&configuration).await.map_err(|error| error.to_string())?;
+        }
+        configuration.log_warnings();
+        let late = differing(process(&before), process(&configuration));
+        *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
+        let gone = self.shops.all();
+        self.shops.replace(slots);
+        // The threads of those that are served no longer are waited for.
+        tokio::task::spawn_blocking(move || drop(gone));
         Ok(late)
+    }
+
+    /// Returns the place of a shop with new settings: the one that it has, if nothing has changed of several shops.
+    ///
+    /// # Errors
+    /// The reason why these settings cannot be used.
+    async fn changed(&self, settings: &Arc<Settings>) -> Result<Arc<Slot>, String> {
+        let before = self.shops.named(settings.mount.id.as_str());
+        if let Some(slot) = before.as_ref().filter(|slot| slot.settings.mount.is_one_of_several) {
+            let same = slot.settings.fingerprint == settings.fingerprint && slot.settings.mount == settings.mount;
+            if same && slot.public_url == settings.public_url(&self.local_url) {
+                return Ok(Arc::clone(slot));
+            }
+        }
+        if let Some(slot) = &before
+            && let [key, ..] = *differing(identity(&slot.settings), identity(settings))
+        {
+            let problem = format!("`{key}` has another value, with which the gateway has to be started anew");
+            return Err(about(settings, problem));
+        }
+        let slot = self.slot(settings, before.as_deref(), None).map_err(|error| chain(&*error))?;
+        let is_open = before.is_some_and(|before| before.shop().is_some());
+        let started = if is_open { slot.start(true).await.map(drop) } else { slot.keyring().map(drop) };
+        started.map(|()| slot).map_err(|error| about(settings, chain(&*error)))
+    }
+}
+
+/// Names the shop that a problem is about, if it is one of several.
+fn about(settings: &Settings, problem: impl std::fmt::Display) -> String {
+    match &settings.mount {
+        mount if mount.is_one_of_several => format!("shop `{}`: {problem}", mount.id),
+        _ => problem.to_string(),
     }
 }
 
@@ -214,8 +277,16 @@ pub(crate) fn tell_service_manager(states: &[NotifyState<'_>]) {
     }
 }
 
+type Values = Vec<(&'static str, String)>;
+
+/// Returns the keys of which the values differ.
+fn differing(before: Values, after: Values) -> Vec<&'static str> {
+    let pairs = before.into_iter().zip(after);
+    pairs.filter(|(one, other)| one != other).map(|((key, _), _)| key).collect()
+}
+
 /// Returns the keys that say which shop this is.
-fn identity(settings: &Settings) -> Vec<(&'static str, String)> {
+fn identity(settings: &Settings) -> Values {
     let sections = &settings.sections;
     vec![
         ("data.dir", sections.data.dir.display().to_string()),
@@ -225,25 +296,33 @@ fn identity(settings: &Settings) -> Vec<(&'static str, String)> {
 }
 
 /// Returns the keys that belong to the process and not to a shop.
-fn process(settings: &Settings) -> Vec<(&'static str, String)> {
-    let sections = &settings.sections;
-    let server = &sections.server;
-    vec![
+fn process(configuration: &Configuration) -> Values {
+    let Process { server, log, telemetry, events, data, tls, .. } = &*configuration.process;
+    let mut values = vec![
         ("server.listen", server.listen.0.to_string()),
         ("server.admin_listen", format!("{:?}", server.admin_listen)),
-        ("server.tls", format!("{:?}", settings.tls.as_ref().map(|tls| &tls.files))),
+        ("server.tls", format!("{:?}", tls.as_ref().map(|tls| &tls.files))),
         ("server.max_connections", server.max_connections.count().to_string()),
         ("server.probes", server.probes.to_string()),
-        ("server.drain_timeout_ms", format!("{:?}", settings.drain)),
+        ("server.drain_timeout_ms", format!("{:?}", configuration.drain())),
         ("server.shutdown_delay_ms", server.shutdown_delay_ms.count().to_string()),
-        ("data.cache_mb", format!("{:?}", settings.sections.data.cache_mb)),
-        ("data.max_mb", format!("{:?}", settings.sections.data.max_mb)),
-        ("data.min_free_mb", format!("{:?}", settings.sections.data.min_free_mb)),
-        ("data.keep_unfinished_hours", sections.data.keep_unfinished_hours.count().to_string()),
-        ("data.keep_completed_hours", sections.data.keep_completed_hours.count().to_string()),
-        ("data.keep_addresses_days", format!("{:?}", sections.data.keep_addresses_days)),
-        ("log", format!("{:?}", settings.sections.log)),
-        ("telemetry", format!("{:?}", settings.sections.telemetry)),
-        ("events", format!("{:?}", settings.sections.events)),
-    ]
+        ("data.max_mb", format!("{:?}", data.max_mb)),
+        ("data.min_free_mb", format!("{:?}", data.min_free_mb)),
+        ("log", format!("{log:?}")),
+        ("telemetry", format!("{telemetry:?}")),
+        ("events", format!("{events:?}")),
+    ];
+    if configuration.single().is_none() {
+        values.push(("server.max_in_flight", format!("{:?}", server.max_in_flight)));
+        values.push(("server.bodies_mb", server.bodies_mb.count().to_string()));
+    }
+    // What the data of a shop that is open was opened with.
+    if let Some(settings) = configuration.single() {
+        let data = &settings.sections.data;
+        values.push(("data.cache_mb", format!("{:?}", data.cache_mb)));
+        values.push(("data.keep_unfinished_hours", data.keep_unfinished_hours.count().to_string()));
+        values.push(("data.keep_completed_hours", data.keep_completed_hours.count().to_string()));
+        values.push(("data.keep_addresses_days", format!("{:?}", data.keep_addresses_days)));
+    }
+    values
 }

@@ -5,7 +5,6 @@
 //! runtime, clock, log) belong to no shop; requests are routed to one by [`Shops`](crate::shops::Shops).
 
 use std::{
-    collections::HashMap,
     error::Error,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -17,12 +16,11 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
-    Refusal, Release, ShopId,
+    Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
     purchase::{payment::Handler, sales_service::SalesService},
-    record::Tracer,
 };
 use ucp_handoff::Brand;
 use ucp_mcp::{Server, http::ErrorStatus};
@@ -52,14 +50,16 @@ use crate::{
     address::{audiences, base},
     backend::{self, DataDirectory, Opened, PaymentCounts},
     callers, clock,
-    config::{self, Data, McpErrorStatus, Settings},
+    config::{self, McpErrorStatus, Settings},
     decisions::Decisions,
-    directory as merchants, docs, payments, webhooks, workbench,
+    directory as merchants, docs, payments,
+    pool::Pool,
+    webhooks, workbench,
 };
 
-/// Opens the gateway's own keys.
-pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
-    Keyring::open(&data.keys())
+/// Opens the keys of a shop, in its directory.
+pub(crate) fn open_keyring(settings: &Settings) -> Result<Keyring, KeyringError> {
+    Keyring::open(&settings.keys())
 }
 
 /// Interval at which the keys in the data directory are read again.
@@ -80,8 +80,6 @@ const RECONCILED: usize = 100;
 /// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
 #[derive(Debug)]
 pub(crate) struct Shop {
-    /// Identifier of the shop.
-    pub(crate) id: ShopId,
     /// Display name of the shop.
     pub(crate) name: String,
     /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
@@ -91,8 +89,6 @@ pub(crate) struct Shop {
     pub(crate) store: Arc<dyn Store>,
     /// Sales service, if the gateway itself carries out purchases.
     sales: Option<SalesService>,
-    /// Names of the registered platforms, by their profile URL.
-    pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
     /// Numbers of the results of the payment handlers.
@@ -110,7 +106,7 @@ pub(crate) struct Shop {
 
 impl Shop {
     /// Opens the shop whose public URL is `public_url`, and starts its background tasks. A remote shop that is down is
-    /// opened with what it stated last, unless `live` is `true`. Deliveries of webhooks are traced by `tracer`.
+    /// opened with what it stated last, unless `live` is `true`.
     ///
     /// # Errors
     /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
@@ -121,15 +117,14 @@ impl Shop {
         public_url: &Url,
         keyring: Keyring,
         decisions: &Decisions,
-        tracer: Option<Arc<dyn Tracer>>,
+        pool: &Pool,
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
         let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
-        let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
-        let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, live).await?;
+        let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, live).await?;
         let ready = opened.statement.as_ref().is_none_or(|statement| statement().is_some());
         let Opened {
             name,
@@ -156,8 +151,7 @@ impl Shop {
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
             .refusing(decisions.blocked.clone());
-        let ingress =
-            Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone(), bots), platforms.clone());
+        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
             Backend { shop, directory, cursors: cursors(data.cursor_secret()) },
@@ -171,7 +165,8 @@ impl Shop {
             McpErrorStatus::Matching => ErrorStatus::Matching,
         };
         let keys = keyring.published(clock::now());
-        let mut router = docs::router().merge(own).merge(workbench::router(settings, &base, &name, operations));
+        let first_page = workbench::router(settings, &base, &name, operations);
+        let mut router = docs::router(&settings.mount.path).merge(own).merge(first_page);
         let mut publications = Vec::new();
         for endpoint in endpoints() {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
@@ -191,33 +186,16 @@ impl Shop {
             router = router.merge(pages_of(settings, sales.clone(), ingress.clone(), public_url, plain));
         }
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
-            router = router.merge(payments::router(sales.clone(), settings, &bodies));
+            router = router.merge(payments::router(sales.clone(), settings, &pool.bodies));
         }
         let router = ucp_rest::surrounded(router);
-        let (webhooks, held) = (Arc::new(Attempts::default()), Some((bodies, platforms.clone())));
-        let dispatcher =
-            webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base, &webhooks, tracer)?;
+        let (webhooks, held) = (Arc::new(Attempts::default()), Some((pool.bodies.clone(), platforms.clone())));
+        let (store_of, tracer) = (Arc::clone(&store), pool.tracer.clone());
+        let dispatcher = webhooks::dispatcher(store_of, platforms, settings, &signing_key, &base, &webhooks, tracer)?;
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales: sales.clone(), store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
-        let names = settings.platforms.iter();
-        let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
-        let id = data.shop_id().clone();
-        Ok(Self {
-            id,
-            name,
-            router,
-            store,
-            sales,
-            platforms,
-            counters,
-            payments,
-            synchroniser,
-            webhooks,
-            held,
-            ready,
-            _tasks: tasks,
-        })
+        Ok(Self { name, router, store, sales, counters, payments, synchroniser, webhooks, held, ready, _tasks: tasks })
     }
 
     /// Returns the payment handlers of the gateway itself.
@@ -235,16 +213,13 @@ impl Shop {
         let content =
             "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
         let router = refusing(move || Refusal::unavailable(content, pause()));
-        let (id, store) = (data.shop_id().clone(), data.store());
-        let platforms = HashMap::new();
+        let store = data.store();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
         Self {
-            id,
             name,
             router,
             store,
             sales: None,
-            platforms,
             counters: None,
             payments: Arc::default(),
             synchroniser: None,
@@ -278,8 +253,14 @@ pub(crate) fn paused() -> Router {
     refusing(move || Refusal::unavailable(content, PAUSED_SECONDS))
 }
 
+/// Returns the routes of a host and path at which no shop is. They tell nothing of the shops that there are.
+pub(crate) fn nowhere() -> Router {
+    let content = "Nothing is served under this host and path.";
+    refusing(move || Refusal::new(Code::OriginForbidden, content).accepting("the host and path of a shop's public URL"))
+}
+
 /// Returns the routes of a shop of which every call is refused.
-fn refusing(refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
+pub(crate) fn refusing(refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
     let mut router = Router::new();
     for endpoint in endpoints() {
         router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
@@ -426,8 +407,8 @@ impl Desktop {
         let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, keyring);
-        let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
-        let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, false).await?;
+        let pool = Pool::new(&settings.sections.server, None);
+        let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, false).await?;
         let Opened { shop, handlers, sales, pages, tasks, .. } = opened;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let names = merchants::names(&settings.directory);
@@ -444,7 +425,7 @@ impl Desktop {
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
-            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies, bots), platforms);
+            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, &pool, bots), platforms);
             let plain = public_url.scheme() != "https";
             ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain))
         });

@@ -18,7 +18,7 @@ pub(crate) fn router(settings: &Settings, base: &str, shop: &str, operations: &[
     if facts.development { home.merge(local::only(ucp_workbench::playground(&facts))) } else { home }
 }
 
-/// Returns what the pages tell about a gateway.
+/// Returns what the pages tell about a shop.
 pub(crate) fn facts(settings: &Settings, base: &str, shop: &str, operations: &[Operation]) -> Facts {
     Facts {
         shop: shop.to_owned(),

@@ -46,6 +46,11 @@ pub struct Peer(pub IpAddr);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientCertificate(pub Fingerprint);
 
+/// Target of a request as its sender wrote and signed it, which is in the extensions of a request whose path was cut: that
+/// of a shop below a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target(pub Uri);
+
 /// Host names of the gateway, besides those of loopback.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(pub Vec<String>);
@@ -314,13 +319,14 @@ impl Ingress {
             )
             .accepting("a signature over the host name of the gateway's public URL"));
         }
+        let target = head.extensions.get::<Target>().map_or(&head.uri, |target| &target.0);
         Ok(Message {
             start: Start::Request(RequestLine {
                 method: head.method.as_str(),
                 scheme: rules.scheme,
                 authority,
-                path: head.uri.path(),
-                query: head.uri.query(),
+                path: target.path(),
+                query: target.query(),
             }),
             headers: &head.headers,
         })

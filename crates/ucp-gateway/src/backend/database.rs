@@ -16,7 +16,7 @@ use super::{
     products::{Scratch, first_place, follow, found, publish, shop},
     replica::Replica,
 };
-use crate::config::Settings;
+use crate::{config::Settings, files::Files};
 
 /// The store in the database, and the copy of its products on this machine. Clones share both.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens the database, and the embedded shop if that is what is sold from. Blocks; within a runtime.
-    pub(super) fn open(options: &Options, settings: &Settings) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn open(options: &Options, settings: &Settings, files: &Files) -> Result<Self, Box<dyn Error>> {
         if options.is_exposed() {
             tracing::warn!(
                 database = options.place(),
@@ -36,9 +36,9 @@ impl Database {
         }
         let is_embedded = settings.upstream.is_none();
         waiting(async {
-            let store = PostgresStore::open(options, ShopId::default()).await?;
+            let store = files.database(options, settings.mount.id.clone()).await?;
             let replica = match is_embedded {
-                true => Some(Replica::open(&store, &settings.sections.data).await?),
+                true => Some(Replica::open(&store, &files.open(&settings.sections.data)?, settings).await?),
                 false => None,
             };
             Ok(Self { store, replica })
@@ -72,11 +72,11 @@ pub(crate) struct Import {
 
 impl Import {
     /// Opens the database, and copies its products into a directory below that of the data. Blocks; within a runtime.
-    pub(crate) fn begin(options: &Options, data_dir: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn begin(options: &Options, shop_id: &ShopId, data_dir: &Path) -> Result<Self, Box<dyn Error>> {
         waiting(async {
-            let store = PostgresStore::open(options, ShopId::default()).await?;
+            let store = PostgresStore::open(options, shop_id.clone()).await?;
             let folder = Scratch::new(data_dir)?;
-            let local = SqliteStore::open_or_create(&folder.0)?;
+            let local = SqliteStore::open_or_create(&folder.0)?.of(shop_id.clone())?;
             let before = match store.catalog().await? {
                 Some(catalog) => {
                     adopt(&local, &shop(&catalog))?;

@@ -21,7 +21,7 @@ use ucp_core::{
 };
 use ucp_net::outbound::Certificate;
 use ucp_shop::{Opening, Shop};
-use ucp_sqlite::StoreError;
+use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
 use super::{Opened, PaymentCounts, counted::CountedHandler, synchronised};
@@ -31,13 +31,12 @@ use crate::{
     directory,
 };
 
-/// Opens the shop in the data directory, or creates it if there is none: from the configured sample, or empty if its
+/// Opens a shop in the file of its data directory, or creates it if there is none: from the configured sample, or empty if its
 /// products come from a feed.
-pub(crate) fn open_shop(settings: &Settings) -> Result<Shop, StoreError> {
-    let data = &settings.sections.data;
-    Shop::open_or_create(&synchronised::options(data), || match &settings.catalog {
+pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<Shop, StoreError> {
+    Shop::open_in(file, &synchronised::options(settings), || match &settings.catalog {
         Some(_) => Opening::of(synchronised::market(&settings.sections.catalog)),
-        None => directory::sample(data.sample.0),
+        None => directory::sample(settings.sections.data.sample.0),
     })
 }
 

@@ -1,12 +1,17 @@
 //! What a remote shop stated last about itself, kept in the data directory: the gateway starts with it while the shop is
 //! down.
 
-use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::PathBuf};
+use std::{
+    fs, io,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{BackendKind, Data, Upstream};
+use crate::config::{BackendKind, Upstream};
 
 /// File in the data directory.
 const FILE: &str = "upstream.json";
@@ -30,8 +35,8 @@ pub(super) struct LastKnown {
 }
 
 impl LastKnown {
-    pub(super) fn new(data: &Data, backend: BackendKind, upstream: &Upstream) -> Self {
-        Self { file: data.dir.join(FILE), backend, address: upstream.url.to_string() }
+    pub(super) fn new(directory: &Path, backend: BackendKind, upstream: &Upstream) -> Self {
+        Self { file: directory.join(FILE), backend, address: upstream.url.to_string() }
     }
 
     /// Reads the last statement; `None` if there is none of this shop.
@@ -56,6 +61,9 @@ impl LastKnown {
         let document = String::from_utf8_lossy(document).into_owned();
         let kept = Kept { backend: self.backend, address: self.address.clone(), document };
         let partial = self.file.with_extension("json.partial");
+        if let Some(directory) = self.file.parent() {
+            fs::create_dir_all(directory)?;
+        }
         let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
         file.write_all(&serde_json::to_vec(&kept)?)?;
         file.sync_all()?;

@@ -34,6 +34,7 @@ mod ucp;
 
 use std::{
     error::Error,
+    fs,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -45,7 +46,6 @@ use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_contract::Transport;
 use ucp_core::{
-    ShopId,
     catalog::cursor::CursorSecret,
     port::{self, Catalog, OrderInbox, buyers::Retention, store::Store},
     purchase::{
@@ -60,7 +60,7 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::{Database as Products, Opening, Shop};
-use ucp_sqlite::{Room, SqliteStore};
+use ucp_sqlite::SqliteStore;
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::BodyLimit;
 use url::Url;
@@ -72,7 +72,8 @@ pub(crate) use self::{
 };
 use crate::{
     clock,
-    config::{BackendKind, Settings, Upstream, is_exposed, value::Number},
+    config::{BackendKind, Data, Settings, Upstream, is_exposed},
+    files::Files,
 };
 
 /// Content of a data directory.
@@ -87,29 +88,25 @@ pub(crate) enum DataDirectory {
 }
 
 impl DataDirectory {
-    /// Opens the data directory, or creates it. Blocks.
-    pub(crate) fn open(settings: &Settings) -> Result<Self, Box<dyn Error>> {
+    /// Opens what a shop has in its data directory, or creates it. Blocks.
+    pub(crate) fn open(settings: &Settings, files: &Files) -> Result<Self, Box<dyn Error>> {
         let data = &settings.sections.data;
-        let database = settings.database.as_ref().map(|options| Database::open(options, settings)).transpose()?;
+        let file = files.open(data)?;
+        fs::create_dir_all(settings.dir())?;
+        let database =
+            settings.database.as_ref().map(|options| Database::open(options, settings, files)).transpose()?;
         let local = match (&settings.upstream, database.as_ref().and_then(Database::replica)) {
             (None, Some(replica)) => Self::Embedded(replica.shop().clone()),
-            (None, None) => embedded::open_shop(settings).map(Self::Embedded)?,
-            (Some(_), _) => Self::Beside(SqliteStore::open_or_create(&data.dir)?, Arc::default()),
+            (None, None) => embedded::open_shop(&file, settings).map(Self::Embedded)?,
+            (Some(_), _) => Self::Beside(file.of(settings.mount.id.clone())?, Arc::default()),
         };
         let opened = match database {
             Some(database) => Self::Shared(Box::new(local), database),
             None => local,
         };
-        let most = data.max_mb.map_or(u64::MAX, Number::bytes);
-        opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
-        let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
-        let (unfinished, completed) =
-            (hours(data.keep_unfinished_hours.count()), hours(data.keep_completed_hours.count()));
-        let addresses = data.keep_addresses_days.map(|days| hours(days.count() * 24));
-        let retention = Retention { unfinished, completed, addresses };
-        opened.sqlite().retain(retention);
+        opened.sqlite().retain(retention(data));
         if let Some(database) = opened.database() {
-            database.store().retain(retention);
+            database.store().retain(retention(data));
         }
         Ok(opened)
     }
@@ -173,10 +170,15 @@ impl DataDirectory {
             None => self.sqlite().cursor_secret(),
         }
     }
+}
 
-    /// Returns the identifier of the shop.
-    pub(crate) fn shop_id(&self) -> &ShopId {
-        self.sqlite().shop()
+/// Returns how long what names a buyer is kept.
+pub(crate) fn retention(data: &Data) -> Retention {
+    let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
+    Retention {
+        unfinished: hours(data.keep_unfinished_hours.count()),
+        completed: hours(data.keep_completed_hours.count()),
+        addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
     }
 }
 
@@ -257,7 +259,7 @@ pub(crate) async fn open(
                 );
             }
             let kind = settings.sections.upstream.backend;
-            let last_known = LastKnown::new(&settings.sections.data, kind, upstream);
+            let last_known = LastKnown::new(&settings.dir(), kind, upstream);
             let last = if live { None } else { last_known.read() };
             let place = Place { settings, upstream, base, data, store, signing_key, bodies, last };
             let mut opened = match kind {
@@ -284,7 +286,7 @@ pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Bo
     let Some(copy) = &settings.catalog else {
         return Err("the configuration copies no catalog; see `catalog.source`".into());
     };
-    let store = SqliteStore::open_or_create(&settings.sections.data.dir)?;
+    let store = SqliteStore::open_or_create(&settings.sections.data.dir)?.of(settings.mount.id.clone())?;
     let Some(upstream) = &settings.upstream else {
         let market = synchronised::market(&settings.sections.catalog);
         let database = Products::of_or_create(store, || Opening::of(market))?;

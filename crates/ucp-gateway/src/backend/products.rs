@@ -22,12 +22,15 @@ use crate::{config::Data, directory};
 
 /// Returns the catalog in the database. Where there is none, it is the shop that is in the data directory already, or else the
 /// configured sample.
-pub(super) async fn founded(store: &PostgresStore, data: &Data) -> Result<Catalog, Box<dyn Error>> {
+pub(super) async fn founded(
+    store: &PostgresStore,
+    local: &SqliteStore,
+    data: &Data,
+) -> Result<Catalog, Box<dyn Error>> {
     if let Some(catalog) = store.catalog().await? {
         return Ok(catalog);
     }
-    let local = SqliteStore::open_or_create(&data.dir)?;
-    let (products, folder) = match Products::of(local) {
+    let (products, folder) = match Products::of(local.clone()) {
         Ok(products) => (products, None),
         Err(StoreError::Missing { .. }) => {
             let folder = Scratch::new(&data.dir)?;

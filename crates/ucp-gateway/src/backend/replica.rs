@@ -37,7 +37,7 @@ use super::{
     products::{follow, founded, is_ahead, shop},
     synchronised::options,
 };
-use crate::config::Data;
+use crate::config::Settings;
 
 /// Time for which products are taken to be those of the database.
 const FRESH: Duration = Duration::from_millis(20);
@@ -108,22 +108,25 @@ pub(crate) struct Lag {
 
 impl Replica {
     /// Opens the copy in the data directory, and follows the database up to its newest change.
-    pub(super) async fn open(store: &PostgresStore, data: &Data) -> Result<Self, Box<dyn Error>> {
-        let catalog = founded(store, data).await?;
-        let local = SqliteStore::open_or_create(&data.dir)?;
+    pub(super) async fn open(
+        store: &PostgresStore,
+        file: &SqliteStore,
+        settings: &Settings,
+    ) -> Result<Self, Box<dyn Error>> {
+        let local = file.of(settings.mount.id.clone())?;
+        let catalog = founded(store, &local, &settings.sections.data).await?;
         adopt(&local, &shop(&catalog))?;
-        let products = ucp_shop::Database::of(local)?;
-        let options = options(data);
+        let products = ucp_shop::Database::of(local.clone())?;
+        let options = options(settings);
         if is_ahead(store, &products).await? {
             tracing::warn!("the database is older than the copy of its products, which is made anew");
             restart(products.store())?;
             // The search index of no products takes the place of one that knows too much.
-            drop(Shop::open(&options)?);
+            drop(Shop::of(ucp_shop::Database::of(local)?, &options)?);
         }
         let followed = follow(store, &products).await.map_err(|error| error as Box<dyn Error>)?;
-        drop(products);
         let copy = Arc::new(Copy {
-            shop: Shop::open(&options)?,
+            shop: Shop::of(products, &options)?,
             store: store.clone(),
             newest: AtomicI64::new(followed),
             followed: AtomicI64::new(followed),

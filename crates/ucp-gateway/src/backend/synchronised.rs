@@ -34,7 +34,7 @@ use ucp_trust::{
 use super::{NO_SHOP, Opened, Place};
 use crate::{
     clock,
-    config::{CatalogCopy, Data, FeedFormat, FeedPlace, Settings, sections},
+    config::{CatalogCopy, FeedFormat, FeedPlace, Settings, sections},
     progress::indexing,
 };
 
@@ -104,7 +104,7 @@ pub(super) async fn before_shop(
             products.clone()
         }
         None => {
-            let (store, options) = (store.clone(), options(&place.settings.sections.data));
+            let (store, options) = (store.clone(), options(place.settings));
             // Building a large index takes its time.
             let made = tokio::task::spawn_blocking(move || Shop::of_market(store, &market, &options)).await??;
             products.get_or_init(|| made).clone()
@@ -168,16 +168,21 @@ fn source(settings: &Settings, copy: &CatalogCopy, shop: Option<&ContractShop>) 
 }
 
 /// Returns the options of a shop. Building a large index shows its progress.
-pub(super) fn options(data: &Data) -> ucp_shop::Options {
-    let usual = ucp_shop::Options::new(&*data.dir);
-    ucp_shop::Options { cache_bytes: data.cache_mb.bytes(), progress: indexing(), ..usual }
+pub(super) fn options(settings: &Settings) -> ucp_shop::Options {
+    let data = &settings.sections.data;
+    ucp_shop::Options {
+        data_dir: data.dir.to_path_buf(),
+        shop: settings.mount.id.clone(),
+        cache_bytes: data.cache_mb.bytes(),
+        progress: indexing(),
+    }
 }
 
 fn runs(settings: &Settings) -> Options {
     let said = &settings.sections.catalog;
     let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     Options {
-        data_dir: settings.sections.data.dir.to_path_buf(),
+        data_dir: settings.dir(),
         interval: SignedDuration::from_secs(whole(said.interval_s.count())),
         full_interval: SignedDuration::from_hours(whole(said.full_interval_hours.count())),
         max_loss_percent: said.max_loss_percent.count() as u64,
@@ -201,7 +206,7 @@ fn events(secret: SigningSecret, synchroniser: Synchroniser, settings: &Settings
     let events = Events {
         secret,
         synchroniser,
-        trusted_proxies: settings.trusted_proxies.clone(),
+        trusted_proxies: settings.process.trusted_proxies.clone(),
         limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
         places: InFlight::new(EVENTS),
         bodies: bodies.clone(),

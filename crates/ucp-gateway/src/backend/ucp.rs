@@ -83,7 +83,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         store: Arc::clone(place.store),
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
-        trusted_proxies: place.settings.trusted_proxies.clone(),
+        trusted_proxies: place.settings.process.trusted_proxies.clone(),
         limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..quotas }),
         places: InFlight::new(NOTICES),
         bodies: place.bodies.clone(),

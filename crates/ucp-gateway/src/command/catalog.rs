@@ -1,9 +1,10 @@
 //! `catalog`: synchronises the copy of a shop's catalog, and shows its state.
 
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode, sync::Arc};
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use ucp_core::ShopId;
 use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     backend::{self, synchronised},
     clock,
-    config::{ServeOptions, Settings},
+    config::{Configuration, ServeOptions, Settings, shop_named},
     progress::bar,
 };
 
@@ -25,13 +26,29 @@ pub(crate) enum CatalogCommand {
     /// Bring the copy of the catalog up to date; exit code 3 if too many products would be removed.
     Sync(SyncOptions),
     /// Show as of when the copy is, what the last run did, and what is held.
-    Status(ServeOptions),
+    Status(CatalogOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatalogOptions {
+    #[command(flatten)]
+    serve: ServeOptions,
+    /// The shop of several in the configuration.
+    #[arg(long, value_name = "NAME")]
+    shop: Option<ShopId>,
+}
+
+impl CatalogOptions {
+    fn settings(&self) -> Result<Arc<Settings>, Box<dyn Error>> {
+        let configuration = Configuration::resolve(&self.serve, clock::now())?;
+        Ok(shop_named(&configuration, self.shop.as_ref())?)
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncOptions {
     #[command(flatten)]
-    serve: ServeOptions,
+    of: CatalogOptions,
     /// Ask for everything, not only for what has changed.
     #[arg(long)]
     full: bool,
@@ -45,11 +62,11 @@ pub(crate) fn run(command: &CatalogCommand) -> Done {
     wait(&runtime, async {
         match command {
             CatalogCommand::Sync(options) => {
-                let settings = Settings::resolve(&options.serve, clock::now())?;
+                let settings = options.of.settings()?;
                 sync(&backend::synchroniser(&settings).await?, options).await
             }
             CatalogCommand::Status(options) => {
-                let settings = Settings::resolve(options, clock::now())?;
+                let settings = options.settings()?;
                 let state = synchronised::stored(&settings)?;
                 status(&state);
                 Ok(ExitCode::SUCCESS)

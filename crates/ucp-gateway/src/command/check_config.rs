@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use super::Done;
 use crate::{
     clock,
-    config::{ServeOptions, Settings},
+    config::{Configuration, ServeOptions},
 };
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let settings = Settings::resolve(options, clock::now())?;
-    print!("{settings}");
-    for warning in &settings.warnings {
+    let configuration = Configuration::resolve(options, clock::now())?;
+    print!("{configuration}");
+    for warning in &configuration.warnings {
         eprintln!("warning: {warning}");
     }
     Ok(ExitCode::SUCCESS)

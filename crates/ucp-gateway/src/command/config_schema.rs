@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use ucp_wire::documents::pretty;
 
 use super::Done;
-use crate::config::schema::schema;
+use crate::config::schema::published;
 
 pub(crate) fn run() -> Done {
-    print!("{}", pretty(&schema()));
+    print!("{}", pretty(&published()));
     Ok(ExitCode::SUCCESS)
 }

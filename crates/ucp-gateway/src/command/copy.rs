@@ -24,7 +24,7 @@ use ucp_sqlite::SqliteStore;
 
 use super::{
     Done,
-    place::database,
+    place::{database, in_database, in_directory},
     runtime::{runtime, wait},
 };
 use crate::{backend::products, config::value::DatabaseAddress, progress::spinner};
@@ -41,6 +41,9 @@ pub(crate) struct TransferOptions {
     /// Where it goes: another one of these, empty or with what an interrupted copy has left there.
     #[arg(long, value_name = "PLACE")]
     to: DatabaseAddress,
+    /// The name of the shop, where there are several.
+    #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
+    shop: ShopId,
     /// The file with certificates (PEM) of authorities that may certify the database, beside those of the system.
     #[arg(long, env = "UCP_GATEWAY_DATABASE_CA_FILE", value_name = "FILE")]
     database_ca_file: Option<PathBuf>,
@@ -53,9 +56,10 @@ enum Side {
 }
 
 impl Side {
+    /// Opens the side `place` of a copy, or creates the one that `is_new`.
     fn open(
+        TransferOptions { shop, database_ca_file, .. }: &TransferOptions,
         place: &DatabaseAddress,
-        ca_file: Option<&Path>,
         is_new: bool,
         runtime: &Runtime,
     ) -> Result<Self, Box<dyn Error>> {
@@ -68,11 +72,14 @@ impl Side {
         };
         Ok(match address {
             Some(address) => {
-                let options = database(&address, ca_file)?;
-                Self::Database(wait(runtime, PostgresStore::open(&options, ShopId::default()))?)
+                let options = database(&address, database_ca_file.as_deref())?;
+                Self::Database(match is_new {
+                    true => wait(runtime, PostgresStore::open(&options, shop.clone()))?,
+                    false => in_database(&options, shop, runtime)?,
+                })
             }
-            None if is_new => Self::Directory(SqliteStore::open_or_create(path)?),
-            None => Self::Directory(SqliteStore::open(path)?),
+            None if is_new => Self::Directory(SqliteStore::open_or_create(path)?.of(shop.clone())?),
+            None => Self::Directory(in_directory(path, shop)?),
         })
     }
 
@@ -93,9 +100,8 @@ impl Side {
 
 pub(crate) fn run(options: &TransferOptions) -> Done {
     let runtime = runtime(1)?;
-    let ca_file = options.database_ca_file.as_deref();
-    let from = Side::open(&options.from, ca_file, false, &runtime)?;
-    let to = Side::open(&options.to, ca_file, true, &runtime)?;
+    let from = Side::open(options, &options.from, false, &runtime)?;
+    let to = Side::open(options, &options.to, true, &runtime)?;
     let (source, target) = (from.transfer(), to.transfer());
     let progress = spinner("copying the products");
     let products = wait(&runtime, async {

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{
 };
 
 use super::Done;
-use crate::config::{ServeOptions, Settings};
+use crate::config::{Listener, ServeOptions, listener};
 
 /// Maximum time of each step.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,9 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_LINE: u64 = 256;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let (listen, tls) = Settings::listener(options)?;
-    let address = reached(listen);
-    let status = ask(address, tls).map_err(|error| format!("the gateway at {address} does not answer: {error}"))?;
+    let Listener { address, tls, mount } = listener(options)?;
+    let address = reached(address);
+    let host = mount.hosts.first().map_or("localhost", String::as_str);
+    let status = ask(address, tls, &request(host, &mount.path))
+        .map_err(|error| format!("the gateway at {address} does not answer: {error}"))?;
     match status.split(' ').nth(1) {
         Some("200") => Ok(ExitCode::SUCCESS),
         _ => Err(format!("the gateway at {address} does not serve: {}", status.trim_end()).into()),
@@ -45,12 +47,12 @@ fn reached(listen: SocketAddr) -> SocketAddr {
 }
 
 /// Asks for the profile, which every gateway that serves has, and returns the status line of the answer.
-fn ask(address: SocketAddr, tls: bool) -> io::Result<String> {
+fn ask(address: SocketAddr, tls: bool, request: &str) -> io::Result<String> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     if !tls {
-        return ask_over(stream);
+        return ask_over(stream, request);
     }
     let provider = aws_lc_rs::default_provider();
     let any = AnyCertificate(provider.signature_verification_algorithms);
@@ -58,11 +60,16 @@ fn ask(address: SocketAddr, tls: bool) -> io::Result<String> {
     let config = config.map_err(io::Error::other)?.dangerous().with_custom_certificate_verifier(Arc::new(any));
     let name = ServerName::IpAddress(address.ip().into());
     let session = ClientConnection::new(Arc::new(config.with_no_client_auth()), name).map_err(io::Error::other)?;
-    ask_over(StreamOwned::new(session, stream))
+    ask_over(StreamOwned::new(session, stream), request)
 }
 
-fn ask_over(mut stream: impl Read + Write) -> io::Result<String> {
-    stream.write_all(b"GET /.well-known/ucp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+/// Returns the request for the profile of a shop.
+fn request(host: &str, path: &str) -> String {
+    format!("GET {path}/.well-known/ucp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+}
+
+fn ask_over(mut stream: impl Read + Write, request: &str) -> io::Result<String> {
+    stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     stream.take(MAX_LINE).read_to_end(&mut answer)?;
     let answer = String::from_utf8_lossy(&answer);

@@ -17,12 +17,12 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use ucp_core::{catalog::market::Market, money::Currency};
+use ucp_core::{ShopId, catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
     import::{BadRow, Change, Format, Import, Verdict},
 };
-use ucp_sqlite::{Put, WriteError};
+use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
 
 use super::{Done, chain, runtime::runtime};
 use crate::{backend::Import as SharedImport, clock, config::flags::DatabaseOptions, progress::bar};
@@ -44,6 +44,9 @@ pub(crate) struct ImportOptions {
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
+    /// The name of the shop, where there are several.
+    #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
+    pub(crate) shop: ShopId,
     #[command(flatten)]
     pub(crate) database: DatabaseOptions,
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
@@ -149,7 +152,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     let Some(database) = options.database.options()? else { return load(options, file, &options.data_dir, |_| Ok(())) };
     let runtime = runtime(1)?;
     let _entered = runtime.enter();
-    let import = SharedImport::begin(&database, &options.data_dir)?;
+    let import = SharedImport::begin(&database, &options.shop, &options.data_dir)?;
     let folder = import.folder().to_owned();
     load(options, file, &folder, |products| import.publish(products))
 }
@@ -168,7 +171,7 @@ fn load(
     };
     // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
-    let database = Database::open_or_create(data_dir, || Opening::of(wanted.market()))?;
+    let database = opened(options, data_dir, &wanted)?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
@@ -204,6 +207,12 @@ fn load(
     bar.finish_and_clear();
     done(&database)?;
     Ok(tally.told(file))
+}
+
+/// Opens the shop, or creates it without products.
+fn opened(options: &ImportOptions, data_dir: &Path, wanted: &Wanted<'_>) -> Result<Database, StoreError> {
+    let store = SqliteStore::open_or_create(data_dir)?.of(options.shop.clone())?;
+    Database::of_or_create(store, || Opening::of(wanted.market()))
 }
 
 /// Writes a batch: what it removes, then what it puts. Returns the products that the shop refuses, if a second attempt

@@ -16,7 +16,7 @@ use url::Url;
 use super::Done;
 use crate::{
     clock,
-    config::{BackendKind, Policy, ServeOptions, Settings, listen, public_url},
+    config::{BackendKind, Configuration, Policy, ServeOptions, listen, public_url},
     terminal::Paint,
 };
 
@@ -80,9 +80,9 @@ pub(crate) fn run(options: &InitOptions) -> Done {
     let read = ServeOptions { config: Some(file.clone()), ..ServeOptions::default() };
     let paint = Paint::of_stdout();
     println!("wrote {}", paint.strong(file.display()));
-    match Settings::resolve(&read, clock::now()) {
-        Ok(settings) => {
-            for warning in &settings.warnings {
+    match Configuration::resolve(&read, clock::now()) {
+        Ok(configuration) => {
+            for warning in &configuration.warnings {
                 println!("{} {warning}", paint.doubtful("note"));
             }
             println!("start it with: ucp-gateway serve --config {}", file.display());

@@ -15,8 +15,8 @@ use ucp_trust::{
     keyring::{Keyring, OwnKey},
 };
 
-use super::Done;
-use crate::clock::now;
+use super::{Done, place::ShopData};
+use crate::{clock::now, config::shop_dir};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
@@ -29,16 +29,9 @@ pub(crate) enum OwnKeysCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct KeysDirectory {
-    /// The directory that holds the shop; its keys lie below it.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct GenerateOptions {
     #[command(flatten)]
-    directory: KeysDirectory,
+    place: KeysPlace,
     /// The signature algorithm of the key. Every platform can verify es256.
     #[arg(long, default_value = "es256", value_name = "ALGORITHM")]
     algorithm: Algorithm,
@@ -47,7 +40,7 @@ pub(crate) struct GenerateOptions {
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     #[command(flatten)]
-    directory: KeysDirectory,
+    place: KeysPlace,
     /// Show the public keys as JWK Set, as the profile publishes them.
     #[arg(long)]
     json: bool,
@@ -56,7 +49,7 @@ pub(crate) struct ListOptions {
 #[derive(Debug, Args)]
 pub(crate) struct RotateOptions {
     #[command(flatten)]
-    directory: KeysDirectory,
+    place: KeysPlace,
     /// Number of days for which the old keys stay published; 0 if they may be compromised.
     #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
     grace_days: u16,
@@ -85,24 +78,41 @@ impl From<Algorithm> for jwk::Algorithm {
     }
 }
 
-impl KeysDirectory {
-    /// Opens the keys below this directory.
+/// Where the keys of a shop are.
+#[derive(Debug, Args)]
+pub(crate) struct KeysPlace {
+    #[command(flatten)]
+    data: ShopData,
+    /// The directory of the keys, as `data.keys_dir` of the configuration states it [default: `keys` in the data directory].
+    #[arg(long, value_name = "DIRECTORY")]
+    keys_dir: Option<PathBuf>,
+}
+
+impl KeysPlace {
+    fn dir(&self) -> PathBuf {
+        match &self.keys_dir {
+            Some(dir) => shop_dir(dir, &self.data.shop),
+            None => shop_dir(&self.data.data_dir, &self.data.shop).join("keys"),
+        }
+    }
+
+    /// Opens the keys.
     pub(super) fn open(&self) -> Result<Keyring, Box<dyn std::error::Error>> {
-        Ok(Keyring::open(&self.data_dir.join("keys"))?)
+        Ok(Keyring::open(&self.dir())?)
     }
 }
 
 pub(crate) fn run(command: &OwnKeysCommand) -> Done {
     match command {
         OwnKeysCommand::Generate(options) => {
-            let mut keyring = options.directory.open()?;
+            let mut keyring = options.place.open()?;
             let own = keyring.generate(options.algorithm.into(), now())?;
             println!("{} signs from now on.", own.kid());
         }
         OwnKeysCommand::List(options) => list(options)?,
         OwnKeysCommand::Rotate(options) => {
             let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
-            let mut keyring = options.directory.open()?;
+            let mut keyring = options.place.open()?;
             let own = keyring.rotate(options.algorithm.map(Into::into), grace, now())?;
             println!("{} signs from now on.", own.kid());
             for own in &keyring.list()[1..] {
@@ -114,14 +124,14 @@ pub(crate) fn run(command: &OwnKeysCommand) -> Done {
 }
 
 fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
-    let keyring = options.directory.open()?;
+    let keyring = options.place.open()?;
     if options.json {
         println!("{:#}", json!({ "keys": keyring.published(now()) }));
         return Ok(());
     }
     if keyring.list().is_empty() {
         // On standard error, because scripts count the lines of standard output.
-        eprintln!("There are no keys in {}; `keys generate` makes one.", options.directory.data_dir.display());
+        eprintln!("There are no keys in {}; `keys generate` makes one.", options.place.dir().display());
     }
     let signer = keyring.signer().map(|signer| signer.public().kid());
     for own in keyring.list() {

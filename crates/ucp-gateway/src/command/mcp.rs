@@ -4,6 +4,7 @@ use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::Ex
 
 use clap::Args;
 use tokio::net::TcpListener;
+use ucp_core::ShopId;
 use ucp_listener::{Connections, Limits, responding};
 use ucp_mcp::toolset::Toolset;
 use ucp_trust::client::TrustedProxies;
@@ -14,7 +15,8 @@ use crate::{
     backend::DataDirectory,
     calls::answered,
     clock,
-    config::{DataOptions, ServeOptions, Settings, UpstreamOptions, public_url},
+    config::{Configuration, DataOptions, ServeOptions, UpstreamOptions, public_url, shop_named},
+    files::Files,
     shop::{Desktop, open_keyring},
 };
 
@@ -26,6 +28,9 @@ pub(crate) struct McpOptions {
     /// The configuration file (TOML). Flags and the environment go before what it says.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// The shop of several in the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) shop: Option<ShopId>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
     #[command(flatten)]
@@ -55,20 +60,21 @@ pub(crate) fn run(options: &McpOptions) -> Done {
         format!("--query: {} It must be {}.", refusal.content, refusal.accepted.unwrap_or_default())
     })?;
     let McpOptions { config, data, upstream, public_url, .. } = options.clone();
-    let settings = Settings::resolve(
+    let configuration = Configuration::resolve(
         &ServeOptions { config, data, upstream, public_url, ..ServeOptions::default() },
         clock::now(),
     )?;
+    let settings = shop_named(&configuration, options.shop.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let data = {
         let _entered = runtime.enter();
-        DataDirectory::open(&settings)?
+        DataDirectory::open(&settings, &Files::default())?
     };
-    let keyring = open_keyring(&settings.sections.data)?;
+    let keyring = open_keyring(&settings)?;
     settings.check_keys(&keyring)?;
     let served = wait(&runtime, async {
         let (public_url, listener) = match &settings.sections.server.public_url {
-            Some(url) => (url.0.clone(), None),
+            Some(url) => (settings.public_url(&url.0), None),
             None => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
                 (Url::parse(&format!("http://{}", listener.local_addr()?))?, Some(listener))

@@ -18,29 +18,29 @@ use url::Url;
 use super::{
     Done,
     runtime::wait,
-    welcome::{DataFound, Told, welcome},
+    welcome::{self, DataFound, Told},
 };
 use crate::{
-    address::base,
     admin,
     backend::DataDirectory,
     calls::{Calls, answered},
     clock,
-    config::{self, Policy, ServeOptions, Settings},
-    decisions::Decisions,
+    config::{self, Configuration, ServeOptions},
     events::Events,
     export::{Export, Exports, otlp::Spans},
+    files::Files,
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
     inspector::{self, recorder::Recorder},
-    local, machine,
+    local,
+    machine::Claims,
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
     terminal::Paint,
-    workbench,
+    upkeep,
 };
 
 /// Maximum number of connections to the admin endpoint.
@@ -48,53 +48,53 @@ const ADMIN_CONNECTIONS: usize = 32;
 
 /// Serves until the process is told to end. The `warnings` are logged first.
 pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
-    let mut settings = Settings::resolve(options, clock::now())?;
-    let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level)?);
+    let mut configuration = Configuration::resolve(options, clock::now())?;
+    let process = Arc::clone(&configuration.process);
+    let log = Arc::new(Log::start(process.log.format, process.log.level)?);
     for warning in warnings {
         tracing::warn!("{warning}");
     }
-    let listen = settings.sections.server.listen.0;
+    let listen = process.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before anything that takes time: a hangup would end the process.
     let mut hangups = wait(&runtime, async { signal(SignalKind::hangup()) })?;
     // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
     let listener = wait(&runtime, TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
-    let found = DataFound::look(&settings.sections.data.dir);
+    let found = DataFound::look(&process.data.dir);
     // What gateways on several machines share is in the database, and each has a directory of its own.
-    let _beat = wait(&runtime, machine::claim(&settings.sections.data.dir))?;
-    let data = {
+    let claims = Claims::default();
+    wait(&runtime, claims.add(configuration.directories()))?;
+    let files = Arc::new(Files::default());
+    let (mut first_key, mut data) = (None, None);
+    if let Some(settings) = configuration.single() {
         // The connections of a database are tasks of the runtime.
         let _entered = runtime.enter();
-        DataDirectory::open(&settings)?
-    };
-    let keyring = open_keyring(&settings.sections.data)?;
-    settings.check_keys(&keyring)?;
-    let first_key = if settings.needs_first_key() {
-        let dir = &settings.sections.data.dir;
-        let made =
-            first_key::make(dir).map_err(|error| format!("cannot make an API key in {}: {error}", dir.display()))?;
-        settings = Settings::resolve(options, clock::now())?;
-        made
-    } else {
-        None
-    };
-    let decisions = Decisions::open(&settings.sections.data.dir)?;
+        data = Some(DataDirectory::open(settings, &files)?);
+        settings.check_keys(&open_keyring(settings)?)?;
+        if settings.needs_first_key() {
+            let dir = settings.dir();
+            first_key = first_key::make(&dir)
+                .map_err(|error| format!("cannot make an API key in {}: {error}", dir.display()))?;
+            configuration = Configuration::resolve(options, clock::now())?;
+        }
+    }
     wait(&runtime, async {
-        settings.log_warnings();
+        configuration.log_warnings();
         // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
-        let is_trial = settings.policy == Policy::Development && listen.ip().to_canonical().is_loopback();
+        let is_trial = configuration.is_development() && listen.ip().to_canonical().is_loopback();
         if rustix::process::geteuid().is_root() && !is_trial {
             tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
         }
-        let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
+        let local_url = reachable(listener.local_addr()?, process.tls.is_some())?;
+        let drain = configuration.drain();
         let mut exports = Exports::default();
-        let events = Events::open(&settings, &mut exports)?.map(Arc::new);
-        let spans = settings.receivers.spans.as_ref().map(Spans::new).transpose()?;
-        let percent = settings.sections.telemetry.sampled_percent.count();
+        let events = Events::open(&process, &mut exports)?.map(Arc::new);
+        let spans = process.receivers.spans.as_ref().map(Spans::new).transpose()?;
+        let percent = process.telemetry.sampled_percent.count();
         let tracer = spans.map(|sink| Arc::new(CallTracer::new(Export::start("spans", sink, &mut exports), percent)));
         let background = tracer.clone().map(|tracer| tracer as Arc<dyn Tracer>);
-        let running = Arc::new(Running::new(options, settings, data, local_url, decisions, background));
+        let running = Arc::new(Running::new(options, configuration, claims, files, data, background, local_url)?);
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
         let sources = Sources {
@@ -105,9 +105,9 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             health: health.clone(),
             exports: exports.counts.clone(),
         };
-        let shop = running.begin(keyring).await?;
-        let settings = running.settings();
-        let admin_address = match &settings.admin {
+        let shop = running.begin().await?;
+        tokio::spawn(upkeep::run(Arc::clone(&running)));
+        let admin_address = match &process.admin {
             Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
@@ -137,35 +137,32 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             }
         });
         // A closed standard output is not an error.
-        let base = base(&running.public_url(&settings));
-        let told = Told {
-            settings: &settings,
-            base: &base,
-            data: &found,
-            admin: admin_address,
-            first_key: first_key.as_ref(),
-        };
-        drop(welcome(std::io::stdout().lock(), &shop, &told, Paint::of_stdout()));
-        let recorder = (settings.policy == Policy::Development).then(Recorder::start).transpose()?.map(Arc::new);
-        let inspector = recorder.clone().map(|recorder| {
-            let facts = workbench::facts(&settings, &base, &shop.name, &[]);
-            local::only(inspector::routes::router(&facts, recorder, Arc::clone(&running)))
+        let to = std::io::stdout().lock();
+        drop(match (running.shops.single(), &shop) {
+            (Some(slot), Some(shop)) => {
+                let told = Told { slot: &slot, data: &found, admin: admin_address, first_key: first_key.as_ref() };
+                welcome::one(to, shop, &told, Paint::of_stdout())
+            }
+            _ => welcome::several(to, &running, admin_address, Paint::of_stdout()),
         });
         drop(first_key);
         drop(shop);
+        let recorder = running.configuration().is_development().then(Recorder::start).transpose()?.map(Arc::new);
+        let inspector =
+            recorder.clone().map(|recorder| local::only(inspector::routes::router(recorder, Arc::clone(&running))));
         tell_service_manager(&[NotifyState::Ready]);
         tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
-        let server = &settings.sections.server;
+        let server = &process.server;
         let probes = server.probes.then(|| health.router(false));
         let governed = Arc::clone(&running);
         let answer = responding(move |request: Request<Body>| {
             let own = match request.uri().path() {
                 LIVENESS | READINESS => probes.clone(),
                 path if path.starts_with(inspector::PATH) => {
-                    inspector.clone().filter(|_| governed.settings().policy == Policy::Development)
+                    inspector.clone().filter(|_| governed.configuration().is_development())
                 }
                 _ => None,
             };
@@ -179,10 +176,10 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         });
         let limits = Limits {
             connections: server.max_connections.count(),
-            trusted_proxies: settings.trusted_proxies.clone(),
-            drain: settings.drain,
+            trusted_proxies: process.trusted_proxies.clone(),
+            drain,
         };
-        let tls = settings.tls.as_ref().map(Tls::start);
+        let tls = process.tls.as_ref().map(Tls::start);
         let (mut first, mut second) = (stops.clone(), stops);
         let delay = Duration::from_millis(server.shutdown_delay_ms.count() as u64);
         let shutdown = async move {

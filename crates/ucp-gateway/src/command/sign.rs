@@ -8,7 +8,7 @@ use ucp_trust::signature::{SigningKey, message::RawMessage};
 
 use super::{
     Done,
-    keys::KeysDirectory,
+    keys::KeysPlace,
     message::{SchemeOption, read_message, time},
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct SignOptions {
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     #[command(flatten)]
-    directory: KeysDirectory,
+    place: KeysPlace,
     #[command(flatten)]
     scheme: SchemeOption,
     /// Header fields to cover in addition to those that UCP requires.
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &SignOptions) -> Done {
 impl SignOptions {
     fn key(&self) -> Result<Arc<SigningKey>, Box<dyn std::error::Error>> {
         let Some(file) = &self.key else {
-            let keyring = self.directory.open()?;
+            let keyring = self.place.open()?;
             return keyring
                 .signer()
                 .cloned()

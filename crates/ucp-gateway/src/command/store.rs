@@ -70,12 +70,15 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
 
 fn check(data_dir: &Path) -> Done {
     let progress = spinner("checking the database and the search index");
-    let mut faults = SqliteStore::open(data_dir)?.faults().map_err(|error| format!("the check broke off: {error}"))?;
-    // A gateway in front of a remote shop has no products.
-    match Shop::open(&Options::new(data_dir)) {
-        Ok(shop) => faults.extend(shop.index_fault()?),
-        Err(StoreError::Missing { .. }) => {}
-        Err(error) => return Err(error.into()),
+    let store = SqliteStore::open(data_dir)?;
+    let mut faults = store.faults().map_err(|error| format!("the check broke off: {error}"))?;
+    for shop in store.shops()? {
+        // A gateway in front of a remote shop has no products.
+        match Shop::open(&Options { shop, ..Options::new(data_dir) }) {
+            Ok(shop) => faults.extend(shop.index_fault()?),
+            Err(StoreError::Missing { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     progress.finish_and_clear();
     for fault in &faults {

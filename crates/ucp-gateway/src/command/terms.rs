@@ -23,7 +23,7 @@ pub(crate) struct TermsOptions {
 pub(crate) fn run(options: &TermsOptions) -> Done {
     let runtime = runtime(1)?;
     let shared = options.store.postgres(&runtime)?;
-    let local = if shared.is_none() { Some(Database::open(&options.store.data_dir)?) } else { None };
+    let local = if shared.is_none() { Some(Database::of(options.store.data.open()?)?) } else { None };
     let catalog = match &shared {
         Some(store) => Some(wait(&runtime, store.catalog())?.ok_or("there is no shop in the database yet")?),
         None => None,
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
                 fits(&database.market())?;
                 database.set_terms_blocking(&terms)?;
             }
-            options.store.data_dir.display().to_string()
+            options.store.data.data_dir.display().to_string()
         }
     };
     println!("The shop in {place} sells on these terms from now on.");

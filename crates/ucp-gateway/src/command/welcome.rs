@@ -1,7 +1,7 @@
 //! What a gateway prints when it starts: where everything is, what it made, and calls to try.
 
 use std::{
-    io::Write,
+    io::{self, Write},
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -11,15 +11,21 @@ use ucp_shop::sample::SAMPLES;
 use ucp_trust::api_key::ApiKey;
 
 use crate::{
+    address::base,
     callers::example_profile,
     config::{Policy, Settings},
     first_key,
+    running::Running,
     shop::Shop,
+    slot::Slot,
     terminal::Paint,
 };
 
 /// Name of the database in the data directory.
 const DATABASE: &str = "shop.db";
+
+/// Maximum number of shops that are listed.
+const LISTED: usize = 10;
 
 /// The data directory as a start found it.
 #[derive(Debug)]
@@ -49,20 +55,19 @@ impl DataFound {
     }
 }
 
-/// What is told beside the shop.
+/// What is told beside the only shop.
 pub(super) struct Told<'a> {
-    pub(super) settings: &'a Settings,
-    /// Address under which clients reach the gateway, without trailing slash.
-    pub(super) base: &'a str,
+    pub(super) slot: &'a Slot,
     pub(super) data: &'a DataFound,
     pub(super) admin: Option<SocketAddr>,
     pub(super) first_key: Option<&'a ApiKey>,
 }
 
-/// Writes the addresses of the gateway, the policy, and two calls for the person who started it.
-pub(super) fn welcome(mut to: impl Write, shop: &Shop, told: &Told<'_>, paint: Paint) -> std::io::Result<()> {
-    let Told { settings, base, data, admin, first_key } = told;
-    let (version, name) = (env!("CARGO_PKG_VERSION"), &shop.name);
+/// Writes the addresses of the only shop, the policy, and two calls for the person who started it.
+pub(super) fn one(mut to: impl Write, shop: &Shop, told: &Told<'_>, paint: Paint) -> io::Result<()> {
+    let Told { slot, data, admin, first_key } = told;
+    let (version, name, settings) = (env!("CARGO_PKG_VERSION"), &shop.name, &slot.settings);
+    let base = base(&slot.public_url);
     writeln!(to, "ucp-gateway {version} serves {}", paint.strong(name))?;
     if !shop.ready {
         let problem = "NOT READY: the shop is down; it is tried again until it answers";
@@ -81,31 +86,84 @@ pub(super) fn welcome(mut to: impl Write, shop: &Shop, told: &Told<'_>, paint: P
         writeln!(to, "  admin    http://{address}")?;
     }
     if let Some(key) = first_key {
-        let file = settings.sections.data.dir.join(first_key::FILE);
+        let file = settings.dir().join(first_key::FILE);
         writeln!(to, "  API key  {}", key.reveal())?;
         writeln!(to, "           It is shown this once; empty {} to revoke it.", file.display())?;
     }
-    let search = search(&shop.name);
-    // Of a public URL, the certificate is one that clients trust.
-    let tls = settings.tls.as_ref().filter(|_| settings.sections.server.public_url.is_none());
-    let trusted = tls.map(|tls| format!("--cacert '{}' ", tls.files.certificate.display())).unwrap_or_default();
-    let caller = match first_key {
-        Some(key) => format!("Authorization: Bearer {}", key.reveal()),
-        None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
-    };
-    writeln!(to, "Try it:")?;
-    writeln!(to, "  curl -s {trusted}{base}/catalog/search -H 'Content-Type: application/json' \\")?;
-    writeln!(to, "    -H '{caller}' -d '{search}'")?;
-    writeln!(to, "Over MCP:")?;
-    writeln!(to, "  curl -s {trusted}{base}/mcp -H 'Content-Type: application/json' \\")?;
-    let arguments = match first_key {
-        Some(_) => json!({ "catalog": search }),
-        None => json!({ "meta": { "ucp-agent": { "profile": example_profile(settings.policy) } }, "catalog": search }),
-    };
-    let params = json!({ "name": "search_catalog", "arguments": arguments });
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let key = first_key.map(|_| format!("-H '{caller}' ")).unwrap_or_default();
-    writeln!(to, "    {key}-d '{message}'")
+    let example = Example { settings, base: &base, host: None, first_key: *first_key, search: search(name) };
+    example.write(to)
+}
+
+/// Writes the addresses of the first of several shops, and two calls of one.
+pub(super) fn several(
+    mut to: impl Write,
+    running: &Running,
+    admin: Option<SocketAddr>,
+    paint: Paint,
+) -> io::Result<()> {
+    let (version, shops, local) = (env!("CARGO_PKG_VERSION"), running.shops.all(), base(running.local_url()));
+    writeln!(to, "ucp-gateway {version} serves {}", paint.strong(format!("{} shops", shops.len())))?;
+    writeln!(to, "  listens  {local}")?;
+    for slot in shops.iter().take(LISTED) {
+        writeln!(to, "  shop     {} at {}", slot.id, base(&slot.public_url))?;
+    }
+    if shops.len() > LISTED {
+        writeln!(to, "           and {} more; `ucp-gateway check-config` shows all", shops.len() - LISTED)?;
+    }
+    if let Some(address) = admin {
+        writeln!(to, "  admin    http://{address}")?;
+    }
+    let Some(slot) = shops.first() else { return Ok(()) };
+    let mount = &slot.settings.mount;
+    let host = mount.hosts.first().map(String::as_str);
+    let base = format!("{local}{}", mount.path);
+    Example { settings: &slot.settings, base: &base, host, first_key: None, search: search("") }.write(to)
+}
+
+/// Two calls of a shop.
+struct Example<'a> {
+    settings: &'a Settings,
+    /// Address under which this machine reaches the shop.
+    base: &'a str,
+    /// Host to name in the calls, if it is not that of the address.
+    host: Option<&'a str>,
+    first_key: Option<&'a ApiKey>,
+    /// Search that finds something.
+    search: Value,
+}
+
+impl Example<'_> {
+    fn write(&self, mut to: impl Write) -> io::Result<()> {
+        let Self { settings, base, host, first_key, search } = self;
+        // Of a public URL, the certificate is one that clients trust.
+        let tls = settings.process.tls.as_ref().filter(|_| settings.sections.server.public_url.is_none());
+        let mut begun = "curl -s ".to_owned();
+        if let Some(tls) = tls {
+            begun.push_str(&format!("--cacert '{}' ", tls.files.certificate.display()));
+        }
+        if let Some(host) = host {
+            begun.push_str(&format!("-H 'Host: {host}' "));
+        }
+        let caller = match first_key {
+            Some(key) => format!("Authorization: Bearer {}", key.reveal()),
+            None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
+        };
+        writeln!(to, "Try it:")?;
+        writeln!(to, "  {begun}{base}/catalog/search -H 'Content-Type: application/json' \\")?;
+        writeln!(to, "    -H '{caller}' -d '{search}'")?;
+        writeln!(to, "Over MCP:")?;
+        writeln!(to, "  {begun}{base}/mcp -H 'Content-Type: application/json' \\")?;
+        let arguments = match first_key {
+            Some(_) => json!({ "catalog": search }),
+            None => {
+                json!({ "meta": { "ucp-agent": { "profile": example_profile(settings.policy) } }, "catalog": search })
+            }
+        };
+        let params = json!({ "name": "search_catalog", "arguments": arguments });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let key = first_key.map(|_| format!("-H '{caller}' ")).unwrap_or_default();
+        writeln!(to, "    {key}-d '{message}'")
+    }
 }
 
 /// Returns a search that finds something in this shop: its own words for a sample, and what is available for any other.

@@ -1,7 +1,5 @@
 //! The database that gateways share, with the files that it refers to.
 
-use std::fs;
-
 use ucp_postgres::Options;
 
 use super::{document::Document, sections::Data};
@@ -31,9 +29,11 @@ pub(super) fn resolve(said: &mut Data, document: &mut Document<'_>) -> Option<Op
     options.statement_timeout = said.database_timeout_ms.time();
     options.named = said.database_prepares;
     if let Some(path) = &said.database_ca_file {
-        let read = fs::read(&**path).map_err(|error| error.to_string());
-        if let Err(problem) = read.and_then(|pem| options.trust(&pem).map_err(|error| error.to_string())) {
-            document.add("data.database_ca_file", format_args!("{}: {problem}", path.display()));
+        let trusted = document
+            .bytes(path)
+            .and_then(|pem| options.trust(&pem).map_err(|error| format!("{}: {error}", path.display())));
+        if let Err(problem) = trusted {
+            document.add("data.database_ca_file", problem);
         }
     }
     said.database_place = Some(options.place());

@@ -5,28 +5,78 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::{
-    Settings,
-    schema::{keys, schema, toml, values},
+    Configuration, Mount, Process, Settings,
+    schema::{PROCESS, SHOP, keys, schema, toml, values},
+    sections::Sections,
 };
+
+/// A single shop, or what belongs to the process, and then each of several shops with what it states and inherits.
+impl fmt::Display for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(settings) = self.single() {
+            return settings.fmt(f);
+        }
+        let Process { server, log, telemetry, events, data, .. } = &*self.process;
+        let (server, log, data) = (server.clone(), log.clone(), data.clone());
+        let (telemetry, events) = (telemetry.clone(), events.clone());
+        let sections = Sections { server, log, telemetry, events, data, ..Sections::default() };
+        show_all(f, &sections, "", |schema| schema.get(PROCESS).is_some())?;
+        self.shops.iter().try_for_each(|settings| write!(f, "\n{settings}"))
+    }
+}
 
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sections = serde_json::to_value(&self.sections).map_err(|_| fmt::Error)?;
-        let mut separator = "";
-        for (name, schema) in keys(&schema()).into_iter().flatten() {
-            let (header, tables) = match &sections[name] {
-                Value::Object(table) => (format!("[{name}]"), vec![table]),
-                Value::Array(tables) => (format!("[[{name}]]"), tables.iter().filter_map(Value::as_object).collect()),
-                _ => continue,
-            };
-            for table in tables {
-                writeln!(f, "{separator}{header}")?;
-                separator = "\n";
-                show(f, table, schema)?;
-            }
+        let Mount { id, hosts, path, is_one_of_several } = &self.mount;
+        if !is_one_of_several {
+            return show_all(f, &self.sections, "", |_| true);
         }
-        Ok(())
+        writeln!(f, "[[{SHOP}]]\nname = {}", toml(&id.as_str().into()))?;
+        if !hosts.is_empty() {
+            writeln!(f, "hosts = {}", toml(&hosts.clone().into()))?;
+        }
+        if !path.is_empty() {
+            writeln!(f, "path = {}", toml(&path.clone().into()))?;
+        }
+        writeln!(f)?;
+        show_all(f, &self.sections, "shop.", |schema| schema.get(PROCESS).is_none())
     }
+}
+
+/// Shows those sections and keys of which `shows` is true, each section with a header that begins with `prefix`.
+fn show_all(
+    f: &mut fmt::Formatter<'_>,
+    sections: &Sections,
+    prefix: &str,
+    shows: impl Fn(&Value) -> bool,
+) -> fmt::Result {
+    let sections = serde_json::to_value(sections).map_err(|_| fmt::Error)?;
+    let mut separator = "";
+    for (name, schema) in keys(schema()).into_iter().flatten() {
+        let (header, tables) = match &sections[name] {
+            Value::Object(table) => (format!("[{prefix}{name}]"), vec![table]),
+            Value::Array(tables) => {
+                (format!("[[{prefix}{name}]]"), tables.iter().filter_map(Value::as_object).collect())
+            }
+            _ => continue,
+        };
+        let is_whole = schema.get(PROCESS).is_some() && shows(schema);
+        for table in tables {
+            let shown = |key: &str| {
+                let schema = keys(schema).and_then(|keys| keys.get(key));
+                is_whole || schema.map_or_else(|| shows(&Value::Null), &shows)
+            };
+            let mut table = table.clone();
+            table.retain(|key, _| shown(key));
+            if table.is_empty() || (!is_whole && schema.get(PROCESS).is_some() && !shows(schema)) {
+                continue;
+            }
+            writeln!(f, "{separator}{header}")?;
+            separator = "\n";
+            show(f, &table, schema)?;
+        }
+    }
+    Ok(())
 }
 
 /// Shows the keys of a table that mean something in it, and the remarks between them.

@@ -111,42 +111,68 @@ pub(crate) struct UpstreamOptions {
 }
 
 impl ServeOptions {
-    /// Puts what the flags say over what the file says.
-    pub(super) fn put_over(&self, sections: &mut Sections) {
+    /// Puts what the flags say over what the file says, but for the keys that one of several shops `states` itself.
+    pub(super) fn put_over(&self, sections: &mut Sections, states: &dyn Fn(&str) -> bool) {
         let Sections { server, log, telemetry, data, upstream, callers, .. } = sections;
         put(self.listen.map(Listen), &mut server.listen);
         put(self.admin_listen.map(|address| Some(Listen(address))), &mut server.admin_listen);
-        put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
         put(self.max_connections.map(Number), &mut server.max_connections);
-        put(self.mcp_error_status, &mut server.mcp_error_status);
-        put(self.policy.map(Some), &mut callers.policy);
         put(self.log_format, &mut log.format);
         put(self.log_level, &mut log.level);
         put(self.otlp_endpoint.clone().map(|url| Some(WebUrl(url))), &mut telemetry.otlp_endpoint);
-        self.data.put_over(data);
-        self.upstream.put_over(upstream);
+        if !states("server.public_url") {
+            put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
+        }
+        if !states("server.mcp_error_status") {
+            put(self.mcp_error_status, &mut server.mcp_error_status);
+        }
+        if !states("callers.policy") {
+            put(self.policy.map(Some), &mut callers.policy);
+        }
+        self.data.put_over(data, states);
+        self.upstream.put_over(upstream, states);
     }
 }
 
 impl DataOptions {
-    fn put_over(&self, data: &mut Data) {
-        put(self.data_dir.clone().map(FilePath), &mut data.dir);
+    fn put_over(&self, data: &mut Data, states: &dyn Fn(&str) -> bool) {
+        if !states("data.dir") {
+            put(self.data_dir.clone().map(FilePath), &mut data.dir);
+        }
         let DatabaseOptions { database, database_file, database_ca_file } = self.database.clone();
-        if database.is_some() || database_file.is_some() {
+        if (database.is_some() || database_file.is_some()) && !states("data.database") && !states("data.database_file")
+        {
             (data.database, data.database_file) = (database, database_file.map(FilePath));
         }
-        put(database_ca_file.map(|path| Some(FilePath(path))), &mut data.database_ca_file);
-        put(self.cache_mb.map(Number), &mut data.cache_mb);
-        put(self.sample, &mut data.sample);
+        if !states("data.database_ca_file") {
+            put(database_ca_file.map(|path| Some(FilePath(path))), &mut data.database_ca_file);
+        }
+        if !states("data.cache_mb") {
+            put(self.cache_mb.map(Number), &mut data.cache_mb);
+        }
+        if !states("data.sample") {
+            put(self.sample, &mut data.sample);
+        }
     }
 }
 
 impl UpstreamOptions {
-    fn put_over(&self, upstream: &mut Upstream) {
+    fn put_over(&self, upstream: &mut Upstream, states: &dyn Fn(&str) -> bool) {
+        // A shop with a backend of its own has nothing in common with the one that the flags are about.
+        if states("upstream.backend") {
+            return;
+        }
         put(self.backend, &mut upstream.backend);
-        put(self.upstream_url.clone().map(|url| Some(WebUrl(url))), &mut upstream.url);
-        put(self.upstream_signature_file.clone().map(|path| Some(FilePath(path))), &mut upstream.signature_file);
-        if let Some(path) = &self.upstream_token_file {
+        if !states("upstream.url") {
+            put(self.upstream_url.clone().map(|url| Some(WebUrl(url))), &mut upstream.url);
+        }
+        if !states("upstream.signature_file") {
+            put(self.upstream_signature_file.clone().map(|path| Some(FilePath(path))), &mut upstream.signature_file);
+        }
+        if !states("upstream.token_file")
+            && !states("upstream.token_env")
+            && let Some(path) = &self.upstream_token_file
+        {
             (upstream.token_file, upstream.token_env) = (Some(FilePath(path.clone())), None);
         }
     }

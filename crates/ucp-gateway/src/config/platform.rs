@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -180,10 +180,10 @@ impl Entry<'_, '_> {
     }
 
     fn pinned(&mut self, path: &Path) -> Option<Pinned> {
-        match fs::read(path) {
+        match self.document.bytes(path) {
             Ok(bytes) if bytes.len() <= MAX_PROFILE => return Some(Pinned { path: path.to_owned(), bytes }),
             Ok(_) => self.wrong("profile_file", format_args!("{} is larger than {MAX_PROFILE} bytes", path.display())),
-            Err(error) => self.wrong("profile_file", format_args!("cannot read {}: {error}", path.display())),
+            Err(error) => self.wrong("profile_file", error),
         }
         None
     }
@@ -198,10 +198,12 @@ impl Entry<'_, '_> {
             }
         }
         if let Some(path) = &said.api_key_file {
-            self.secrets("api_key_file", self.document.text(path), &mut hashes);
+            let text = self.document.text(path);
+            self.secrets("api_key_file", text, &mut hashes);
         }
         if let Some(variable) = &said.api_key_env {
-            self.secrets("api_key_env", self.document.variable(variable), &mut hashes);
+            let text = self.document.variable(variable);
+            self.secrets("api_key_env", text, &mut hashes);
         }
         hashes
     }

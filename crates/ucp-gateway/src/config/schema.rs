@@ -1,6 +1,6 @@
 //! The JSON Schema of the configuration file, and the example file, which is made of it.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::LazyLock};
 
 use schemars::SchemaGenerator;
 use serde::Serialize as _;
@@ -9,12 +9,40 @@ use ucp_wire::schema::{Direction, bundle, inlining_generator};
 
 use super::sections::Sections;
 
-/// The JSON Schema of the file, for editors (draft 2020-12).
-pub(crate) fn schema() -> Value {
-    let mut schema = bundle(&mut inlining_generator(Direction::Request), SchemaGenerator::subschema_for::<Sections>);
-    // Of a section, its keys state the defaults.
-    for section in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
-        section.as_object_mut().and_then(|section| section.shift_remove("default"));
+/// The keyword of what belongs to the process and not to one of several shops.
+pub(super) const PROCESS: &str = "x-process";
+
+/// The section of several shops.
+pub(super) const SHOP: &str = "shop";
+
+/// The JSON Schema of the file (draft 2020-12). Of a shop of several, it has the keys that select it alone.
+pub(crate) fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema =
+            bundle(&mut inlining_generator(Direction::Request), SchemaGenerator::subschema_for::<Sections>);
+        // Of a section, its keys state the defaults.
+        for section in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+            section.as_object_mut().and_then(|section| section.shift_remove("default"));
+        }
+        schema
+    });
+    &SCHEMA
+}
+
+/// The JSON Schema of the file, for editors, with the sections of each shop of several.
+pub(crate) fn published() -> Value {
+    let mut schema = schema().clone();
+    let sections = schema["properties"].as_object().cloned().unwrap_or_default();
+    let own = sections.into_iter().filter(|(name, section)| name != SHOP && section.get(PROCESS).is_none());
+    let own = own.map(|(name, mut section)| {
+        if let Some(keys) = section.get_mut("properties").and_then(Value::as_object_mut) {
+            keys.retain(|_, key| key.get(PROCESS).is_none());
+        }
+        (name, section)
+    });
+    let own: Vec<_> = own.collect();
+    if let Some(keys) = schema["properties"][SHOP]["items"]["properties"].as_object_mut() {
+        keys.extend(own);
     }
     schema
 }
@@ -64,7 +92,7 @@ pub(crate) fn example() -> String {
 # `ucp-gateway config schema` prints a JSON Schema of this file, for editors.
 "
     .to_owned();
-    for (name, section) in keys(&schema()).into_iter().flatten() {
+    for (name, section) in keys(schema()).into_iter().flatten() {
         let repeated = section["type"] == "array";
         text.push('\n');
         comment(&mut text, &section["description"], "");

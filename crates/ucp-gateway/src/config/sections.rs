@@ -11,8 +11,7 @@
 //! | `extend("x-without")` | what holds without a value, where that is shown |
 //! | `extend("x-only")` | the value of the section's first key with which alone the key means something |
 //! | `extend("writeOnly")` | that the value is shown as a remark |
-
-use std::path::PathBuf;
+//! | `extend("x-process")` | that the key is the same for all shops of a process |
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -48,10 +47,13 @@ pub(crate) struct Sections {
     /// How the gateway is reached.
     pub(crate) server: Server,
     /// What is logged, to standard error.
+    #[schemars(extend("x-process" = true))]
     pub(crate) log: Log,
     /// Traces of calls, for a collector of OpenTelemetry.
+    #[schemars(extend("x-process" = true))]
     pub(crate) telemetry: Telemetry,
     /// What platforms and their buyers do in the shop, for those who analyse it. No buyer is named.
+    #[schemars(extend("x-process" = true))]
     pub(crate) events: Events,
     /// The shop, or what is kept beside the upstream.
     pub(crate) data: Data,
@@ -83,42 +85,69 @@ pub(crate) struct Sections {
     /// Where the addresses are that buyers name. Locations of the directory are known by their streets without any of
     /// this.
     pub(crate) geocoder: Geocoder,
+    /// A shop of several that the gateway serves, each with a backend, keys, platforms and limits of its own. Besides the
+    /// keys here, it has sections of its own, such as `[shop.data]` and `[[shop.platform]]`, with all keys that do not
+    /// belong to the process; what it does not state is inherited from the sections outside. Without any, there is one
+    /// shop.
+    #[serde(skip_serializing)]
+    pub(super) shop: Vec<ShopEntry>,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+/// What selects a shop among several.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+#[schemars(extend("required" = ["name"]))]
+pub(crate) struct ShopEntry {
+    /// What it is called in commands, the log and metrics, and what it stores belongs to: 1 to 64 of a to z, 0 to 9 and
+    /// `-`. The shop `default` has what a gateway with a single shop has stored.
+    #[schemars(example = &"flowers")]
+    pub(crate) name: Option<String>,
+    /// The host names under which clients reach it, without port.
+    #[schemars(example = ["flowers.example.com"])]
+    pub(crate) hosts: Vec<String>,
+    /// The path below which it is reached, on its hosts or else on those that no other shop has. Platforms find such a
+    /// shop by the address of its profile, not by the host.
+    #[schemars(example = &"/shops/flowers", extend("x-without" = "none"))]
+    pub(crate) path: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Server {
     /// The address to listen on; a port alone is one of this machine. (`--listen`, `UCP_GATEWAY_LISTEN`)
+    #[schemars(extend("x-process" = true))]
     pub(crate) listen: Listen,
     /// A PEM file with the certificate for TLS and those of its issuers, its own first: the gateway then speaks https on
     /// `listen`, HTTP/2 and HTTP/1.1. It is read again when it changes, and so are the two files that follow. By default
     /// the gateway speaks http, for a proxy in front of it.
-    #[schemars(example = "/run/secrets/tls/tls.crt", extend("x-without" = "http"))]
+    #[schemars(example = "/run/secrets/tls/tls.crt", extend("x-without" = "http"), extend("x-process" = true))]
     pub(super) tls_certificate_file: Option<FilePath>,
     /// A PEM file with the private key of that certificate.
     #[serde(skip_serializing)]
-    #[schemars(example = "/run/secrets/tls/tls.key")]
+    #[schemars(example = "/run/secrets/tls/tls.key", extend("x-process" = true))]
     pub(super) tls_key_file: Option<FilePath>,
     /// A PEM file with the authorities whose client certificates are taken. Nobody has to show one; a platform is
     /// recognised by its own, see `platform.certificate_sha256`.
-    #[schemars(example = "/run/secrets/tls/clients.crt", extend("x-without" = "none is asked for"))]
+    #[schemars(example = "/run/secrets/tls/clients.crt", extend("x-without" = "none is asked for"), extend("x-process" = true))]
     pub(super) tls_client_ca_file: Option<FilePath>,
     /// Where the operator's own calls are taken: orders that move, webhooks, and whether the gateway is ready. Off by
     /// default. Every call shows a token; from other machines, put TLS in front. Under the policy `development`, none is
     /// needed on a loopback address. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
-    #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
+    #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"), extend("x-process" = true))]
     pub(crate) admin_listen: Option<Listen>,
     /// A file with the token that the operator's calls show.
     #[serde(skip_serializing)]
-    #[schemars(example = "/run/secrets/admin-token")]
+    #[schemars(example = "/run/secrets/admin-token", extend("x-process" = true))]
     pub(super) admin_token_file: Option<FilePath>,
     /// An environment variable with the same, instead of the file.
     #[serde(skip_serializing)]
-    #[schemars(example = &"UCP_GATEWAY_ADMIN_TOKEN")]
+    #[schemars(example = &"UCP_GATEWAY_ADMIN_TOKEN", extend("x-process" = true))]
     pub(super) admin_token_env: Option<String>,
     #[serde(rename = "admin token", skip_deserializing)]
+    #[schemars(extend("x-process" = true))]
     pub(super) admin_token: Remark,
     /// Whether /livez and /readyz are answered where clients call, too: yes or no, without reasons.
+    #[schemars(extend("x-process" = true))]
     pub(crate) probes: bool,
     /// The address under which clients reach the gateway; by default the one it listens on. (`--public-url`,
     /// `UCP_GATEWAY_PUBLIC_URL`)
@@ -129,28 +158,43 @@ pub(crate) struct Server {
     pub(crate) storefront: Option<WebUrl>,
     /// How many connections are served at once. Idle ones make room for new ones, which wait if there are none.
     /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
+    #[schemars(extend("x-process" = true))]
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
     /// How long requests that are under way may go on after SIGTERM, in milliseconds; by default as long as one may take:
     /// 10 seconds to arrive, the time to fetch a profile, and the time to complete a purchase or to pay.
-    #[schemars(example = 40_000)]
+    #[schemars(example = 40_000, extend("x-process" = true))]
     pub(crate) drain_timeout_ms: Option<Number<0, 600_000>>,
     /// How long requests are still accepted after SIGTERM, while /readyz says that no more should be sent, in milliseconds.
+    #[schemars(extend("x-process" = true))]
     pub(crate) shutdown_delay_ms: Number<0, 600_000, 0>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
-    /// by default.
-    #[schemars(extend("x-without" = "no limit"))]
+    /// by default. Of several shops, each may have as many as are still free, so that room is left for the others.
+    #[schemars(extend("x-without" = "no limit"), extend("x-process" = true))]
     pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
     /// How many megabytes of request bodies are held at once; one caller may take a quarter of them, and is answered 429
     /// beyond that.
+    #[schemars(extend("x-process" = true))]
     pub(crate) bodies_mb: Number<4, 65_536, 64>,
+    /// A folder of files (*.toml), each of which is a shop of several: what a `[[shop]]` holds, at the root of the file. Its
+    /// name is by default that of the file.
+    #[schemars(example = "shops.d", extend("x-without" = "none"), extend("x-process" = true))]
+    pub(super) shops_dir: Option<FilePath>,
+    /// How many of several shops are open at once: with their index, caches and background work. The one that was called
+    /// least lately makes room.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) open_shops: Number<1, 100_000, 100>,
+    /// After how many seconds without calls one of several shops is closed. The next call opens it again.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) close_idle_s: Number<1, 86_400, 300>,
     /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
+    #[schemars(extend("x-process" = true))]
     pub(super) trusted_proxies: Vec<String>,
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Pages {
     /// The name of the shop on its pages; by default that of its market.
@@ -169,7 +213,7 @@ pub(crate) struct Pages {
     pub(super) texts_dir: Option<FilePath>,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Log {
     /// The form: "auto" (lines for people on a terminal, else JSON), "json" or "pretty". (`--log-format`,
@@ -182,7 +226,7 @@ pub(crate) struct Log {
     pub(crate) searches: bool,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Events {
     /// A file that events are added to, as a JSON object in each line. Off by default.
@@ -202,7 +246,7 @@ pub(crate) struct Events {
     pub(crate) otlp: bool,
 }
 
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Telemetry {
     /// Where the collector takes OTLP over HTTP (http/protobuf): spans are posted to `v1/traces` below it, and events to
@@ -220,7 +264,7 @@ pub(crate) struct Telemetry {
     pub(crate) sampled_percent: Number<0, 100, 100>,
 }
 
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Data {
     /// The directory that holds the shop; by default ./data where the gateway is started. (`--data-dir`,
@@ -251,15 +295,16 @@ pub(crate) struct Data {
     /// transactions, as pgbouncer does from 1.21 on.
     pub(super) database_prepares: bool,
     /// The directory of the signing keys; by default `keys` in `dir`. Gateways that share a database share it, or have copies of
-    /// its files.
+    /// its files. Those of one of several shops are in `shops/NAME` of it.
     #[schemars(example = "/etc/ucp-gateway/keys")]
     pub(crate) keys_dir: Option<FilePath>,
     /// How many megabytes of products to keep in memory. (`--cache-mb`, `UCP_GATEWAY_CACHE_MB`)
     pub(crate) cache_mb: Megabytes<64>,
     /// How many megabytes the database may have before new carts and checkouts are turned away with 503.
-    #[schemars(extend("x-without" = "no limit"))]
+    #[schemars(extend("x-without" = "no limit"), extend("x-process" = true))]
     pub(crate) max_mb: Option<Megabytes<16_384>>,
     /// How many megabytes of the disk stay free: below that, new carts and checkouts are turned away with 503.
+    #[schemars(extend("x-process" = true))]
     pub(crate) min_free_mb: Megabytes<256>,
     /// How many hours carts, and checkouts that led to no order, stay after they expire. Those that
     /// `limits.held` counts stay an hour.
@@ -273,13 +318,6 @@ pub(crate) struct Data {
     /// What fills the directory when there is no shop in it: "outfitters" or "flower-shop". (`--sample`,
     /// `UCP_GATEWAY_SAMPLE`)
     pub(crate) sample: SampleName,
-}
-
-impl Data {
-    /// Returns the directory of the signing keys.
-    pub(crate) fn keys(&self) -> PathBuf {
-        self.keys_dir.as_ref().map_or_else(|| self.dir.join("keys"), |dir| dir.to_path_buf())
-    }
 }
 
 impl Default for Data {
@@ -564,6 +602,9 @@ pub(crate) struct Limits {
     pub(super) keyed: Option<Limit<200, 400>>,
     /// Of one network address, for signatures that turn out wrong.
     pub(super) unverified: Option<Limit<20, 40>>,
+    /// How many requests of the shop run at once, of those that `server.max_in_flight` allows to all shops together.
+    #[schemars(example = 64, extend("x-without" = "no limit"))]
+    pub(crate) in_flight: Option<Number<1, 1_000_000>>,
     /// How many carts and checkouts one caller may have that is not a registered platform, those that led to an order left
     /// out. They go an hour after they expire. Under the policy `development` there is no limit by default.
     #[schemars(extend("x-without" = "no limit"))]

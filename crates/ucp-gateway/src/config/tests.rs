@@ -6,13 +6,13 @@ use ucp_trust::{
     limit::{Caller, RateLimits},
 };
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 use ucp_trust::limit::Quota;
 
 use super::{
-    schema::{example, keys, schema},
+    schema::{example, keys, published},
     *,
 };
 use crate::{cli::Cli, clock};
@@ -45,18 +45,29 @@ impl Case {
         self.directory.path().join(name)
     }
 
-    fn resolve(&self, text: &str, arguments: &[&str]) -> Result<Settings, String> {
+    fn resolve(&self, text: &str, arguments: &[&str]) -> Result<Arc<Settings>, String> {
+        self.resolve_all(text, arguments).map(|all| all.shops.into_iter().next().expect("a shop"))
+    }
+
+    fn resolve_all(&self, text: &str, arguments: &[&str]) -> Result<Configuration, String> {
         let file = self.path("gateway.toml");
         fs::write(&file, text).expect("written");
         let flags = ServeOptions { config: Some(file), ..flags(arguments) };
         let variable =
             |name: &str| self.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
         let directory = format!("{}/", self.directory.path().display());
-        Settings::resolve_in(&flags, &variable, clock::now()).map_err(|error| error.to_string().replace(&directory, ""))
+        Configuration::resolve_in(&flags, &variable, clock::now())
+            .map_err(|error| error.to_string().replace(&directory, ""))
     }
 }
 
-fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, String> {
+/// The only shop of the command line.
+fn of_flags(arguments: &[&str]) -> Result<Arc<Settings>, ConfigError> {
+    let all = Configuration::resolve(&flags(arguments), clock::now())?;
+    Ok(all.single().cloned().expect("one shop"))
+}
+
+fn resolve(text: &str, arguments: &[&str]) -> Result<Arc<Settings>, String> {
     Case::new().resolve(text, arguments)
 }
 
@@ -73,7 +84,7 @@ fn a_problem_with_flags_alone_names_no_file() {
             "`upstream.url`: the embedded shop has no upstream; choose a `backend` too",
         ),
     ] {
-        let problem = Settings::resolve(&flags(arguments), clock::now()).expect_err("a problem");
+        let problem = of_flags(arguments).expect_err("a problem");
         assert_eq!(problem.to_string(), expected, "{arguments:?}");
     }
 }
@@ -92,7 +103,7 @@ fn named(name: &str, rest: &str) -> String {
 
 #[test]
 fn a_bare_start_needs_nothing() {
-    let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings");
+    let bare = of_flags(&[]).expect("settings");
     let Sections { server, data, callers, .. } = &bare.sections;
     assert_eq!(server.listen.0, SocketAddr::from(([127, 0, 0, 1], 8080)));
     assert_eq!((data.dir.to_str(), data.cache_mb.0, data.sample.0.name), (Some("./data"), 64, "outfitters"));
@@ -108,7 +119,7 @@ fn a_bare_start_needs_nothing() {
 #[test]
 fn beyond_loopback_everything_is_strict() {
     for address in ["0.0.0.0:80", "[::]:80", "198.51.100.1:80"] {
-        let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
+        let settings = of_flags(&["--listen", address]).expect("settings");
         assert_eq!(settings.policy, Policy::Require, "{address}");
         let quotas = settings.quotas();
         assert_eq!((quotas.anonymous, quotas.signed), (Quota::new(50, 100), Quota::new(100, 200)));
@@ -116,7 +127,7 @@ fn beyond_loopback_everything_is_strict() {
         assert_eq!(settings.sections.server.max_in_flight.map(|number| number.0), Some(512));
     }
     for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-        let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
+        let settings = of_flags(&["--listen", address]).expect("settings");
         assert_eq!(settings.policy, Policy::Development, "{address}");
     }
 }
@@ -229,7 +240,7 @@ fn values_that_do_not_fit_are_refused_with_key_and_line() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = Settings::resolve(&flags(&["--config", "/nowhere/gateway.toml"]), clock::now()).expect_err("no file");
+    let error = of_flags(&["--config", "/nowhere/gateway.toml"]).expect_err("no file");
     assert!(error.to_string().contains("/nowhere/gateway.toml"), "{error}");
 }
 
@@ -251,11 +262,11 @@ fn limits_are_what_is_said_or_what_the_policy_implies() {
 fn a_shop_in_a_network_of_its_own_is_asked_over_http() {
     for url in ["http://shop:3000", "http://10.0.0.7:8080/", "http://shop.example.com"] {
         let settings = resolve("", &["--backend", "ucp", "--upstream-url", url]).expect("settings");
-        assert!(is_exposed(&settings.upstream.expect("an upstream").url), "{url}");
+        assert!(is_exposed(&settings.upstream.as_ref().expect("an upstream").url), "{url}");
     }
     for url in ["https://shop.example.com", "http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost:3000"] {
         let settings = resolve("", &["--backend", "ucp", "--upstream-url", url]).expect("settings");
-        assert!(!is_exposed(&settings.upstream.expect("an upstream").url), "{url}");
+        assert!(!is_exposed(&settings.upstream.as_ref().expect("an upstream").url), "{url}");
     }
 }
 
@@ -419,12 +430,15 @@ fn operators_are_listened_to_with_a_token_only() {
     }
     let alone = "[server]\nadmin_listen = \"127.0.0.1:0\"\n";
     let settings = case.resolve(alone, &[]).expect("settings");
-    assert!(settings.admin.is_some_and(|admin| admin.token.is_none()), "in development, on this machine");
+    assert!(
+        settings.process.admin.as_ref().is_some_and(|admin| admin.token.is_none()),
+        "in development, on this machine"
+    );
     let strict = [alone, "[callers]\npolicy = \"lenient\"\n"].concat();
     assert!(case.resolve(&strict, &[]).expect_err("refused").contains("needs either"));
     let text = "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n";
     let settings = case.resolve(text, &[]).expect("settings");
-    assert!(settings.admin.is_some());
+    assert!(settings.process.admin.is_some());
     assert!(!format!("{settings:?}{settings}").contains("admin-token"), "it is not shown");
 }
 
@@ -548,17 +562,20 @@ fn uncommented() -> String {
     let key = |line: &str| {
         line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).map(str::to_owned)
     };
-    EXAMPLE.lines().map(|line| key(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+    // Several shops, and a folder of them, are something else than one.
+    let (single, _) = EXAMPLE.split_once("# [[shop]]").expect("the last section");
+    let lines = single.lines().filter(|line| !line.contains("shops_dir ="));
+    lines.map(|line| key(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
 }
 
 #[test]
 #[cfg_attr(not(feature = "directory"), ignore = "the example asks for the directory")]
 fn the_example_states_the_defaults() {
-    let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings").to_string();
+    let bare = of_flags(&[]).expect("settings").to_string();
     assert_eq!(resolve(EXAMPLE, &[]).expect("the example").to_string(), bare);
     // What is commented out, and has a default that depends on the policy, states the strict one.
     let listen = ["--listen", "0.0.0.0:80"];
-    let strict = Settings::resolve(&flags(&listen), clock::now()).expect("settings");
+    let strict = of_flags(&listen).expect("settings");
     let mut case = Case::new().with("example-agent.json", "{}");
     let key = ApiKey::generate().expect("random bytes");
     fs::create_dir(case.path("run")).expect("a directory");
@@ -628,7 +645,7 @@ fn the_example_states_the_defaults() {
     }
     all = all.replace("admin_token_env = \"UCP_GATEWAY_ADMIN_TOKEN\"\n", "");
     let all = case.resolve(&all, &listen).expect("the example with all keys");
-    assert!(strict.admin.is_none() && all.admin.is_some());
+    assert!(strict.process.admin.is_none() && all.process.admin.is_some());
     let limits = |settings: &Settings| {
         let Sections { server, limits, .. } = &settings.sections;
         let keyed = limits.keyed.and_then(Limit::quota);
@@ -643,7 +660,7 @@ fn the_example_states_the_defaults() {
         assert!(!strict.directory.merchants && all.directory.merchants && search.geocoder.is_some());
         assert_eq!(search.places.len(), 2);
     }
-    assert!(strict.upstream.is_none() && all.upstream.is_some_and(|upstream| upstream.token.is_some()));
+    assert!(strict.upstream.is_none() && all.upstream.as_ref().is_some_and(|upstream| upstream.token.is_some()));
 }
 
 #[test]
@@ -672,18 +689,22 @@ fn tables_of<'a>(schema: &'a Value, found: &mut Vec<&'a Value>) {
 
 #[test]
 fn editors_judge_a_file_as_the_gateway_does() {
-    let schema = schema();
+    let schema = published();
     let mut tables = Vec::new();
     tables_of(&schema, &mut tables);
-    // All sections, and each rate.
-    assert!(tables.len() > 15, "{}", tables.len());
+    // All sections, and each rate, of the process and of a shop.
+    assert!(tables.len() > 30, "{}", tables.len());
     assert!(!schema.to_string().contains("null"), "TOML has no null");
     let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).expect("a schema");
     let classifier = |text: &str| {
         let file: toml::Table = text.parse().expect("TOML");
         validator.is_valid(&serde_json::to_value(file).expect("JSON"))
     };
-    for good in [EXAMPLE, &uncommented(), ""] {
+    let shop = "[[shop]]\nname = \"a\"\npath = \"/a\"\n";
+    let several =
+        format!("{shop}[shop.limits]\nheld = 5\n[[shop.platform]]\nname = \"p\"\nprofile = \"https://p.example/\"");
+    assert!(resolve(&several, &[]).is_ok());
+    for good in [EXAMPLE, &uncommented(), "", &several] {
         assert!(classifier(good), "{good}");
     }
     for wrong in [
@@ -698,6 +719,11 @@ fn editors_judge_a_file_as_the_gateway_does() {
         "[platform]\nname = \"a\"",
         "[[payment]]\nkind = \"cash\"\nid = \"a\"",
         "server = 5",
+        "[[shop]]\npath = \"/a\"",
+        "shop = { name = \"a\", path = \"/a\" }",
+        &format!("{shop}[shop.server]\nlisten = \"127.0.0.1:1\""),
+        &format!("{shop}[shop.log]\nlevel = \"off\""),
+        &format!("{shop}nonsense = 1"),
     ] {
         assert!(!classifier(wrong) && resolve(wrong, &[]).is_err(), "{wrong}");
     }
@@ -805,6 +831,208 @@ fn risks_are_warned_of_with_their_key() {
     ] {
         assert_eq!(warned(&text), keys, "{text}");
     }
-    let warnings = case.resolve(&admin("127.0.0.1", "weak"), &[]).expect("settings").warnings;
+    let warnings = case.resolve(&admin("127.0.0.1", "weak"), &[]).expect("settings").warnings.clone();
     assert!(!warnings.join("").contains("letmein"), "{warnings:?}");
+}
+
+#[test]
+fn a_shop_inherits_what_it_does_not_state() {
+    let text = r#"
+        [data]
+        dir = "all"
+        cache_mb = 5
+        [limits]
+        held = 7
+        keyed = { per_second = 3, burst = 4 }
+        [upstream]
+        backend = "http"
+        url = "https://shop.example.com"
+        token_env = "TOKEN"
+        [[platform]]
+        name = "agent"
+        profile = "https://agent.example/"
+        [[shop]]
+        name = "one"
+        hosts = ["One.example"]
+        [[shop]]
+        name = "two"
+        hosts = ["two.example", "www.two.example"]
+        path = "/shops/two"
+        [shop.data]
+        cache_mb = 6
+        [shop.upstream]
+        token_file = "token"
+        [shop.limits]
+        keyed = "none"
+        [[shop.platform]]
+        name = "other"
+        profile = "https://other.example/"
+        [shop.server]
+        public_url = "https://elsewhere.example:8443"
+        [[shop]]
+        name = "three"
+        path = "/three"
+        [shop.upstream]
+        backend = "embedded"
+    "#;
+    let mut case = Case::new().with("token", "of-two");
+    case.environment.push(("TOKEN", "of-all".to_owned()));
+    let all = case.resolve_all(text, &["--listen", "0.0.0.0:80", "--sample", "flower-shop"]).expect("three shops");
+    let [one, two, three] = &*all.shops else { panic!("three shops") };
+    assert!(all.single().is_none() && all.drain() >= one.drain);
+    assert_eq!((one.mount.hosts.clone(), &*one.mount.path), (vec!["one.example".to_owned()], ""));
+    assert_eq!(two.mount.to_string(), "two.example/shops/two, www.two.example/shops/two");
+    let local = Url::parse("http://127.0.0.1:8080").expect("an address");
+    let url = |shop: &Settings| shop.public_url(&local).to_string();
+    assert_eq!(url(one), "https://one.example/");
+    assert_eq!(url(two), "https://elsewhere.example:8443/shops/two");
+    assert_eq!(url(three), "http://127.0.0.1:8080/three");
+    let caches = [one, two, three].map(|shop| shop.sections.data.cache_mb.count());
+    assert_eq!(caches, [5, 6, 5]);
+    for shop in [one, two, three] {
+        assert_eq!(shop.sections.limits.held.map(Number::count), Some(7));
+        assert_eq!(shop.sections.data.sample.0.name, "flower-shop");
+        assert!(shop.sections.data.dir.ends_with("all"));
+    }
+    assert!(one.dir().ends_with("all/shops/one") && two.dir().ends_with("all/shops/two"));
+    let token = |shop: &Settings| shop.upstream.as_ref()?.token.as_ref().map(|token| token.reveal().to_owned());
+    assert_eq!((token(one).as_deref(), token(two).as_deref()), (Some("of-all"), Some("of-two")));
+    assert!(three.upstream.is_none(), "another backend inherits nothing of the section");
+    let names = |shop: &Settings| shop.platforms.iter().map(|platform| platform.name.clone()).collect::<Vec<_>>();
+    assert_eq!((names(one), names(two)), (vec!["agent".to_owned()], vec!["other".to_owned()]));
+    assert!(one.quotas().platforms[0].is_some() && two.quotas().platforms[0].is_none());
+    // A shop is the same for as long as its own values are, wherever they stand, with the content of its files.
+    let again = |text: &str, case: &Case| {
+        let all = case.resolve_all(text, &["--listen", "0.0.0.0:80", "--sample", "flower-shop"]).expect("shops");
+        all.shops.iter().map(|shop| shop.fingerprint).collect::<Vec<_>>()
+    };
+    let before: Vec<_> = all.shops.iter().map(|shop| shop.fingerprint).collect();
+    let moved = text.replace("[[shop]]\n        name = \"one\"", "# a line\n\n[[shop]]\n        name = \"one\"");
+    assert_eq!(again(&format!("[log]\nlevel = \"off\"\n{moved}"), &case), before);
+    let differs = |after: Vec<u64>| before.iter().zip(after).map(|(one, other)| *one != other).collect::<Vec<_>>();
+    assert_eq!(differs(again(&text.replace("cache_mb = 6", "cache_mb = 9"), &case)), [false, true, false]);
+    assert_eq!(differs(again(&text.replace("cache_mb = 5", "cache_mb = 9"), &case)), [true, false, true]);
+    let case = case.with("token", "another");
+    assert_eq!(differs(again(text, &case)), [false, true, false]);
+    // What is shown of the settings amounts to the same.
+    let again = case.resolve_all(&all.to_string(), &[]).expect("what is shown");
+    let without_secrets = |all: &Configuration| {
+        all.to_string().lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(without_secrets(&again), without_secrets(&all));
+}
+
+#[test]
+fn what_is_shown_of_several_shops_can_be_read() {
+    let text = "[data]\ndir = \"/srv/shops\"\n[limits]\nheld = 7\n[[shop]]\nname = \"one\"\nhosts = [\"one.localhost\"]\n[shop.data]\ncache_mb = 6\n\
+                [[shop]]\nname = \"two\"\npath = \"/two\"\n[[shop.payment]]\nkind = \"sandbox\"\nid = \"a\"\n";
+    let all = Case::new().resolve_all(text, &[]).expect("two shops");
+    let shown = all.to_string();
+    for expected in [
+        "[server]\nlisten",
+        "[[shop]]\nname = \"one\"\nhosts = [\"one.localhost\"]\n",
+        "[shop.data]",
+        "cache_mb = 6",
+        "[[shop.payment]]\n",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    let again = Case::new().resolve_all(&shown, &[]).expect("what is shown");
+    assert_eq!(again.to_string(), shown);
+    assert!(
+        all.shops.iter().all(|shop| shop.policy == Policy::Development),
+        "names below localhost are of this machine"
+    );
+}
+
+#[test]
+fn problems_with_several_shops_name_shop_and_key() {
+    for (text, expected) in [
+        (
+            "[[shop]]\nname = \"a\"\npath = \"/a\"\n[shop.server]\nlisten = \"127.0.0.1:1\"",
+            &["`server.listen` of shop `a` in gateway.toml, line 5, column 1: this belongs to the process"][..],
+        ),
+        (
+            "[[shop]]\nname = \"a\"\npath = \"/a\"\nlog = { level = \"off\" }",
+            &["`log` of shop `a` in gateway.toml, line 4, column 1: this belongs to the process"],
+        ),
+        (
+            "[[shop]]\nname = \"a\"\npath = \"/a\"\n[shop.limits]\nhelt = 1\n[shop.data]\ncache_mb = -1",
+            &[
+                "unknown key `limits.helt` of shop `a` in gateway.toml, line 5, column 1; did you mean `limits.held`?",
+                "`data.cache_mb` of shop `a` in gateway.toml, line 7, column 12: invalid value: integer `-1`",
+            ],
+        ),
+        (
+            "[[shop]]\nname = \"a\"\n[[shop]]\nname = \"A\"\npath = \"a\"\n[[shop]]\npath = \"/a/\"",
+            &[
+                "`name` of shop `a` in gateway.toml, line 2, column 8: one of several shops must have `hosts` or a `path`",
+                "`name` of shop `A` in gateway.toml, line 4, column 8: the identifier of a shop must be 1 to 64 characters",
+                "`path` of shop `A` in gateway.toml, line 5, column 8: the path must be segments of letters",
+                "`path` of shop `` in gateway.toml, line 7, column 8: the path must be segments",
+                "`name` of shop `` in gateway.toml: the identifier of a shop must be",
+            ],
+        ),
+        (
+            "[[shop]]\nname = \"a\"\nhosts = [\"One.example\"]\n[[shop]]\nname = \"b\"\nhosts = [\"x y\", \"one.example\"]\n\
+             [[shop]]\nname = \"a\"\npath = \"/b\"\nhost = \"c\"",
+            &[
+                "`hosts` of shop `b` in gateway.toml, line 6, column 9: \"x y\" must be a host name without port",
+                "`hosts` of shop `b` in gateway.toml, line 6, column 9: another shop has the same place, one.example",
+                "`name` of shop `a` in gateway.toml, line 8, column 8: another shop has the same name",
+                "unknown key `host` of shop `a` in gateway.toml, line 10, column 1",
+            ],
+        ),
+        (
+            "[upstream]\nbackend = \"http\"\n[[shop]]\nname = \"a\"\npath = \"/a\"\n[[shop]]\nname = \"b\"\npath = \"/b\"\n\
+             [shop.upstream]\nurl = \"ftp://b\"",
+            &[
+                "`upstream.backend` of shop `a` in gateway.toml, line 2, column 11: this needs `upstream.url`, or the flag",
+                "`upstream.url` of shop `b` in gateway.toml, line 10, column 7: expected an https address",
+            ],
+        ),
+        ("shop = 3", &["`shop` in gateway.toml, line 1, column 8: expected tables, each begun with `[[shop]]`"]),
+        (
+            "[limits]\nhelt = 1\n[[shop]]\nname = \"a\"\npath = \"/a\"",
+            &["unknown key `limits.helt` in gateway.toml, line 2"],
+        ),
+    ] {
+        let refused = Case::new().resolve_all(text, &[]).expect_err(text);
+        let lines: Vec<_> = refused.lines().collect();
+        for expected in expected {
+            assert!(lines.iter().any(|line| line.starts_with(expected)), "{expected}: {refused}");
+        }
+        assert_eq!(lines.len(), expected.len(), "{refused}");
+    }
+}
+
+#[test]
+fn each_file_in_a_folder_is_a_shop() {
+    let mut case = Case::new();
+    fs::create_dir(case.path("shops.d")).expect("a directory");
+    let main = "[server]\nshops_dir = \"shops.d\"\n[[shop]]\nname = \"first\"\npath = \"/first\"\n";
+    case = case.with(
+        "shops.d/tea.toml",
+        "path = \"/tea\"\n[upstream]\nbackend = \"http\"\nurl = \"https://t.example\"\ntoken_file = \"token\"\n",
+    );
+    case =
+        case.with("shops.d/token", "beside-it").with("shops.d/coffee.toml", "name = \"mocha\"\npath = \"/coffee\"\n");
+    let all = case.resolve_all(main, &[]).expect("three shops");
+    let names: Vec<_> = all.shops.iter().map(|shop| shop.mount.id.to_string()).collect();
+    assert_eq!(names, ["first", "mocha", "tea"]);
+    assert!(all.shops[2].upstream.as_ref().is_some_and(|upstream| upstream.token.is_some()));
+    case = case
+        .with("shops.d/coffee.toml", "path = \"/coffee\"\n[data]\ncache_mb = \"x\"\n")
+        .with("shops.d/tea.toml", "=");
+    let refused = case.resolve_all(main, &[]).expect_err("two problems");
+    let expected =
+        ["`data.cache_mb` of shop `coffee` in shops.d/coffee.toml, line 3, column 12", "shops.d/tea.toml, line 1"];
+    for (line, expected) in refused.lines().zip(expected) {
+        assert!(line.starts_with(expected), "{refused}");
+    }
+    assert!(
+        case.resolve_all("[server]\nshops_dir = \"nowhere\"\n", &[])
+            .expect_err("no folder")
+            .contains("server.shops_dir")
+    );
 }

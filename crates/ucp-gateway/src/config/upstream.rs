@@ -1,7 +1,6 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -151,13 +150,7 @@ fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<Id
             return None;
         }
     };
-    let mut read = |name: &str, path: &Path| {
-        let read = fs::read(path);
-        if let Err(error) = &read {
-            document.add(name, format_args!("cannot read {}: {error}", path.display()));
-        }
-        read.ok()
-    };
+    let mut read = |name: &str, path: &Path| document.bytes(path).map_err(|problem| document.add(name, problem)).ok();
     let (certificate_pem, key_pem) = (read(KEYS[0], certificate)?, read(KEYS[1], key)?);
     match outbound::identity(&certificate_pem, &key_pem) {
         Ok(identity) => Some(identity),
@@ -178,8 +171,7 @@ fn mapping(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(St
         document.add("upstream.backend", "this needs `upstream.mapping_file`");
         return None;
     };
-    let read = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let read = read.and_then(|text| match ucp_mapped::read(&text) {
+    let read = document.text(&path).and_then(|text| match ucp_mapped::read(&text) {
         Ok((mapping, _)) => Ok((text, mapping)),
         Err(faults) => Err(format!("{} cannot be used: {faults}", path.display())),
     });
@@ -236,7 +228,7 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
         if said.sign_as_bot {
             document.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
         }
-        return match bot_signature(path, now) {
+        return match bot_signature(path, document, now) {
             Ok(signature) => {
                 said.signature = Some(format!("set, until {}", moment(signature.expires())));
                 Bot::Given(signature)
@@ -261,9 +253,9 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
     Bot::Own
 }
 
-fn bot_signature(path: &Path, now: SystemTime) -> Result<BotSignature, String> {
+fn bot_signature(path: &Path, document: &mut Document<'_>, now: SystemTime) -> Result<BotSignature, String> {
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let text = document.text(path)?;
     let signature = BotSignature::read(&text).map_err(|error| format!("{shown}: {error}"))?;
     if signature.expires() <= now {
         return Err(format!(

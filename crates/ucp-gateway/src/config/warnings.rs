@@ -6,7 +6,7 @@ use std::{collections::HashSet, fs, os::unix::fs::PermissionsExt as _};
 use ipnet::IpNet;
 use ucp_payment::Secret;
 
-use super::{Policy, Settings, document::Document, is_loopback};
+use super::{Policy, Process, Settings, document::Document, is_loopback};
 
 /// Minimum length of an admin token, in characters.
 const TOKEN_LENGTH: usize = 16;
@@ -17,7 +17,8 @@ const TOKEN_VARIETY: usize = 8;
 /// Permissions of everyone but the owner of a file and its group.
 const OTHERS: u32 = 0o007;
 
-/// Adds the warnings about `settings` to the document.
+/// Adds the warnings about `settings` to the document. What belongs to the process of several shops is warned of once, by
+/// [`of_process`].
 pub(super) fn add(settings: &Settings, document: &mut Document<'_>) {
     let server = &settings.sections.server;
     let listen = server.listen.0.ip().to_canonical();
@@ -25,14 +26,8 @@ pub(super) fn add(settings: &Settings, document: &mut Document<'_>) {
         let risk = "callers from other machines are taken at their word; it should be \"require\" or \"lenient\"";
         document.warn("callers.policy", risk);
     }
-    for text in &server.trusted_proxies {
-        if text.parse::<IpNet>().is_ok_and(|network| network.prefix_len() == 0) {
-            let risk = format!(
-                "{text} trusts everyone, so that each caller names its own address and no limit per address holds; it \
-                 should be the networks of your proxies"
-            );
-            document.warn("server.trusted_proxies", risk);
-        }
+    if !settings.mount.is_one_of_several {
+        of_process(&settings.process, document);
     }
     let public_url = server.public_url.as_ref().map(|url| &url.0).filter(|url| url.scheme() == "http");
     if let Some(url) = public_url.filter(|url| !is_loopback(url)) {
@@ -42,7 +37,21 @@ pub(super) fn add(settings: &Settings, document: &mut Document<'_>) {
         );
         document.warn("server.public_url", risk);
     }
-    let Some(admin) = &settings.admin else { return };
+}
+
+/// Adds the warnings about what belongs to the process to the document.
+pub(super) fn of_process(process: &Process, document: &mut Document<'_>) {
+    let server = &process.server;
+    for text in &server.trusted_proxies {
+        if text.parse::<IpNet>().is_ok_and(|network| network.prefix_len() == 0) {
+            let risk = format!(
+                "{text} trusts everyone, so that each caller names its own address and no limit per address holds; it \
+                 should be the networks of your proxies"
+            );
+            document.warn("server.trusted_proxies", risk);
+        }
+    }
+    let Some(admin) = &process.admin else { return };
     if !admin.listen.ip().to_canonical().is_loopback() {
         let risk = format!(
             "{} is reachable from other machines, and the token is sent to it without encryption; it should be a loopback \

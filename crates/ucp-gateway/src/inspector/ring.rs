@@ -76,6 +76,7 @@ mod tests {
             status: Some(200),
             bytes_out: 0,
             spent: Default::default(),
+            are_orders_elsewhere: false,
         };
         Summary::of(&ended, String::new(), "GET".to_owned(), "/".to_owned())
     }

@@ -19,7 +19,7 @@ use ucp_workbench::Facts;
 use url::form_urlencoded;
 
 use super::{entry::Summary, recorder::Recorder};
-use crate::running::Running;
+use crate::{address::base, running::Running, workbench};
 
 /// Maximum number of calls in a list.
 const LISTED: usize = 200;
@@ -80,14 +80,27 @@ impl Wanted {
 struct Inspected(Arc<Recorder>, Arc<Running>);
 
 /// Builds the routes, which whoever mounts them protects.
-pub(crate) fn router(facts: &Facts, recorder: Arc<Recorder>, running: Arc<Running>) -> Router {
+pub(crate) fn router(recorder: Arc<Recorder>, running: Arc<Running>) -> Router {
+    let pages = ucp_workbench::inspector(&facts(&running));
     Router::new()
         .route("/inspector/calls", get(calls))
         .route("/inspector/calls/{id}", get(call))
         .route("/inspector/live", get(live))
         .with_state(Inspected(recorder, running))
-        .merge(ucp_workbench::inspector(facts))
+        .merge(pages)
         .fallback(async |uri: Uri| ucp_rest::unknown_path(&uri))
+}
+
+/// Returns what the pages about all shops of a process tell.
+fn facts(running: &Running) -> Facts {
+    let (slots, configuration) = (running.shops.all(), running.configuration());
+    let names: Vec<_> = slots.iter().map(|slot| slot.id.as_str()).collect();
+    let name = match running.shops.single().and_then(|slot| slot.shop()) {
+        Some(shop) => shop.name.clone(),
+        None => names.join(", "),
+    };
+    let url = running.shops.single().map_or_else(|| running.local_url().clone(), |slot| slot.public_url.clone());
+    workbench::facts(&configuration.shops[0], &base(&url), &name, &[])
 }
 
 /// Answers with JSON.

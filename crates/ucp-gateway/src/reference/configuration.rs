@@ -18,7 +18,7 @@ amounts to. Flags and environment variables go before what the file says. [gatew
 this as a file, and `ucp-gateway config schema` prints a JSON Schema for editors. SIGHUP has a running gateway read its file again.
 "
     .to_owned();
-    for (name, section) in keys(&schema()).into_iter().flatten() {
+    for (name, section) in keys(schema()).into_iter().flatten() {
         let repeated = section["type"] == "array";
         // Writing to a text cannot fail.
         let _ = writeln!(text, "\n## {name}\n\n{}\n", line(&section["description"]));

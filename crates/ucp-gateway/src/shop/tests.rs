@@ -11,7 +11,7 @@ use tower::ServiceExt as _;
 use ucp_testkit::Log;
 
 use super::*;
-use crate::cli::Cli;
+use crate::{cli::Cli, config::Configuration, files::Files};
 
 /// A body that panics when it is read.
 fn hostile() -> Body {
@@ -24,12 +24,14 @@ async fn a_panic_in_a_binding_is_an_answer_of_its_protocol_and_a_line_of_the_log
     let data = tempfile::tempdir().expect("a directory");
     let directory = data.path().to_str().expect("a path");
     let options = Cli::try_parse_from(["ucp-gateway", "--data-dir", directory]).expect("a command line").serve;
-    let settings = Settings::resolve(&options, clock::now()).expect("settings");
-    let data = DataDirectory::open(&settings).expect("a store");
-    let keyring = open_keyring(&settings.sections.data).expect("a keyring");
+    let configuration = Configuration::resolve(&options, clock::now()).expect("settings");
+    let settings = configuration.single().expect("one shop");
+    let data = DataDirectory::open(settings, &Files::default()).expect("a store");
+    let keyring = open_keyring(settings).expect("a keyring");
     let public_url = Url::parse("http://localhost:8080").expect("an address");
+    let pool = Pool::new(&settings.sections.server, None);
     let decisions = Decisions::open(&settings.sections.data.dir).expect("no decisions");
-    let shop = Shop::open(&data, &settings, &public_url, keyring, &decisions, None, false).await.expect("a shop");
+    let shop = Shop::open(&data, settings, &public_url, keyring, &decisions, &pool, false).await.expect("a shop");
     for (path, id) in [("/catalog/search", "r-rest"), ("/mcp", "r-mcp"), ("/ucp/2026-04-08/mcp", "r-leaf")] {
         let request = Request::post(path)
             .header("host", "localhost:8080")

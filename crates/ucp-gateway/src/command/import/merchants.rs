@@ -9,10 +9,9 @@ use ucp_directory::{
     import::{Import, Row, Tolerance},
     merchants::put_blocking,
 };
-use ucp_shop::{Database, Opening};
 use ucp_sqlite::Put;
 
-use super::{Done, ImportOptions, Tally, Wanted, progress_bar, report};
+use super::{Done, ImportOptions, Tally, Wanted, opened, progress_bar, report};
 
 /// Number of merchants per transaction.
 const BATCH: usize = 500;
@@ -22,7 +21,7 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
     let tolerance = if lenient { Tolerance::Lenient } else { Tolerance::Strict };
     // Opened before the database, so that an unreadable file does not create a shop.
     let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
-    let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
+    let database = opened(options, &options.data_dir, &wanted)?;
     let bar = progress_bar(import.bytes_total());
     let bytes = import.progress();
     let mut tally = Tally::default();

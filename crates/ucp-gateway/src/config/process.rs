@@ -1,0 +1,51 @@
+//! What belongs to the process and to none of its shops.
+
+use ucp_listener::TlsSettings;
+use ucp_trust::client::TrustedProxies;
+
+use super::{
+    Admin, Policy, Receivers, admin,
+    document::Document,
+    is_private,
+    sections::{Data, Events, Log, Sections, Server, Telemetry},
+    telemetry, tls, trusted_proxies,
+};
+
+/// What belongs to the process and to none of its shops.
+#[derive(Debug)]
+pub(crate) struct Process {
+    /// The listener, and limits of all shops together.
+    pub(crate) server: Server,
+    /// The log.
+    pub(crate) log: Log,
+    /// Traces of calls.
+    pub(crate) telemetry: Telemetry,
+    /// Events of commerce.
+    pub(crate) events: Events,
+    /// The data that shops inherit; its directory has the audit log of the process.
+    pub(crate) data: Data,
+    /// Proxies whose forwarding headers are trusted.
+    pub(crate) trusted_proxies: TrustedProxies,
+    /// TLS of the listener; `None` if it speaks plain HTTP.
+    pub(crate) tls: Option<TlsSettings>,
+    /// Admin API, if it is enabled.
+    pub(crate) admin: Option<Admin>,
+    /// Where spans and events are sent.
+    pub(crate) receivers: Receivers,
+}
+
+impl Process {
+    /// Resolves what belongs to the process of several shops.
+    pub(super) fn resolve(sections: Sections, document: &mut Document<'_>) -> Self {
+        let Sections { mut server, log, mut telemetry, mut events, data, callers, .. } = sections;
+        let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
+        let development = callers.policy.map_or(private, |policy| policy == Policy::Development);
+        // One shop that hangs leaves room for the others, also where its developer is the only caller.
+        server.max_in_flight.get_or_insert_default();
+        let tls = tls::resolve(&server, document);
+        let trusted_proxies = trusted_proxies(&mut server.trusted_proxies, document);
+        let admin = admin::resolve(&mut server, development, document);
+        let receivers = telemetry::resolve(&mut telemetry, &mut events, document.environment(), document);
+        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers }
+    }
+}

@@ -1,0 +1,49 @@
+//! What all shops of a process have in common: a limited amount of places for requests and of memory for their bodies,
+//! and the tracer.
+
+use std::{fmt, sync::Arc};
+
+use ucp_core::record::Tracer;
+use ucp_trust::limit::{BodyLimit, InFlight};
+
+use crate::config::{Settings, sections::Server, value::Number};
+
+/// Limits of the requests that are under way. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Pool {
+    /// Limit of requests in flight.
+    pub(crate) places: InFlight,
+    /// Limit of the memory of request bodies.
+    pub(crate) bodies: BodyLimit,
+    /// Tracer of what no call asks for.
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("places", &self.places).field("bodies", &self.bodies).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// Creates the limits of a process.
+    pub(crate) fn new(server: &Server, tracer: Option<Arc<dyn Tracer>>) -> Self {
+        Self {
+            places: InFlight::new(server.max_in_flight.map_or(usize::MAX, Number::count)),
+            bodies: BodyLimit::new(server.bodies_mb.count() << 20),
+            tracer,
+        }
+    }
+
+    /// Returns the limits of a shop: the part that one of several may take of these, or limits of its own for the only
+    /// one, which change with its settings.
+    pub(crate) fn of_shop(&self, settings: &Settings) -> Self {
+        let most = settings.sections.limits.in_flight.map_or(usize::MAX, Number::count);
+        if settings.mount.is_one_of_several {
+            return Self { places: self.places.part(most), bodies: self.bodies.part(), tracer: self.tracer.clone() };
+        }
+        let server = &settings.sections.server;
+        let places = InFlight::new(server.max_in_flight.map_or(usize::MAX, Number::count).min(most));
+        Self { places, ..Self::new(server, self.tracer.clone()) }
+    }
+}

@@ -1,0 +1,304 @@
+//! A shop of the process, whether it is open or not.
+//!
+//! The only shop of a process is open from its start to its end. Of several, one is opened by its first call, or when it
+//! has something to do by itself, and is closed when it has had no calls for a while: it then takes the memory of its
+//! settings alone.
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    fmt, mem,
+    sync::{
+        Arc, PoisonError, RwLock, Weak,
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{runtime::Handle, sync::Mutex};
+use ucp_core::{Refusal, ShopId};
+use ucp_trust::{keyring::Keyring, limit::Tier};
+use url::Url;
+
+use crate::{
+    backend::{DataDirectory, Down},
+    command::chain,
+    config::Settings,
+    decisions::Decisions,
+    files::Files,
+    pool::Pool,
+    shop::{Shop, open_keyring},
+};
+
+/// Seconds until the first further attempt to open a shop that is down; they double with each one, up to
+/// [`LONGEST_PAUSE`].
+const FIRST_PAUSE: u32 = 1;
+
+/// Maximum number of seconds between two attempts.
+const LONGEST_PAUSE: u32 = 60;
+
+/// Time in seconds after which callers of a shop that could not be opened may try again.
+const FAILED_SECONDS: u32 = 5;
+
+/// A configured shop of the process.
+pub(crate) struct Slot {
+    /// Identifier of the shop.
+    pub(crate) id: ShopId,
+    /// What it was configured with.
+    pub(crate) settings: Arc<Settings>,
+    /// URL under which clients reach it.
+    pub(crate) public_url: Url,
+    /// What the operator has decided about it.
+    pub(crate) decisions: Decisions,
+    /// Names of the registered platforms, by their profile URL.
+    pub(crate) platforms: HashMap<String, String>,
+    pool: Pool,
+    files: Arc<Files>,
+    state: RwLock<State>,
+    /// Held while the shop is opened or closed.
+    opening: Mutex<()>,
+    /// Calls that are under way.
+    calls: AtomicUsize,
+    created: Instant,
+    /// Milliseconds from `created` to the last use.
+    used: AtomicU64,
+    /// Seconds until the next attempt to open a shop that is down.
+    pause: Arc<AtomicU32>,
+}
+
+enum State {
+    /// It may have the data directory of a shop that was configured otherwise.
+    Closed(Option<DataDirectory>),
+    /// It could not be opened at that time.
+    Failed(Instant),
+    Open {
+        data: DataDirectory,
+        shop: Arc<Shop>,
+    },
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Slot {
+    /// Creates the place of a shop, which is opened later, on `data` if that is open already.
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        public_url: Url,
+        decisions: Decisions,
+        pool: &Pool,
+        files: Arc<Files>,
+        data: Option<DataDirectory>,
+    ) -> Self {
+        let names = settings.platforms.iter();
+        let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
+        Self {
+            platforms,
+            id: settings.mount.id.clone(),
+            pool: pool.of_shop(&settings),
+            settings,
+            public_url,
+            decisions,
+            files,
+            state: RwLock::new(State::Closed(data)),
+            opening: Mutex::new(()),
+            calls: AtomicUsize::new(0),
+            created: Instant::now(),
+            used: AtomicU64::new(0),
+            pause: Arc::new(AtomicU32::new(FIRST_PAUSE)),
+        }
+    }
+
+    /// Returns the shop, if it is open.
+    pub(crate) fn shop(&self) -> Option<Arc<Shop>> {
+        match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
+            State::Open { shop, .. } => Some(Arc::clone(shop)),
+            _ => None,
+        }
+    }
+
+    /// Returns the content of its data directory, if that is open.
+    pub(crate) fn data(&self) -> Option<DataDirectory> {
+        match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
+            State::Open { data, .. } => Some(data.clone()),
+            State::Closed(data) => data.clone(),
+            _ => None,
+        }
+    }
+
+    /// Begins a call, for as long as the result is kept.
+    pub(crate) fn begin_call(self: &Arc<Self>) -> Use {
+        self.touch();
+        self.calls.fetch_add(1, Ordering::AcqRel);
+        Use(Arc::clone(self))
+    }
+
+    /// Returns the time for which the shop has had no call; `None` while it has.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        let used = Duration::from_millis(self.used.load(Ordering::Acquire));
+        let is_idle = self.calls.load(Ordering::Acquire) == 0;
+        is_idle.then(|| self.created.elapsed().saturating_sub(used))
+    }
+
+    fn touch(&self) {
+        self.used.store(u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    /// Returns the shop, which is opened for the call that asks for it.
+    ///
+    /// # Errors
+    /// The refusal of calls, if the shop cannot be opened, or as many requests wait for it as may be under way.
+    pub(crate) async fn opened(self: &Arc<Self>) -> Result<Arc<Shop>, Refusal> {
+        if let Some(shop) = self.shop() {
+            return Ok(shop);
+        }
+        let _place = self.pool.places.try_acquire(Tier::Anonymous)?;
+        let slot = Arc::clone(self);
+        let (handle, unopened) =
+            (Handle::current(), || Refusal::unavailable("The shop cannot be opened at the moment.", FAILED_SECONDS));
+        // It goes on when the caller hangs up, on a thread that may wait for files.
+        let opened = tokio::task::spawn_blocking(move || {
+            handle.block_on(async move {
+                let _turn = slot.opening.lock().await;
+                match (slot.shop(), slot.failed()) {
+                    (Some(shop), _) => return Some(shop),
+                    (None, true) => return None,
+                    (None, false) => {}
+                }
+                slot.start(false).await.map_err(|error| slot.fail(&*error)).ok()
+            })
+        });
+        match opened.await {
+            Ok(Some(shop)) => Ok(shop),
+            Ok(None) => Err(unopened()),
+            Err(panicked) => {
+                tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "the shop cannot be opened");
+                *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::Failed(Instant::now());
+                Err(unopened())
+            }
+        }
+    }
+
+    fn failed(&self) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        matches!(&*state, State::Failed(at) if at.elapsed() < Duration::from_secs(FAILED_SECONDS.into()))
+    }
+
+    fn fail(&self, error: &dyn Error) {
+        tracing::error!(shop = %self.id, error = chain(error), "the shop cannot be opened");
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::Failed(Instant::now());
+    }
+
+    /// Opens the shop. A remote shop that is down is served with what it stated last, or else every call of it is
+    /// refused; it is then opened in the background as soon as it answers. With `live`, a shop that is down is an error.
+    ///
+    /// # Errors
+    /// The reason if the shop cannot be opened for another reason than that it is down.
+    pub(crate) async fn start(self: &Arc<Self>, live: bool) -> Result<Arc<Shop>, Box<dyn Error>> {
+        let data = match self.data() {
+            Some(data) => data,
+            None => DataDirectory::open(&self.settings, &self.files)?,
+        };
+        let shop = match self.open(&data, live).await {
+            Ok(shop) => shop,
+            Err(error) if error.is::<Down>() && !live => {
+                let shop = &self.id;
+                tracing::warn!(error = &*error, %shop, "the shop is down, and nothing is known of it: calls are refused");
+                let upstream = self.settings.upstream.as_ref();
+                let name = upstream.and_then(|upstream| upstream.url.host_str()).unwrap_or_default().to_owned();
+                let pause = Arc::clone(&self.pause);
+                Shop::absent(name, &data, move || pause.load(Ordering::Relaxed))
+            }
+            Err(error) => return Err(error),
+        };
+        let shop = self.put(data, shop);
+        if !shop.ready {
+            tracing::warn!(shop = shop.name, "the gateway is not ready: the shop is down, and is tried again");
+            tokio::spawn(retry(Arc::downgrade(self)));
+        }
+        Ok(shop)
+    }
+
+    async fn open(&self, data: &DataDirectory, live: bool) -> Result<Shop, Box<dyn Error>> {
+        let keyring = self.keyring()?;
+        Shop::open(data, &self.settings, &self.public_url, keyring, &self.decisions, &self.pool, live).await
+    }
+
+    /// Opens the keys of the shop, and checks that there are those that have to be there.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn keyring(&self) -> Result<Keyring, Box<dyn Error>> {
+        let keyring = open_keyring(&self.settings)?;
+        self.settings.check_keys(&keyring)?;
+        Ok(keyring)
+    }
+
+    fn put(&self, data: DataDirectory, shop: Shop) -> Arc<Shop> {
+        let shop = Arc::new(shop);
+        self.touch();
+        let state = State::Open { data, shop: Arc::clone(&shop) };
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        shop
+    }
+
+    /// Closes the shop, unless it is being called or was called meanwhile.
+    pub(crate) async fn close(&self) {
+        let _turn = self.opening.lock().await;
+        if self.idle().is_none() {
+            return;
+        }
+        let closed =
+            mem::replace(&mut *self.state.write().unwrap_or_else(PoisonError::into_inner), State::Closed(None));
+        // Its threads are waited for.
+        let dropped = tokio::task::spawn_blocking(move || drop(closed)).await;
+        if let Err(panicked) = dropped {
+            tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "a shop could not be closed");
+        }
+    }
+
+    /// Returns the time until the next attempt to open a shop that is down: between half of the pause and all of it, so
+    /// that the gateways of one shop do not return together.
+    fn next_pause(&self) -> Duration {
+        let seconds = self.pause.load(Ordering::Relaxed);
+        self.pause.store((seconds * 2).min(LONGEST_PAUSE), Ordering::Relaxed);
+        let part = uuid::Uuid::new_v4().into_bytes()[0];
+        Duration::from_secs(seconds.into()).mul_f64(0.5 + f64::from(part) / 512.0)
+    }
+}
+
+/// Opens a shop that is down again until it answers, and serves it then. Ends when the shop is closed or configured
+/// anew.
+async fn retry(slot: Weak<Slot>) {
+    loop {
+        let Some(pause) = slot.upgrade().map(|slot| slot.next_pause()) else { return };
+        tokio::time::sleep(pause).await;
+        let Some(slot) = slot.upgrade() else { return };
+        let _turn = slot.opening.lock().await;
+        let (Some(false), Some(data)) = (slot.shop().map(|shop| shop.ready), slot.data()) else { return };
+        match slot.open(&data, true).await {
+            Ok(shop) => {
+                tracing::info!(shop = shop.name, "the shop answers, and the gateway is ready");
+                slot.put(data, shop);
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(shop = %slot.id, error = &*error, "the shop cannot be opened yet, and is tried again");
+            }
+        }
+    }
+}
+
+/// A call that is under way in a shop.
+#[derive(Debug)]
+pub(crate) struct Use(Arc<Slot>);
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
