@@ -29,6 +29,10 @@ pub(crate) struct InstructionsOptions {
     /// Count only the calls whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// The log level of the new binary; the old one logs warnings. `info`, of the same binary twice, is the price of the line
+    /// about each call.
+    #[arg(long, default_value = "warn", value_name = "LEVEL")]
+    log: String,
     /// How many calls make a batch.
     #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     times: u32,
@@ -36,15 +40,15 @@ pub(crate) struct InstructionsOptions {
 
 /// Counts both, and prints them side by side.
 pub(crate) fn run(options: &InstructionsOptions) -> Done<ExitCode> {
-    let count = |binary: &PathBuf| -> Done<Vec<(String, u64)>> {
+    let count = |binary: &PathBuf, log: &str| -> Done<Vec<(String, u64)>> {
         let tools = Tools::new(binary, binary)?;
         let mut stage = Stage::new("instructions", &tools)?;
-        count(&mut stage, options)
+        count(&mut stage, options, log)
     };
     // Side by side, as long as there are two processors: what each does is counted apart.
     let (old, new) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| count(&options.new));
-        (count(&options.old), other.join())
+        let other = scope.spawn(|| count(&options.new, &options.log));
+        (count(&options.old, "warn"), other.join())
     });
     let (old, new) = (old?, new.map_err(|_| "counting panicked")??);
     println!("{:<40} {:>12} {:>12} {:>8}", "instructions per call", "old", "new", "change");
@@ -70,7 +74,7 @@ fn percent(old: u64, new: u64) -> f64 {
 }
 
 /// Instructions by call.
-fn count(stage: &mut Stage<'_>, options: &InstructionsOptions) -> Done<Vec<(String, u64)>> {
+fn count(stage: &mut Stage<'_>, options: &InstructionsOptions, log: &str) -> Done<Vec<(String, u64)>> {
     let mut counts = Vec::new();
     for sample in ["outfitters", "flower-shop"] {
         let wanted = |name: &str| name.contains(options.only.as_deref().unwrap_or_default());
@@ -78,7 +82,7 @@ fn count(stage: &mut Stage<'_>, options: &InstructionsOptions) -> Done<Vec<(Stri
         if calls.is_empty() {
             continue;
         }
-        let setup = Setup::new("[profiles]\nloopback = true\n");
+        let setup = Setup::new("[profiles]\nloopback = true\n").variable("RUST_LOG", log);
         let setup = if sample == "outfitters" { setup.outfitters() } else { setup };
         let counted = Counted::start(stage, &setup)?;
         for call in calls {
