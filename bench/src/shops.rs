@@ -74,8 +74,8 @@ async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     let mut connection = Connection::open(server.address).await?;
     let mut open = async |number: usize| -> Done<f64> {
         let begun = Instant::now();
-        let search = post(&format!("/shops/{number}/catalog/lookup"), &json!({ "ids": ["bouquet_roses"] }).to_string());
-        connection.body(&search).await?;
+        let lookup = json!({ "ids": ["bouquet_roses"] }).to_string();
+        connection.body(&elsewhere(&format!("/shops/{number}/catalog/lookup"), &lookup)).await?;
         Ok(begun.elapsed().as_secs_f64())
     };
     let mut made = Vec::new();
@@ -97,6 +97,11 @@ async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     println!("  start on what is there: {}, {}", milliseconds(there.0), memory(there.1));
     println!("  each idle shop: {:.1} KiB", each(few.1, there.1, count - FEW));
     Ok(())
+}
+
+/// A request that posts JSON to a host that no shop has, where all those with a path are.
+fn elsewhere(path: &str, body: &str) -> Vec<u8> {
+    String::from_utf8_lossy(&post(path, body)).replacen(HOST, "localhost", 1).into_bytes()
 }
 
 /// The anonymous memory of each of `count` more shops, in KiB.
@@ -152,7 +157,7 @@ async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done
 /// A round, while the neighbour is called or left alone. Returns the 50th and 99th percentile in milliseconds.
 async fn round(effort: &Effort, server: &Server, lookup: &Scenario, rate: f64, called: bool) -> Done<[f64; 2]> {
     let load = Load { server, scenario: lookup, connections: effort.connections };
-    let search = post(&format!("{NEIGHBOUR}/catalog/search"), &json!({ "query": "roses" }).to_string());
+    let search = elsewhere(&format!("{NEIGHBOUR}/catalog/search"), &json!({ "query": "roses" }).to_string());
     let neighbour = Scenario::one("neighbour", search);
     let calls = Load { server, scenario: &neighbour, connections: CALLERS };
     let run = if called {

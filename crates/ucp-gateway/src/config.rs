@@ -13,6 +13,7 @@
 //! | [`mod@catalog`] | the copy of the shop's catalog |
 //! | [`mod@database`] | the database that gateways share |
 //! | [`mod@process`] | what belongs to the process and to none of its shops |
+//! | [`mod@texts`] | the languages of the pages |
 //! | [`mod@several`] | all shops of a process |
 //! | [`mod@mount`] | where one of several shops is reached |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
@@ -43,6 +44,7 @@ pub(crate) mod schema;
 pub(crate) mod sections;
 mod several;
 mod telemetry;
+mod texts;
 mod tls;
 mod upstream;
 pub(crate) mod value;
@@ -60,7 +62,6 @@ use std::{
 
 use ipnet::IpNet;
 use ucp_core::ShopId;
-use ucp_handoff::Languages;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
 use ucp_trust::{
@@ -88,6 +89,7 @@ pub(crate) use self::{
     sections::{Data, Pages},
     several::{Configuration, Listener, listener, shop_named},
     telemetry::{Receiver, Receivers},
+    texts::Texts,
     upstream::{Bot, Upstream, is_exposed},
     value::{listen, public_url},
 };
@@ -127,7 +129,7 @@ pub(crate) struct Settings {
     /// The directory of merchants.
     pub(crate) directory: Directory,
     /// Languages of the pages.
-    pub(crate) languages: Arc<Languages>,
+    pub(crate) texts: Texts,
     /// Warnings about settings that are valid and seldom wanted.
     pub(crate) warnings: Vec<String>,
     /// Number that differs where anything differs that the shop was configured with, the content of files included.
@@ -264,9 +266,10 @@ impl Settings {
             let admin = admin::resolve(server, development, &mut document);
             let (server, log, telemetry) = (server.clone(), log.clone(), telemetry.clone());
             let (events, data) = (events.clone(), data.clone());
-            Arc::new(Process { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers })
+            let texts = Texts::resolve(pages.texts_dir.as_deref(), None, &mut document);
+            Arc::new(Process { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts })
         });
-        let languages = languages(pages.texts_dir.as_deref(), &mut document);
+        let texts = Texts::resolve(pages.texts_dir.as_deref(), Some(&process.texts), &mut document);
         let mut settings = Self {
             mount,
             process,
@@ -280,7 +283,7 @@ impl Settings {
             platforms,
             payments,
             directory,
-            languages,
+            texts,
             warnings: Vec::new(),
             fingerprint: document.fingerprint(),
             sections,
@@ -376,14 +379,6 @@ fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
         Host::Ipv4(address) => address.is_loopback(),
         Host::Ipv6(address) => address.is_loopback(),
     }
-}
-
-/// Reads the languages of the pages.
-fn languages(directory: Option<&Path>, document: &mut Document<'_>) -> Arc<Languages> {
-    Arc::new(Languages::read(directory).unwrap_or_else(|error| {
-        document.add("pages.texts_dir", error);
-        Languages::default()
-    }))
 }
 
 /// Reads the certificates in files.

@@ -240,7 +240,7 @@ fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_u
         ingress,
         name: name.clone(),
         home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
-        languages: Arc::clone(&settings.languages),
+        languages: settings.texts.languages.clone(),
         brand: Brand::new(color, logo_url.as_ref().map(|url| url.0.clone())),
         secure: public_url.scheme() == "https",
         plain,

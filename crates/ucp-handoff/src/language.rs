@@ -8,6 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
 };
 
 use http::{HeaderMap, header::ACCEPT_LANGUAGE};
@@ -208,14 +209,17 @@ impl Language {
     }
 }
 
-/// The languages of the pages.
-#[derive(Debug)]
-pub struct Languages(Vec<Language>);
+/// The languages of the pages. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Languages(Arc<[Language]>);
 
 impl Default for Languages {
-    /// Returns the built-in languages.
+    /// Returns the built-in languages, which are read once.
     fn default() -> Self {
-        Self::read(None).unwrap_or_else(|error| unreachable!("the built-in languages are tested: {error}"))
+        static BUILT_IN: LazyLock<Languages> = LazyLock::new(|| {
+            Languages::read(None).unwrap_or_else(|error| unreachable!("the built-in languages are tested: {error}"))
+        });
+        BUILT_IN.clone()
     }
 }
 
@@ -253,7 +257,7 @@ impl Languages {
             let language: Language = table.try_into().map_err(|error| LanguageError::of(Path::new(&tag), &error))?;
             languages.push(Language { tag, ..language });
         }
-        Ok(Self(languages))
+        Ok(Self(languages.into()))
     }
 
     /// Returns the first language that there is of those wanted: of `wanted`, of the browser, and then of the shop. It is
@@ -374,28 +378,31 @@ mod tests {
         Languages::default()
     }
 
-    fn language(tag: &str) -> Language {
-        languages().0.into_iter().find(|language| language.tag == tag).expect("a language")
+    /// Returns the forms of English and Spanish.
+    fn both(languages: &Languages) -> [&Language; 2] {
+        ["en", "es"].map(|tag| languages.get(tag).expect("a language"))
     }
 
     #[test]
     fn amounts_have_the_form_of_the_language() {
         let text = |language: &Language, minor, code: &str| language.amount(minor, code.parse().expect("a currency"));
-        let (en, es) = (language("en"), language("es"));
-        assert_eq!(text(&en, 0, "USD"), "$0.00");
-        assert_eq!(text(&en, -5, "USD"), "\u{2212}$0.05");
-        assert_eq!(text(&en, 123_456_789, "USD"), "$1,234,567.89");
-        assert_eq!(text(&en, 123_456, "JPY"), "¥123,456");
-        assert_eq!(text(&en, 1_234, "KWD"), "KWD\u{a0}1.234");
-        assert_eq!(text(&es, 123_456, "EUR"), "1234,56\u{a0}€");
-        assert_eq!(text(&es, 1_234_567, "EUR"), "12.345,67\u{a0}€");
-        assert_eq!(text(&es, 12_000, "USD"), "120,00\u{a0}US$");
-        assert_eq!(text(&es, i64::MIN, "JPY"), "\u{2212}9.223.372.036.854.775.808\u{a0}JPY");
+        let languages = languages();
+        let [en, es] = both(&languages);
+        assert_eq!(text(en, 0, "USD"), "$0.00");
+        assert_eq!(text(en, -5, "USD"), "\u{2212}$0.05");
+        assert_eq!(text(en, 123_456_789, "USD"), "$1,234,567.89");
+        assert_eq!(text(en, 123_456, "JPY"), "¥123,456");
+        assert_eq!(text(en, 1_234, "KWD"), "KWD\u{a0}1.234");
+        assert_eq!(text(es, 123_456, "EUR"), "1234,56\u{a0}€");
+        assert_eq!(text(es, 1_234_567, "EUR"), "12.345,67\u{a0}€");
+        assert_eq!(text(es, 12_000, "USD"), "120,00\u{a0}US$");
+        assert_eq!(text(es, i64::MIN, "JPY"), "\u{2212}9.223.372.036.854.775.808\u{a0}JPY");
     }
 
     #[test]
     fn dates_and_countries_have_the_names_of_the_language() {
-        let (en, es) = (language("en"), language("es"));
+        let languages = languages();
+        let [en, es] = both(&languages);
         let time = "2026-11-05T23:30:00Z".parse().expect("a time");
         assert_eq!((en.day(time), es.day(time)), ("November 5, 2026".into(), "5 de noviembre de 2026".into()));
         assert_eq!((en.country("de"), es.country("DE")), ("Germany".into(), "Alemania".into()));

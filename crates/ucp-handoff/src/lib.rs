@@ -67,7 +67,7 @@ pub struct Options {
     /// URL of the shop itself, linked from error pages.
     pub home: Option<String>,
     /// Languages of the pages.
-    pub languages: Arc<Languages>,
+    pub languages: Languages,
     /// Look of the shop.
     pub brand: Brand,
     /// `true` if the public URL is https.

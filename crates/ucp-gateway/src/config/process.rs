@@ -4,7 +4,7 @@ use ucp_listener::TlsSettings;
 use ucp_trust::client::TrustedProxies;
 
 use super::{
-    Admin, Policy, Receivers, admin,
+    Admin, Policy, Receivers, Texts, admin,
     document::Document,
     is_private,
     sections::{Data, Events, Log, Sections, Server, Telemetry},
@@ -32,12 +32,14 @@ pub(crate) struct Process {
     pub(crate) admin: Option<Admin>,
     /// Where spans and events are sent.
     pub(crate) receivers: Receivers,
+    /// Languages of the pages of those shops that state no directory of their own.
+    pub(crate) texts: Texts,
 }
 
 impl Process {
     /// Resolves what belongs to the process of several shops.
     pub(super) fn resolve(sections: Sections, document: &mut Document<'_>) -> Self {
-        let Sections { mut server, log, mut telemetry, mut events, data, callers, .. } = sections;
+        let Sections { mut server, log, mut telemetry, mut events, data, callers, pages, .. } = sections;
         let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
         let development = callers.policy.map_or(private, |policy| policy == Policy::Development);
         // One shop that hangs leaves room for the others, also where its developer is the only caller.
@@ -46,6 +48,7 @@ impl Process {
         let trusted_proxies = trusted_proxies(&mut server.trusted_proxies, document);
         let admin = admin::resolve(&mut server, development, document);
         let receivers = telemetry::resolve(&mut telemetry, &mut events, document.environment(), document);
-        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers }
+        let texts = Texts::resolve(pages.texts_dir.as_deref(), None, document);
+        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts }
     }
 }
