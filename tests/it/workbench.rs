@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    harness::{Gateway, elements},
+    harness::{Gateway, elements, eventually},
     setup::Setup,
     wire::{Connection, request},
 };
@@ -71,7 +71,7 @@ fn goods_of_the_sample_have_pictures_at_the_gateway() {
 #[test]
 fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_buyer() {
     const BUYER: &str = "bea.of.the.inspector@example.com";
-    let gateway = Gateway::shared();
+    let gateway = Setup::new("[server]\ninspected_per_second = 5\n").start();
     let who = ("UCP-Agent", "profile=\"https://inspected.example/profile.json\"");
     let body = json!({ "line_items": [{ "item": { "id": "var_abc123_blue_8" }, "quantity": 1 }], "buyer": { "email": BUYER } });
     let headers = [who, ("Content-Type", "application/json"), ("Request-Id", "inspected-1")];
@@ -105,6 +105,14 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(gateway.get("/inspector/calls/unknown").status, 404);
     assert_eq!(gateway.get("/inspector/calls?other=1").status, 400);
+
+    // Of more calls than are kept each second, the number is told.
+    eventually("calls that are not kept are counted", crate::wire::PATIENCE, || {
+        for _ in 0..10 {
+            assert_eq!(gateway.send("POST", "/catalog/search", &headers, br#"{"query":7}"#).status, 400);
+        }
+        elements(&listed("")).iter().any(|call| call["skipped"].as_u64() > Some(0)).then_some(())
+    });
 }
 
 #[test]

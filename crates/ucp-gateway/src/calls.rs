@@ -91,8 +91,7 @@ impl Calls {
         let stated = header::trace(request.headers(), None);
         let stated = stated.parent.map(|parent| (parent, stated.state));
         let own = self.tracer.as_ref().map(|tracer| tracer.span(stated.as_ref().map(|(parent, _)| parent.as_str())));
-        let is_development = slot.as_ref().is_some_and(|slot| slot.settings.policy == Policy::Development);
-        let is_inspected = self.recorder.is_some() && is_development;
+        let is_inspected = self.recorder(slot.as_deref()).is_some_and(Recorder::admits);
         let trace = if is_inspected { Some(Trace::kept(stated, own)) } else { Trace::new(stated, own) };
         let (request, following) = if is_inspected {
             let (request, following) = Following::begin(request);
@@ -146,6 +145,12 @@ impl Calls {
         }
     }
 
+    /// Returns the recorder of the calls of a shop, which is there under the policy `development`.
+    fn recorder(&self, slot: Option<&Slot>) -> Option<&Recorder> {
+        let is_development = slot.is_some_and(|slot| slot.settings.policy == Policy::Development);
+        self.recorder.as_deref().filter(|_| is_development)
+    }
+
     /// Returns `true` if a call is to have a line.
     fn samples(&self, facts: &Facts) -> bool {
         let counted = facts.refused.and_then(|code| self.refused.get(code as usize));
@@ -190,7 +195,11 @@ impl Drop for Ending<'_> {
         if let Some(events) = &self.calls.events {
             events.tell(&ended, trace);
         }
-        let following = self.calls.recorder.as_ref().zip(self.following.take());
+        let recorder = self.calls.recorder(self.slot);
+        let following = recorder.zip(self.following.take());
+        if let (Some(recorder), None) = (recorder, &following) {
+            recorder.skip(&ended);
+        }
         if let Some(trace) = trace.filter(|_| self.calls.tracer.is_some() || following.is_some()) {
             let spans = trace.take();
             if let Some(tracer) = &self.calls.tracer {

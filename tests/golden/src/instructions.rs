@@ -82,7 +82,8 @@ fn count(stage: &mut Stage<'_>, options: &InstructionsOptions, log: &str) -> Don
         if calls.is_empty() {
             continue;
         }
-        let setup = Setup::new("[profiles]\nloopback = true\n").variable("RUST_LOG", log);
+        let setup =
+            Setup::new("[profiles]\nloopback = true\n[server]\ninspected_per_second = 0\n").variable("RUST_LOG", log);
         let setup = if sample == "outfitters" { setup.outfitters() } else { setup };
         let counted = Counted::start(stage, &setup)?;
         for call in calls {

@@ -147,7 +147,9 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         });
         drop(first_key);
         drop(shop);
-        let recorder = running.configuration().is_development().then(Recorder::start).transpose()?.map(Arc::new);
+        let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
+        let is_inspected = inspected > 0 && running.configuration().is_development();
+        let recorder = is_inspected.then(|| Recorder::start(inspected)).transpose()?.map(Arc::new);
         let inspector =
             recorder.clone().map(|recorder| local::only(inspector::routes::router(recorder, Arc::clone(&running))));
         tell_service_manager(&[NotifyState::Ready]);

@@ -8,6 +8,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     task::{Context, Poll, ready},
+    time::Instant,
 };
 
 use axum::{
@@ -40,6 +41,11 @@ const MAX_DOCUMENT: usize = 256 * 1024;
 /// Records calls.
 #[derive(Debug)]
 pub(crate) struct Recorder {
+    /// Maximum number of calls in a second that are recorded.
+    per_second: u32,
+    begun: Instant,
+    /// The last second since `begun` in which a call was recorded, in the upper half, and the number of calls in it.
+    admitted: AtomicU64,
     /// Calls since the last recorded one that there was no room for.
     skipped: AtomicU64,
     waiting: SyncSender<Taken>,
@@ -64,17 +70,36 @@ pub(crate) struct Following {
 }
 
 impl Recorder {
-    /// Starts a recorder.
+    /// Starts a recorder of at most `per_second` calls in each second.
     ///
     /// # Errors
     /// Its thread cannot be started.
-    pub(crate) fn start() -> std::io::Result<Self> {
+    pub(crate) fn start(per_second: u32) -> std::io::Result<Self> {
         let (waiting, taken) = sync_channel(WAITING);
         let (live, _) = broadcast::channel(BEHIND);
         let ring = Arc::new(Ring::default());
         let (own, sender) = (Arc::clone(&ring), live.clone());
         std::thread::Builder::new().name("inspector".into()).spawn(move || keep(&own, &taken, &sender))?;
-        Ok(Self { skipped: AtomicU64::new(0), waiting, live, ring })
+        let (begun, admitted) = (Instant::now(), AtomicU64::new(0));
+        Ok(Self { per_second, begun, admitted, skipped: AtomicU64::new(0), waiting, live, ring })
+    }
+
+    /// Returns `true` if a call that begins is to be followed, for [`record`](Self::record); others are [skipped](Self::skip).
+    pub(crate) fn admits(&self) -> bool {
+        let second = self.begun.elapsed().as_secs() << 32;
+        let one_more = |admitted: u64| match admitted.checked_sub(second) {
+            Some(count) if count >= self.per_second.into() => None,
+            Some(_) => Some(admitted + 1),
+            None => Some(second + 1),
+        };
+        self.admitted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Counts a call that has ended without being followed.
+    pub(crate) fn skip(&self, ended: &Ended<'_>) {
+        if is_recorded(ended) {
+            self.skipped.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns the calls that are recorded from now on.
@@ -89,7 +114,7 @@ impl Recorder {
 
     /// Records a call that has ended, unless it is a page or a document.
     pub(crate) fn record(&self, ended: &Ended<'_>, following: Following, spans: &Spans) {
-        if !matches!(ended.facts.transport, Transport::Rest | Transport::Mcp) {
+        if !is_recorded(ended) {
             return;
         }
         let Following { method, path, body, answer } = following;
@@ -101,6 +126,11 @@ impl Recorder {
             self.skipped.fetch_add(skipped + 1, Ordering::Relaxed);
         }
     }
+}
+
+/// Returns `true` unless a call is about a page or a document.
+fn is_recorded(ended: &Ended<'_>) -> bool {
+    matches!(ended.facts.transport, Transport::Rest | Transport::Mcp)
 }
 
 impl Following {
@@ -183,4 +213,21 @@ fn document(bytes: &[u8]) -> Value {
     let mut document = serde_json::from_slice(bytes).unwrap_or_default();
     mask(&mut document);
     document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_calls_of_a_second_are_followed_as_may_be() {
+        let mut recorder = Recorder::start(2).expect("a thread");
+        let admitted = |recorder: &Recorder| (0..4).filter(|_| recorder.admits()).count();
+        let begun = recorder.begun;
+        assert_eq!(admitted(&recorder), 2);
+        for seconds in [1, 7] {
+            recorder.begun = begun.checked_sub(std::time::Duration::from_secs(seconds)).expect("not long ago");
+            assert_eq!(admitted(&recorder), 2, "after {seconds} s");
+        }
+    }
 }
