@@ -212,7 +212,7 @@ impl Drop for Ending<'_> {
         if !self.calls.log.has_calls || !self.calls.samples(&facts) {
             return;
         }
-        let mut line = self.calls.log.line("call");
+        let mut line = self.calls.log.call();
         line.plain(&name!("request_id"), &facts.request_id);
         if let Some(id) = trace.and_then(|trace| trace.id()) {
             line.plain(&name!("trace_id"), &id);
@@ -258,12 +258,11 @@ impl Drop for Ending<'_> {
         if let Some(query) = &facts.query {
             line.string("query", query);
         }
-        line.object(&name!("ms"), |line| {
-            line.milliseconds(&name!("total"), spent.iter().sum());
-            for (name, spent) in STAGES.iter().zip(spent) {
-                line.milliseconds(name, spent);
-            }
-        });
+        line.milliseconds(&name!("ms", "total"), spent.iter().sum());
+        for (name, spent) in STAGES.iter().zip(spent) {
+            line.milliseconds(name, spent);
+        }
+        line.end_object();
         self.calls.log.write(line);
     }
 }

@@ -20,6 +20,9 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Maximum number of lines that wait to be written.
 const WAITING: usize = 4_096;
 
+/// Time for which further lines are waited for: waking up for each of them takes longer than writing it.
+const TOGETHER: Duration = Duration::from_millis(2);
+
 /// Capacity in bytes above which a buffer is given back once it is written.
 const KEPT: usize = 1 << 20;
 
@@ -117,6 +120,11 @@ fn write(shared: &Shared, mut destination: impl Write) {
             }
             buffer.is_idle = true;
             buffer = shared.more.wait(buffer).unwrap_or_else(PoisonError::into_inner);
+            if !buffer.is_closed {
+                drop(buffer);
+                thread::sleep(TOGETHER);
+                buffer = shared.locked();
+            }
         }
         mem::swap(&mut buffer.text, &mut text);
         buffer.lines = 0;

@@ -88,9 +88,9 @@ impl Log {
         self.writer.dropped()
     }
 
-    /// Begins a line of the level INFO.
-    pub(crate) fn line(&self, message: &str) -> Line {
-        Line::begin(self.is_json, "INFO", message)
+    /// Begins the line about a call.
+    pub(crate) fn call(&self) -> Line {
+        Line::call(self.is_json)
     }
 
     /// Writes a line, or drops it if too many are waiting.
@@ -110,6 +110,14 @@ pub(crate) struct Name {
 
 /// Makes a [`Name`] when the program is compiled: a line about each call has more than twenty of them.
 macro_rules! name {
+    // Of the first member of an object, which `Line::end_object` ends.
+    ($object:literal, $name:literal) => {
+        $crate::telemetry::Name {
+            text: concat!(",\"", $object, "\":{\"", $name, "\":\""),
+            number: concat!(",\"", $object, "\":{\"", $name, "\":"),
+            pretty: concat!(" ", $object, "={", $name, "="),
+        }
+    };
     ($name:literal) => {
         $crate::telemetry::Name {
             text: concat!(",\"", $name, "\":\""),
@@ -132,22 +140,17 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Begins a line. The text of `message` needs no escaping.
-    fn begin(is_json: bool, level: &str, message: &str) -> Self {
+    /// Begins the line about a call.
+    fn call(is_json: bool) -> Self {
         let mut text = SPARE.take();
         text.clear();
         text.reserve(768);
         let mut line = Self { text, is_json };
         if is_json {
             line.text.push_str("{\"timestamp\":\"");
-            line.now();
-            line.text.push('"');
-            line.plain(&name!("level"), level);
-            line.plain(&name!("message"), message);
-        } else {
-            line.now();
-            written(write!(line.text, " {level:>5} {message}"));
         }
+        line.now();
+        line.text.push_str(if is_json { "\",\"level\":\"INFO\",\"message\":\"call\"" } else { "  INFO call" });
         line
     }
 
@@ -188,8 +191,14 @@ impl Line {
     /// Adds a time in milliseconds with three decimals.
     pub(crate) fn milliseconds(&mut self, name: &Name, time: Duration) {
         self.text.push_str(if self.is_json { name.number } else { name.pretty });
+        // Most stages of a call take no time at all.
+        if time.is_zero() {
+            self.text.push_str("0.000");
+            return;
+        }
         let mut buffer = itoa::Buffer::new();
-        let digits = buffer.format(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        let micros = time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into());
+        let digits = buffer.format(micros);
         let (whole, decimals) = digits.split_at(digits.len().saturating_sub(3));
         self.text.push_str(if whole.is_empty() { "0" } else { whole });
         self.decimals(3, decimals);
@@ -218,13 +227,8 @@ impl Line {
         written(write!(self.text, ",\"{name}\":{value}"));
     }
 
-    /// Adds an object whose members `fill` adds.
-    pub(crate) fn object(&mut self, name: &Name, fill: impl FnOnce(&mut Self)) {
-        self.text.push_str(if self.is_json { name.number } else { name.pretty });
-        let start = self.text.len();
-        fill(self);
-        // In place of the separator of the first member.
-        self.text.replace_range(start..=start, "{");
+    /// Ends an object, which the name of its first member began.
+    pub(crate) fn end_object(&mut self) {
         self.text.push('}');
     }
 
@@ -328,24 +332,28 @@ mod tests {
     #[test]
     fn a_line_is_a_json_object_or_a_text() {
         let fill = |is_json| {
-            let mut line = Line::begin(is_json, "INFO", "call");
+            let mut line = Line::call(is_json);
             line.plain(&name!("a"), "b");
             line.string("c", "\"\n");
             line.number(&name!("d"), 1);
-            line.object(&name!("e"), |line| {
-                line.milliseconds(&name!("f"), Duration::from_micros(2_003));
-                line.milliseconds(&name!("g"), Duration::from_micros(40));
-            });
+            line.milliseconds(&name!("e", "f"), Duration::from_micros(2_003));
+            line.milliseconds(&name!("g"), Duration::from_micros(40));
+            line.milliseconds(&name!("h"), Duration::ZERO);
+            line.end_object();
             line.end()
         };
         let mut read: Value = serde_json::from_str(&fill(true)).expect("JSON");
         let time = read["timestamp"].take();
         assert!(time.as_str().is_some_and(|time| time.parse::<Timestamp>().is_ok()), "{time}");
-        let rest = json!({ "a": "b", "c": "\"\n", "d": 1, "e": { "f": 2.003, "g": 0.04 } });
+        let rest = json!({ "a": "b", "c": "\"\n", "d": 1, "e": { "f": 2.003, "g": 0.04, "h": 0.0 } });
         assert_eq!(
             read,
             json!({ "timestamp": null, "level": "INFO", "message": "call", "a": "b", "c": "\"\n", "d": 1, "e": rest["e"] })
         );
-        assert!(fill(false).ends_with(" INFO call a=b c=\"\\\"\\n\" d=1 e={f=2.003 g=0.040}\n"), "{}", fill(false));
+        assert!(
+            fill(false).ends_with(" INFO call a=b c=\"\\\"\\n\" d=1 e={f=2.003 g=0.040 h=0.000}\n"),
+            "{}",
+            fill(false)
+        );
     }
 }

@@ -6,13 +6,17 @@
 mod callgrind;
 mod calls;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Args;
 
 use self::{callgrind::Counted, calls::calls};
 use crate::{
     Done,
+    process::{command, run as run_to_end},
     stage::{Setup, Stage, Tools},
 };
 
@@ -43,7 +47,7 @@ pub(crate) fn run(options: &InstructionsOptions) -> Done<ExitCode> {
     let count = |binary: &PathBuf, log: &str| -> Done<Vec<(String, u64)>> {
         let tools = Tools::new(binary, binary)?;
         let mut stage = Stage::new("instructions", &tools)?;
-        count(&mut stage, options, log)
+        count(&mut stage, options, &setup(binary)?.variable("RUST_LOG", log))
     };
     // Side by side, as long as there are two processors: what each does is counted apart.
     let (old, new) = std::thread::scope(|scope| {
@@ -73,8 +77,17 @@ fn percent(old: u64, new: u64) -> f64 {
     (new / old - 1.0) * 100.0
 }
 
+/// The configuration of a binary that is counted: without the inspector, if it has one.
+fn setup(binary: &Path) -> Done<Setup> {
+    let mut schema = command(binary);
+    schema.args(["config", "schema"]);
+    let has_inspector = run_to_end(schema, b"")?.stdout.contains("\"inspected_per_second\"");
+    let without = if has_inspector { "[server]\ninspected_per_second = 0\n" } else { "" };
+    Ok(Setup::new(&format!("[profiles]\nloopback = true\n{without}")))
+}
+
 /// Instructions by call.
-fn count(stage: &mut Stage<'_>, options: &InstructionsOptions, log: &str) -> Done<Vec<(String, u64)>> {
+fn count(stage: &mut Stage<'_>, options: &InstructionsOptions, setup: &Setup) -> Done<Vec<(String, u64)>> {
     let mut counts = Vec::new();
     for sample in ["outfitters", "flower-shop"] {
         let wanted = |name: &str| name.contains(options.only.as_deref().unwrap_or_default());
@@ -82,9 +95,7 @@ fn count(stage: &mut Stage<'_>, options: &InstructionsOptions, log: &str) -> Don
         if calls.is_empty() {
             continue;
         }
-        let setup =
-            Setup::new("[profiles]\nloopback = true\n[server]\ninspected_per_second = 0\n").variable("RUST_LOG", log);
-        let setup = if sample == "outfitters" { setup.outfitters() } else { setup };
+        let setup = if sample == "outfitters" { setup.clone().outfitters() } else { setup.clone() };
         let counted = Counted::start(stage, &setup)?;
         for call in calls {
             let count = counted.count(&call, options.times)?;
