@@ -28,6 +28,9 @@ const CONNECTIONS: usize = 16;
 const SLOW: Duration = Duration::from_millis(100);
 const PLACES: u32 = 32;
 
+/// Megabytes of answers of the slow shop that are kept: so few that they are there before the load is half over.
+const CACHE: u32 = 4;
+
 /// Offered load as a multiple of what the slow shop can take.
 const TIMES: f64 = 10.0;
 
@@ -115,8 +118,9 @@ async fn overload(options: &Options, gateway: &Path, directory: &Path) -> Done<(
     let file = directory.join("answer.json");
     std::fs::write(&file, &answer)?;
     let slow = Server::upstream(&file, SAMPLE)?;
-    let config =
-        format!("[server]\nmax_connections = 1024\nmax_in_flight = 512\n[upstream]\nreads_in_flight = {PLACES}\n");
+    let config = format!(
+        "[server]\nmax_connections = 1024\nmax_in_flight = 512\n[upstream]\nreads_in_flight = {PLACES}\ncache_mb = {CACHE}\n"
+    );
     let server = Server::fronting(gateway, &directory.join("front"), "ucp", slow.address, &config)?;
     upstream::slow(&slow, SLOW).await?;
     settle().await;

@@ -1,9 +1,14 @@
 //! Pages for developers: who sees them, and that everybody else gets what they got.
 
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
 use serde_json::json;
 
 use crate::{
-    harness::{Gateway, elements, eventually},
+    harness::{Ends as _, Gateway, binary, elements, eventually},
     setup::Setup,
     wire::{Connection, request},
 };
@@ -101,10 +106,28 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
     for kind in ["stage", "negotiated", "validated", "committed"] {
         assert!(kinds.iter().any(|other| *other == kind), "{kind} in {kinds:?}");
     }
+    // The same on a terminal.
+    let url = format!("http://{}", gateway.address);
+    let explained = |arguments: &[&str]| {
+        let output = binary().args(["explain", "call"]).args(arguments).args(["--url", &url]).ends();
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8")
+    };
+    let (said, json) = (explained(&[id]), explained(&[id, "--json"]));
+    assert!(
+        said.contains("create_checkout") && said.contains("committed") && said.contains("var_abc123_blue_8"),
+        "{said}"
+    );
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).expect("JSON"), call);
+    assert!(explained(&["unknown"]).contains("has kept no call with the request id unknown"));
     let page = gateway.send("GET", "/inspector", &[BROWSER], b"");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(gateway.get("/inspector/calls/unknown").status, 404);
     assert_eq!(gateway.get("/inspector/calls?other=1").status, 400);
+
+    // On a terminal they are seen as they come, until the gateway ends.
+    let tail = binary().args(["tail", "--url", &url, "--outcome", "failed"]).stdout(Stdio::piped()).spawn();
+    let mut tail = tail.expect("starts");
+    let mut lines = BufReader::new(tail.stdout.take().expect("is piped")).lines();
 
     // Of more calls than are kept each second, the number is told.
     eventually("calls that are not kept are counted", crate::wire::PATIENCE, || {
@@ -113,6 +136,11 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
         }
         elements(&listed("")).iter().any(|call| call["skipped"].as_u64() > Some(0)).then_some(())
     });
+    let line = lines.next().expect("a line").expect("UTF-8");
+    assert!(line.contains("400 invalid_request") && line.contains("search_catalog"), "{line}");
+    drop(gateway);
+    let ended = eventually("it ends with the gateway", crate::wire::PATIENCE, || tail.try_wait().expect("a child"));
+    assert!(ended.success(), "{ended}");
 }
 
 #[test]

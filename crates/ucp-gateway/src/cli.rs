@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     command::{
         backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
-        explain::ExplainOptions, import::ImportOptions, init::InitOptions, keys::OwnKeysCommand,
+        explain::ExplainOptions, import::ImportOptions, init::InitOptions, inspect::TailOptions, keys::OwnKeysCommand,
         manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
         rehearse::RehearseOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions,
         verify::VerifyOptions, webhooks::WebhooksCommand,
@@ -72,7 +72,9 @@ pub(crate) enum Command {
     Sign(SignOptions),
     /// Verify the signatures of an HTTP message in a file, and show the differences.
     Verify(VerifyOptions),
-    /// Explain a decision of the gateway.
+    /// Show the calls of a gateway under development as they come.
+    Tail(TailOptions),
+    /// Explain a decision of the gateway, or a call.
     Explain(ExplainOptions),
     /// Print the completions of a shell.
     Completions(CompletionsOptions),

@@ -92,6 +92,7 @@ fn main() -> ExitCode {
         Command::Rehearse(options) => command::rehearse::run(&options),
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),
+        Command::Tail(options) => command::inspect::tail(&options),
         Command::Explain(options) => command::explain::run(&options),
         Command::Spec(options) => command::spec::run(&options),
     };

@@ -20,6 +20,12 @@ impl Paint {
         Self(stdout().is_terminal() && !refused && !dumb)
     }
 
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) const fn none() -> Self {
+        Self(false)
+    }
+
     fn in_style(self, style: Style, text: impl Display) -> String {
         if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
     }

@@ -9,11 +9,11 @@ use std::{error::Error, io, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use reqwest::{ClientBuilder, Response, redirect};
+use reqwest::{ClientBuilder, redirect};
 use ucp_core::record::OutboundRequest;
 use url::{Host, Url};
 
-pub use reqwest::{Certificate, Client, Identity};
+pub use reqwest::{Certificate, Client, Identity, Response};
 
 /// The name that requests go under.
 pub const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));

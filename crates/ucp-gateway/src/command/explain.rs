@@ -1,6 +1,11 @@
-//! `explain`: explains decisions of the gateway.
+//! `explain`: explains decisions of the gateway, and calls.
 
-use std::{fs, io::Read as _, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, Subcommand};
 use ucp_core::{
@@ -12,7 +17,10 @@ use ucp_service::platform::Business;
 use ucp_trust::profile::PlatformProfile;
 use ucp_wire::dialect;
 
-use super::Done;
+use super::{
+    Done,
+    inspect::{self, Inspected},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
@@ -28,10 +36,24 @@ enum What {
         #[arg(long, value_name = "FILE")]
         profile: PathBuf,
     },
+    /// Show a call that the inspector of a gateway under development has kept: what happened on its way, its request and its
+    /// answer.
+    Call {
+        /// Identifier of the request, as the answer, the log and `tail` have it.
+        id: String,
+        #[command(flatten)]
+        gateway: Inspected,
+    },
 }
 
 pub(crate) fn run(options: &ExplainOptions) -> Done {
-    let What::Negotiation { profile } = &options.what;
+    match &options.what {
+        What::Negotiation { profile } => negotiation(profile),
+        What::Call { id, gateway } => inspect::explain(gateway, id),
+    }
+}
+
+fn negotiation(profile: &Path) -> Done {
     let bytes = if profile.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes)?;

@@ -12,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod inspect;
 pub(crate) mod keys;
 pub(crate) mod manual;
 pub(crate) mod mcp;

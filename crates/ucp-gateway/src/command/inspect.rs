@@ -1,0 +1,190 @@
+//! `tail` and `explain call`: what the [inspector](crate::inspector) of a gateway under development on this machine has recorded.
+
+use std::{error::Error, io::Write as _, process::ExitCode, time::Duration};
+
+use clap::Args;
+use serde_json::Value;
+use ucp_net::outbound::{self, Client};
+use url::Url;
+
+use super::{
+    Done,
+    runtime::{runtime, wait},
+};
+use crate::terminal::Paint;
+
+/// Maximum time until the gateway takes a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Maximum length of a call in the stream, in bytes.
+const MAX_CALL: usize = 1 << 20;
+
+/// The gateway that is asked.
+#[derive(Debug, Args)]
+pub(crate) struct Inspected {
+    /// Where the gateway listens: an address of this machine.
+    #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
+    url: Url,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TailOptions {
+    #[command(flatten)]
+    gateway: Inspected,
+    /// Only calls of this platform: its name, or part of its profile URL.
+    #[arg(long, value_name = "NAME")]
+    platform: Option<String>,
+    /// Only calls of this operation, such as `create_checkout`.
+    #[arg(long, value_name = "NAME")]
+    operation: Option<String>,
+    /// Only calls with this outcome: `ok`, a code, or `failed` for all but `ok`.
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: Option<String>,
+}
+
+impl Inspected {
+    /// Returns the URL of what the inspector is asked, without a query.
+    fn at(&self, segments: &[&str]) -> Result<Url, Box<dyn Error>> {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        let mut path = url.path_segments_mut().map_err(|()| "--url must be an http or https address")?;
+        path.pop_if_empty().push("inspector").extend(segments);
+        drop(path);
+        Ok(url)
+    }
+
+    /// Sends a GET request.
+    async fn get(&self, url: Url) -> Result<outbound::Response, Box<dyn Error>> {
+        let client: Client = outbound::client(PATIENCE, &[], |builder| builder)?;
+        let asked = client.get(url).send().await;
+        asked.map_err(|error| format!("the gateway at {} cannot be asked: {}", self.url, super::chain(&error)).into())
+    }
+}
+
+/// Prints calls as they come, until the gateway ends.
+pub(crate) fn tail(options: &TailOptions) -> Done {
+    let TailOptions { gateway, platform, operation, outcome } = options;
+    let mut url = gateway.at(&["live"])?;
+    for (name, value) in [("platform", platform), ("operation", operation), ("outcome", outcome)] {
+        if let Some(value) = value {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+    }
+    let paint = Paint::of_stdout();
+    wait(&runtime(1)?, async {
+        let mut live = gateway.get(url).await?;
+        if live.status() != 200 {
+            return Err(absent(&gateway.url).into());
+        }
+        let mut waiting = Vec::new();
+        // A stream that breaks off is one of a gateway that has ended, too.
+        while let Ok(Some(chunk)) = live.chunk().await {
+            waiting.extend_from_slice(&chunk);
+            while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<_> = waiting.drain(..=end).collect();
+                let Some(text) = line.strip_prefix(b"data: ") else { continue };
+                match serde_json::from_slice::<Value>(text)? {
+                    Value::Number(missed) => eprintln!("{missed} calls came too fast, and are not here"),
+                    call if gateway.json => println!("{call}"),
+                    call => println!("{}", summary(&call, paint)),
+                }
+                std::io::stdout().flush()?;
+            }
+            if waiting.len() > MAX_CALL {
+                return Err("what answers is no inspector: a line of it has no end".into());
+            }
+        }
+        eprintln!("the gateway has ended");
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Prints a call as a whole: what happened on its way, its request and its answer.
+pub(crate) fn explain(gateway: &Inspected, id: &str) -> Done {
+    let paint = Paint::of_stdout();
+    wait(&runtime(1)?, async {
+        let found = gateway.get(gateway.at(&["calls", id])?).await?;
+        if found.status() != 200 {
+            let known = gateway.get(gateway.at(&["calls"])?).await?.status() == 200;
+            let unknown = format!("the gateway at {} has kept no call with the request id {id}", gateway.url);
+            return Err(if known { unknown } else { absent(&gateway.url) }.into());
+        }
+        let call: Value = serde_json::from_slice(&found.bytes().await?)?;
+        if gateway.json {
+            println!("{call:#}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        println!("{}", summary(&call, paint));
+        for happened in call["way"].as_array().into_iter().flatten() {
+            let (after, kind) = (happened["after"].as_f64().unwrap_or_default(), text(&happened["kind"]));
+            let took = happened["ms"].as_f64().map_or_else(String::new, |ms| format!("{ms:.3} ms"));
+            println!("  {after:>9.3} {kind:<11} {took:>12}  {}", text(&happened["detail"]));
+        }
+        for name in ["request", "answer"] {
+            if !call[name].is_null() {
+                println!("{}\n{:#}", paint.strong(name), call[name]);
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn absent(url: &Url) -> String {
+    format!(
+        "the gateway at {url} has no inspector: it is there under the policy `development`, for programs on the same machine"
+    )
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Formats a call in a line: time, status, outcome, duration, transport, operation, platform, request id.
+fn summary(call: &Value, paint: Paint) -> String {
+    let time = text(&call["at"]).get(11..23).unwrap_or_default();
+    let status = call["status"].as_u64().map_or_else(|| "---".to_owned(), |status| status.to_string());
+    let outcome = text(&call["outcome"]);
+    let shown = format!("{status} {outcome}");
+    let shown = match outcome {
+        "ok" => paint.good(shown),
+        _ => paint.bad(shown),
+    };
+    let what = match text(&call["operation"]) {
+        "" => format!("{} {}", text(&call["method"]), text(&call["path"])),
+        operation => operation.to_owned(),
+    };
+    let who = ["platform", "profile", "agent"].iter().map(|name| text(&call[*name])).find(|name| !name.is_empty());
+    let (ms, who) = (call["ms"].as_f64().unwrap_or_default(), who.unwrap_or("-"));
+    let missing = call["skipped"].as_u64().map(|skipped| format!(" ({skipped} calls before it were not kept)"));
+    format!(
+        "{time} {shown} {ms:.1} ms {} {what} {} {}{}",
+        text(&call["transport"]),
+        paint.faint(who),
+        text(&call["id"]),
+        missing.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_a_line() {
+        let call = json!({
+            "at": "2026-11-25T17:00:01.234567Z", "id": "r1", "transport": "rest", "operation": "create_checkout",
+            "outcome": "ok", "status": 201, "ms": 12.34, "profile": "https://agent.example/", "skipped": 3,
+        });
+        assert_eq!(
+            summary(&call, Paint::none()),
+            "17:00:01.234 201 ok 12.3 ms rest create_checkout https://agent.example/ r1 (3 calls before it were not kept)"
+        );
+        let call = json!({ "outcome": "hung_up", "method": "GET", "path": "/carts/1" });
+        assert_eq!(summary(&call, Paint::none()), " --- hung_up 0.0 ms  GET /carts/1 - ");
+    }
+}
