@@ -110,7 +110,7 @@ fn each(few: Memory, much: Memory, count: usize) -> f64 {
     (mebibytes(much.anonymous) - mebibytes(few.anonymous)) * 1024.0 / count
 }
 
-/// How the backend of a neighbour misbehaves.
+/// Misbehaviour of a neighbour's backend.
 #[derive(Clone, Copy)]
 enum Fault {
     /// It answers nothing.

@@ -40,7 +40,7 @@ const SAMPLE: u32 = 20;
 const STAGES: [Name; Stage::ALL.len()] =
     [name!("identify"), name!("read"), name!("domain"), name!("upstream"), name!("store"), name!("encode")];
 
-/// What the log and metrics name instead of a shop where a request is for none; no shop is called so.
+/// Name in the log and metrics for requests that are for no shop. No shop can have it.
 const NOWHERE: &str = "_none";
 
 /// Interval at which refusals and lost lines are counted.

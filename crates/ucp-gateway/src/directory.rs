@@ -55,7 +55,7 @@ pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<
     if !settings.merchants && !settings.locations {
         return Ok(None);
     }
-    let config::Search { policy, cache_bytes, places, geocoder } = &settings.search;
+    let config::Search { policy, cache_bytes, places, geocoder, .. } = &settings.search;
     let merchants = Arc::new(Directory::open(store, policy.clone(), *cache_bytes)?);
     let asked = geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, places);

@@ -1,7 +1,7 @@
 //! Liveness and readiness of the gateway, for whoever sends requests to it or restarts it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     error::Error,
     sync::Arc,
     time::{Duration, Instant},
@@ -14,11 +14,12 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
+use futures_util::future::join_all;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{command::chain, running::Running};
+use crate::{command::chain, files::Place, running::Running};
 
 /// Path of the answer whether the process is alive.
 pub(crate) const LIVENESS: &str = "/livez";
@@ -87,6 +88,23 @@ impl Health {
         reasons
     }
 
+    /// Checks that what is stored can be read: for at least one of several shops, because one whose database is away keeps
+    /// nobody from the others.
+    async fn stores(&self) -> Result<(), String> {
+        let running = &self.0.running;
+        let used: BTreeSet<_> = running.shops.all().iter().map(|slot| Place::of(&slot.settings)).collect();
+        let open = running.files.stores();
+        let asked = used.iter().map(async |place| {
+            let Some(store) = open.get(place) else { return Err(format!("{place} is not open yet")) };
+            match tokio::time::timeout(PATIENCE / 2, store.newest_orders(1)).await {
+                Ok(read) => read.map(drop).map_err(|error| chain(&error)),
+                Err(_) => Err(format!("{place} does not answer within {:?}", PATIENCE / 2)),
+            }
+        });
+        let results = join_all(asked).await;
+        if results.iter().any(Result::is_ok) { Ok(()) } else { results.into_iter().collect() }
+    }
+
     async fn check(&self) -> Reasons {
         let mut reasons = Reasons::new();
         // One of several shops that is down keeps nobody from the others.
@@ -98,10 +116,8 @@ impl Health {
                 reasons.insert("index", "the search index is being made".to_owned());
             }
         }
-        for store in self.0.running.files.stores().await {
-            if let Err(error) = store.newest_orders(1).await {
-                reasons.insert("store", chain(&error));
-            }
+        if let Err(reason) = self.stores().await {
+            reasons.insert("store", reason);
         }
         let inner = Arc::clone(&self.0);
         let files = tokio::task::spawn_blocking(move || [("disk", inner.disk()), ("keys", inner.keys())]).await;

@@ -202,7 +202,7 @@ impl Sources {
             items.set(&[counts.name, "dropped"], counts.dropped());
             waiting.set(&[counts.name], counts.waiting());
         }
-        read_databases(&read, &self.running.files.databases().await)?;
+        read_databases(&read, &self.running.files.databases())?;
         self.read_shops(&read).await?;
         Ok(read.0.gather())
     }

@@ -115,24 +115,21 @@ impl Running {
     /// Opens the only shop; several are opened when they are called.
     ///
     /// # Errors
-    /// An error if the shop cannot be opened for another reason than that it is down, or the database of several shops
-    /// cannot be opened.
+    /// An error if the shop cannot be opened for another reason than that it is down, or the file of several shops cannot
+    /// be opened.
     pub(crate) async fn begin(&self) -> Result<Option<Arc<Shop>>, Box<dyn Error>> {
         if let Some(slot) = self.shops.single() {
             return slot.start(false).await.map(Some);
         }
-        self.open_places(&self.configuration()).await?;
+        self.open_files(&self.configuration())?;
         Ok(None)
     }
 
-    /// Opens where several shops have what they store, so that it is known which of them have something to do.
-    async fn open_places(&self, configuration: &Configuration) -> Result<(), Box<dyn Error>> {
+    /// Opens the files of several shops, so that it is known which of them have something to do. Their databases are opened
+    /// by [`upkeep`](crate::upkeep): one that is away keeps no other shop waiting.
+    fn open_files(&self, configuration: &Configuration) -> Result<(), String> {
         for settings in &configuration.shops {
             self.files.open(&settings.sections.data).map_err(|error| about(settings, &error))?;
-            if let Some(options) = &settings.database {
-                let opened = self.files.database(options, settings.mount.id.clone()).await;
-                opened.map_err(|error| about(settings, chain(&error)))?;
-            }
         }
         Ok(())
     }
@@ -225,7 +222,7 @@ impl Running {
         }
         self.claims.add(configuration.directories()).await?;
         if configuration.single().is_none() {
-            self.open_places(&configuration).await.map_err(|error| error.to_string())?;
+            self.open_files(&configuration)?;
         }
         configuration.log_warnings();
         let late = differing(process(&before), process(&configuration));

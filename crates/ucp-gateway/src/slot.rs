@@ -182,6 +182,11 @@ impl Slot {
         }
     }
 
+    /// Returns `true` unless the shop is being opened or closed, or could not be opened a moment ago.
+    pub(crate) fn can_be_opened(&self) -> bool {
+        self.opening.try_lock().is_ok() && !self.failed()
+    }
+
     fn failed(&self) -> bool {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         matches!(&*state, State::Failed(at) if at.elapsed() < Duration::from_secs(FAILED_SECONDS.into()))
@@ -245,9 +250,10 @@ impl Slot {
         shop
     }
 
-    /// Closes the shop, unless it is being called or was called meanwhile.
+    /// Closes the shop, unless it is being called or was called meanwhile, or is being opened again because it was down: that
+    /// takes as long as its backend does not answer.
     pub(crate) async fn close(&self) {
-        let _turn = self.opening.lock().await;
+        let Ok(_turn) = self.opening.try_lock() else { return };
         if self.idle().is_none() {
             return;
         }

@@ -15,7 +15,7 @@ const APPLICATION: &str = "ucp-gateway";
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A database, and how it is used. Its address contains a password, and is never printed.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Options {
     pub(crate) config: Config,
     /// Maximum number of connections.

@@ -1,22 +1,23 @@
 //! Several shops of several gateways in one PostgreSQL database. Skipped, with a line that says so, where there is none.
 
-use std::fs;
+use std::{fs, net::TcpListener};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use ucp_core::Release;
+use ucp_testkit::postgres::psql;
 
-use super::{ADMIN, THREE, ask, open};
+use super::{ADMIN, THREE, ask, open, search, several};
 use crate::{
     database::{command, database},
-    harness::{Ends as _, PROFILE, binary, eventually, folder},
+    harness::{Ends as _, PROFILE, REST_HEADERS, binary, eventually, folder},
     purchase::{
         shopper::{Shopper, id, ready},
         webhooks::{profile, receiver::Receiver},
     },
     setup::{Setup, Transport},
     signatures::keys,
-    wire::PATIENCE,
+    wire::{PATIENCE, request},
 };
 
 #[test]
@@ -25,9 +26,15 @@ fn shops_of_a_database_are_apart_and_any_gateway_serves_each_of_them() {
     let receiver = Receiver::start([]);
     let agent = profile(Release::NEWEST, Some(&receiver.url()));
     let (data, signing) = ([folder(), folder()], folder());
+    // The second shop has a user of its own there, and so connections of its own.
+    let other = format!("other_{}", std::process::id());
+    drop(psql(&database, &format!("CREATE ROLE {other} SUPERUSER LOGIN")));
+    let (_, place) = database.rsplit_once('@').expect("a user");
+    let named = "hosts = [\"two.localhost\", \"zwei.localhost\"]\n";
+    let own = format!("{named}[shop.data]\ndatabase = \"postgres://{other}@{place}\"\n");
     let toml = format!(
         "[profiles]\nloopback = true\n[[platform]]\nname = \"agent\"\nprofile = \"{PROFILE}\"\nprofile_file = \"agent.json\"\n{}",
-        THREE.replace(
+        THREE.replace(named, &own).replace(
             "[data]",
             &format!("[data]\ndatabase = \"{database}\"\nkeys_dir = \"{}\"", signing.path().display())
         )
@@ -46,6 +53,11 @@ fn shops_of_a_database_are_apart_and_any_gateway_serves_each_of_them() {
     let order = id(&done["order"]).to_owned();
     let orders = |shop: &str| ask(&first, "GET", &format!("/shops/{shop}/orders"), b"").json();
     assert_eq!((orders("one")[0]["id"].as_str(), orders("two")), (Some(&*order), json!([])));
+    let users = format!(
+        "SELECT count(DISTINCT usename) FROM pg_stat_activity WHERE usename IN ('{other}', current_user) \
+         AND application_name = 'ucp-gateway' AND datname = current_database()"
+    );
+    assert_eq!(psql(&database, &users), "2", "shops share no connections of another user");
     assert_eq!(receiver.after(1)[0].json()["id"], order.as_str());
 
     // Commands, and imports that every gateway finds in the shop that they are for.
@@ -91,4 +103,28 @@ fn shops_of_a_database_are_apart_and_any_gateway_serves_each_of_them() {
     let delivered = receiver.after(2);
     assert_eq!(delivered[1].json()["id"], order.as_str());
     eventually("its shop alone is open", PATIENCE, || (open(&gateway) == ["one"]).then_some(()));
+}
+
+#[test]
+fn a_database_that_is_away_keeps_no_shop_but_its_own_from_work() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let silent = format!("postgres://ucp@{}/ucp", silent.local_addr().expect("an address"));
+    for away in ["postgres://ucp@127.0.0.1:1/ucp", &silent] {
+        let toml = format!("{THREE}[shop.data]\ndatabase = \"{away}\"\n");
+        let (_setup, _data, gateway) = several(&toml);
+        // Started, ready, and serving: also while somebody waits for the shop whose database is away.
+        let mut waiting = gateway.connect();
+        let body = b"{\"query\":\"roses\"}";
+        assert!(waiting.write(&request("POST", "/shops/three/catalog/search", REST_HEADERS, body)));
+        for host in ["one.localhost", "two.localhost"] {
+            assert_eq!(search(&gateway, host, "").status, 200, "{away}");
+        }
+        assert_eq!(ask(&gateway, "GET", "/readyz", b"").status, 200, "{away}");
+        assert_eq!(ask(&gateway, "GET", "/metrics", b"").status, 200, "{away}");
+        let refused = search(&gateway, "localhost", "/shops/three");
+        assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true), "{away}: {refused:?}");
+        assert_eq!(ask(&gateway, "POST", "/reload", b"").status, 200, "{away}");
+        assert_eq!(search(&gateway, "two.localhost", "").status, 200, "{away}");
+        eventually("it is told", PATIENCE, || gateway.stderr().contains("the database cannot be used").then_some(()));
+    }
 }

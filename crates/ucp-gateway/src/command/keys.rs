@@ -78,7 +78,7 @@ impl From<Algorithm> for jwk::Algorithm {
     }
 }
 
-/// Where the keys of a shop are.
+/// Directory of a shop's keys.
 #[derive(Debug, Args)]
 pub(crate) struct KeysPlace {
     #[command(flatten)]

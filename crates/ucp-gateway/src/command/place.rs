@@ -27,7 +27,7 @@ pub(crate) struct ShopData {
     pub(crate) shop: ShopId,
 }
 
-/// Where what a shop has stored is.
+/// Place of storage of a shop: a data directory, or a database.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoreOptions {
     #[command(flatten)]

@@ -163,7 +163,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let answer = responding(move |request: Request<Body>| {
             let own = match request.uri().path() {
                 LIVENESS | READINESS => probes.clone(),
-                path if path.starts_with(inspector::PATH) => {
+                path if inspector::is_its(path) => {
                     inspector.clone().filter(|_| governed.configuration().is_development())
                 }
                 _ => None,

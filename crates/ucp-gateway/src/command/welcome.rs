@@ -55,7 +55,7 @@ impl DataFound {
     }
 }
 
-/// What is told beside the only shop.
+/// Facts about the only shop that the welcome tells.
 pub(super) struct Told<'a> {
     pub(super) slot: &'a Slot,
     pub(super) data: &'a DataFound,
