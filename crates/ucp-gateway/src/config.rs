@@ -104,9 +104,9 @@ use self::{
 pub(crate) struct Settings {
     /// The keys of the file, completed by flags and defaults.
     pub(crate) sections: Sections,
-    /// Where the shop is reached, if it is one of several.
+    /// Identifier of the shop; of one of several, also its hosts and its path.
     pub(crate) mount: Mount,
-    /// What belongs to the process.
+    /// Settings of the process.
     pub(crate) process: Arc<Process>,
     /// Requirements on the profiles of callers.
     pub(crate) policy: Policy,
@@ -259,7 +259,8 @@ impl Settings {
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
         // belong to that shop's sample.
         let sampled = development && upstream.is_none();
-        let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
+        let known = process.map(|process| &process.search);
+        let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, known, &mut document);
         let process = process.cloned().unwrap_or_else(|| {
             let receivers = telemetry::resolve(telemetry, events, document.environment(), &mut document);
             let trusted_proxies = trusted_proxies(&mut server.trusted_proxies, &mut document);
@@ -267,7 +268,20 @@ impl Settings {
             let (server, log, telemetry) = (server.clone(), log.clone(), telemetry.clone());
             let (events, data) = (events.clone(), data.clone());
             let texts = Texts::resolve(pages.texts_dir.as_deref(), None, &mut document);
-            Arc::new(Process { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts })
+            let search = directory.search.clone();
+            Arc::new(Process {
+                server,
+                log,
+                telemetry,
+                events,
+                data,
+                trusted_proxies,
+                tls,
+                admin,
+                receivers,
+                texts,
+                search,
+            })
         });
         let texts = Texts::resolve(pages.texts_dir.as_deref(), Some(&process.texts), &mut document);
         let mut settings = Self {

@@ -287,6 +287,7 @@ pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Bo
         return Err("the configuration copies no catalog; see `catalog.source`".into());
     };
     let store = SqliteStore::open_or_create(&settings.sections.data.dir)?.of(settings.mount.id.clone())?;
+    fs::create_dir_all(settings.dir())?;
     let Some(upstream) = &settings.upstream else {
         let market = synchronised::market(&settings.sections.catalog);
         let database = Products::of_or_create(store, || Opening::of(market))?;

@@ -25,6 +25,7 @@ use ucp_core::{
 use ucp_rest::error;
 use ucp_service::{body, ingress::Peer};
 use ucp_shop::{Database, Shop, import::Format};
+use ucp_sqlite::SqliteStore;
 use ucp_sync::{Feed, Options, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
@@ -126,7 +127,8 @@ pub(crate) fn stored(settings: &Settings) -> Result<ucp_sync::State, Box<dyn Err
     if settings.catalog.is_none() {
         return Err("the configuration copies no catalog; see `catalog.source`".into());
     }
-    match Database::open(&settings.sections.data.dir) {
+    let store = SqliteStore::open(&settings.sections.data.dir).and_then(|store| store.of(settings.mount.id.clone()));
+    match store.and_then(Database::of) {
         Ok(database) => Ok(ucp_sync::synchroniser::stored(&database)?),
         Err(ucp_sqlite::StoreError::Missing { .. }) => Ok(ucp_sync::State::default()),
         Err(error) => Err(error.into()),

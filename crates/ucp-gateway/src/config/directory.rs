@@ -57,6 +57,7 @@ pub(super) fn resolve(
     geocoder: &mut Geocoder,
     development: bool,
     roots: &[Certificate],
+    known: Option<&Search>,
     document: &mut Document<'_>,
 ) -> Directory {
     let mut directory = Directory::usual(development);
@@ -64,7 +65,7 @@ pub(super) fn resolve(
     directory.locations = *said.locations.get_or_insert(directory.locations);
     directory.capability = own(said, "merchants.capability", &said.capability, MERCHANT, document);
     directory.service = own(said, "merchants.service", &said.service, RESTAURANT, document);
-    directory.search = Search::resolve(said, geocoder, roots, document);
+    directory.search = Search::resolve(said, geocoder, roots, known, document);
     directory
 }
 

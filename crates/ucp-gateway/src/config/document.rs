@@ -346,6 +346,14 @@ impl<'a> Document<'a> {
         Ok(bytes)
     }
 
+    /// Takes notice of a file whose content is too large to be read for it: of its length, and of when it was changed.
+    #[cfg(feature = "directory")]
+    pub(super) fn note_change(&mut self, path: &Path) {
+        if let Ok(metadata) = fs::metadata(path) {
+            (metadata.len(), metadata.modified().ok()).hash(&mut self.fingerprint);
+        }
+    }
+
     /// The text of a file.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, String> {
         let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;

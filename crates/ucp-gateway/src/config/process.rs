@@ -1,17 +1,18 @@
-//! What belongs to the process and to none of its shops.
+//! Settings of the process, which all of its shops have in common.
 
 use ucp_listener::TlsSettings;
 use ucp_trust::client::TrustedProxies;
 
 use super::{
     Admin, Policy, Receivers, Texts, admin,
+    directory::Search,
     document::Document,
     is_private,
     sections::{Data, Events, Log, Sections, Server, Telemetry},
     telemetry, tls, trusted_proxies,
 };
 
-/// What belongs to the process and to none of its shops.
+/// Complete and checked settings of the process.
 #[derive(Debug)]
 pub(crate) struct Process {
     /// The listener, and limits of all shops together.
@@ -34,12 +35,16 @@ pub(crate) struct Process {
     pub(crate) receivers: Receivers,
     /// Languages of the pages of those shops that state no directory of their own.
     pub(crate) texts: Texts,
+    /// Table of places of those shops that state no file of their own.
+    pub(super) search: Search,
 }
 
 impl Process {
     /// Resolves what belongs to the process of several shops.
     pub(super) fn resolve(sections: Sections, document: &mut Document<'_>) -> Self {
-        let Sections { mut server, log, mut telemetry, mut events, data, callers, pages, .. } = sections;
+        let Sections {
+            mut server, log, mut telemetry, mut events, data, callers, pages, merchants, mut geocoder, ..
+        } = sections;
         let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
         let development = callers.policy.map_or(private, |policy| policy == Policy::Development);
         // One shop that hangs leaves room for the others, also where its developer is the only caller.
@@ -49,6 +54,7 @@ impl Process {
         let admin = admin::resolve(&mut server, development, document);
         let receivers = telemetry::resolve(&mut telemetry, &mut events, document.environment(), document);
         let texts = Texts::resolve(pages.texts_dir.as_deref(), None, document);
-        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts }
+        let search = Search::resolve(&merchants, &mut geocoder, &[], None, document);
+        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts, search }
     }
 }

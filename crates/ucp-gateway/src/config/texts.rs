@@ -20,7 +20,8 @@ impl Texts {
     /// Reads the languages in a directory, unless `known` are of that directory.
     pub(super) fn resolve(directory: Option<&Path>, known: Option<&Self>, document: &mut Document<'_>) -> Self {
         let files = directory.and_then(|directory| fs::read_dir(directory).ok()).into_iter().flatten().flatten();
-        let mut files: Vec<_> = files.map(|file| file.path()).collect();
+        let files = files.map(|file| file.path());
+        let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")).collect();
         files.sort();
         for file in files {
             // So that a reload takes notice of them. What cannot be read is told below.

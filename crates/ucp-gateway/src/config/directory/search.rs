@@ -1,6 +1,6 @@
 //! How the directory of merchants is searched: what the operator decided about it, and who knows where addresses are.
 
-use std::{fs::File, io::BufReader, sync::Arc};
+use std::{fs::File, io::BufReader, path::PathBuf, sync::Arc};
 
 use ucp_core::merchant::{geo::METRES_PER_KILOMETRE, port::Policy};
 use ucp_directory::geocode::{HttpGeocoder, Table, http::Options};
@@ -13,7 +13,7 @@ use crate::config::{
 };
 
 /// How the directory is searched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// What the operator decided about searches.
     pub(crate) policy: Policy,
@@ -21,6 +21,8 @@ pub(crate) struct Search {
     pub(crate) cache_bytes: u64,
     /// The table of places.
     pub(crate) places: Arc<Table>,
+    /// The file of that table; `None` for the places of the sample.
+    file: Option<PathBuf>,
     /// The service that is asked where addresses are.
     pub(crate) geocoder: Option<Arc<HttpGeocoder>>,
 }
@@ -32,15 +34,18 @@ impl Search {
             policy: Policy::default(),
             cache_bytes: Merchants::default().cache_mb.bytes(),
             places: Arc::new(Table::fixture()),
+            file: None,
             geocoder: None,
         }
     }
 
-    /// Completes what the file says.
-    pub(super) fn resolve(
+    /// Completes what the file says. The table of places is that of `known`, if it is of the same file: it may be large, and
+    /// several shops share it.
+    pub(in crate::config) fn resolve(
         said: &Merchants,
         geocoder: &mut Geocoder,
         roots: &[Certificate],
+        known: Option<&Self>,
         document: &mut Document<'_>,
     ) -> Self {
         let mut search = Self::usual();
@@ -54,12 +59,19 @@ impl Search {
         }
         search.cache_bytes = said.cache_mb.bytes();
         if let Some(path) = &geocoder.places {
+            document.note_change(path);
+        }
+        let file = geocoder.places.as_ref().map(|path| path.to_path_buf());
+        if let Some(known) = known.filter(|known| known.file == file) {
+            search.places = Arc::clone(&known.places);
+        } else if let Some(path) = &geocoder.places {
             let read = File::open(&**path).map_err(|error| error.to_string());
             match read.and_then(|file| Table::read(BufReader::new(file)).map_err(|error| error.to_string())) {
                 Ok(table) => search.places = Arc::new(table),
                 Err(error) => document.add("geocoder.places", format_args!("{}: {error}", path.display())),
             }
         }
+        search.file = file;
         geocoder.names = Some(search.places.len().to_string());
         if let Some(WebUrl(endpoint)) = &geocoder.url {
             let deadline = geocoder.timeout_ms.get_or_insert_default().time();

@@ -11,7 +11,7 @@ use crate::config::{
 pub(crate) const WITHOUT: &str = "this binary was built without the feature `directory`; build it with that feature to serve merchants and locations";
 
 /// Nothing: there is no directory to search.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Search;
 
 impl Search {
@@ -20,10 +20,11 @@ impl Search {
     }
 
     /// Refuses every key that asks for the directory.
-    pub(super) fn resolve(
+    pub(in crate::config) fn resolve(
         said: &Merchants,
-        geocoder: &Geocoder,
+        geocoder: &mut Geocoder,
         _: &[Certificate],
+        _: Option<&Self>,
         document: &mut Document<'_>,
     ) -> Self {
         for (key, asked) in [
