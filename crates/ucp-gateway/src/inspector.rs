@@ -18,5 +18,10 @@ pub(crate) mod recorder;
 mod ring;
 pub(crate) mod routes;
 
-/// Path of the page, and start of the paths of what it asks.
+/// Path of the page, below which is what it asks.
 pub(crate) const PATH: &str = "/inspector";
+
+/// Returns `true` for the path of the page and those below it.
+pub(crate) fn is_its(path: &str) -> bool {
+    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

@@ -10,6 +10,9 @@ use super::{document::Document, is_loopback_host, sections::ShopEntry};
 /// Maximum length of a path, in bytes.
 const MAX_PATH: usize = 200;
 
+/// Paths at which the process itself answers, whatever the host.
+const OWN: [&str; 3] = ["/inspector", "/livez", "/readyz"];
+
 /// Identifier of a shop, and where it is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mount {
@@ -85,9 +88,11 @@ pub(super) fn resolve(entry: &ShopEntry, taken: &mut Taken, document: &mut Docum
         }
     }
     if let Some(path) = &entry.path {
-        if is_path(path) {
-            mount.path.clone_from(path);
-        } else {
+        if OWN.iter().any(|own| is_below(path, own)) {
+            document.unfit("path", format_args!("{path} is the gateway's own; {} are", OWN.join(", ")));
+            return mount;
+        }
+        if !is_path(path) {
             let problem = format_args!(
                 "the path must be segments of letters, digits, `-`, `.`, `_` and `~`, each after a `/`, at most {MAX_PATH} \
                  characters: such as /shops/flowers"
@@ -95,6 +100,7 @@ pub(super) fn resolve(entry: &ShopEntry, taken: &mut Taken, document: &mut Docum
             document.unfit("path", problem);
             return mount;
         }
+        mount.path.clone_from(path);
     }
     if entry.hosts.is_empty() && entry.path.is_none() {
         document.unfit("name", "one of several shops must have `hosts` or a `path`");
@@ -110,6 +116,11 @@ pub(super) fn resolve(entry: &ShopEntry, taken: &mut Taken, document: &mut Docum
         }
     }
     mount
+}
+
+/// Returns `true` if a path is `other` or lies below it.
+fn is_below(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns `true` for a path of one or more plain segments.

@@ -29,7 +29,7 @@ const ENDING: &str = "toml";
 /// Complete and checked configuration of a process.
 #[derive(Debug)]
 pub(crate) struct Configuration {
-    /// What belongs to the process.
+    /// Settings of the process.
     pub(crate) process: Arc<Process>,
     /// Its shops, at least one, in the order in which they are stated.
     pub(crate) shops: Vec<Arc<Settings>>,

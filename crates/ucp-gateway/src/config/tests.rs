@@ -991,6 +991,14 @@ fn problems_with_several_shops_name_shop_and_key() {
                 "`upstream.url` of shop `b` in gateway.toml, line 10, column 7: expected an https address",
             ],
         ),
+        (
+            "[[shop]]\nname = \"a\"\npath = \"/inspector\"\n[[shop]]\nname = \"b\"\npath = \"/livez/b\"\n\
+             [[shop]]\nname = \"c\"\npath = \"/inspectors\"",
+            &[
+                "`path` of shop `a` in gateway.toml, line 3, column 8: /inspector is the gateway's own",
+                "`path` of shop `b` in gateway.toml, line 6, column 8: /livez/b is the gateway's own",
+            ],
+        ),
         ("shop = 3", &["`shop` in gateway.toml, line 1, column 8: expected tables, each begun with `[[shop]]`"]),
         (
             "[limits]\nhelt = 1\n[[shop]]\nname = \"a\"\npath = \"/a\"",
