@@ -1,6 +1,11 @@
 //! `tail` and `explain call`: what the [inspector](crate::inspector) of a gateway under development on this machine has recorded.
 
-use std::{error::Error, io::Write as _, process::ExitCode, time::Duration};
+use std::{
+    error::Error,
+    io::{Write as _, stdout},
+    process::ExitCode,
+    time::Duration,
+};
 
 use clap::Args;
 use serde_json::Value;
@@ -22,7 +27,7 @@ const MAX_CALL: usize = 1 << 20;
 /// The gateway that is asked.
 #[derive(Debug, Args)]
 pub(crate) struct Inspected {
-    /// Where the gateway listens: an address of this machine.
+    /// URL of the gateway, at an address of this machine.
     #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
     url: Url,
     /// Write JSON.
@@ -86,12 +91,18 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
             while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<_> = waiting.drain(..=end).collect();
                 let Some(text) = line.strip_prefix(b"data: ") else { continue };
-                match serde_json::from_slice::<Value>(text)? {
-                    Value::Number(missed) => eprintln!("{missed} calls came too fast, and are not here"),
-                    call if gateway.json => println!("{call}"),
-                    call => println!("{}", summary(&call, paint)),
+                let line = match serde_json::from_slice::<Value>(text)? {
+                    Value::Number(missed) => {
+                        eprintln!("{missed} calls came too fast, and are not here");
+                        continue;
+                    }
+                    call if gateway.json => call.to_string(),
+                    call => summary(&call, paint),
+                };
+                // Whoever reads this may have enough, as `head` does.
+                if writeln!(stdout(), "{line}").and_then(|()| stdout().flush()).is_err() {
+                    return Ok(ExitCode::SUCCESS);
                 }
-                std::io::stdout().flush()?;
             }
             if waiting.len() > MAX_CALL {
                 return Err("what answers is no inspector: a line of it has no end".into());
