@@ -11,7 +11,7 @@ mod guidance;
 mod hostile;
 mod idempotency;
 mod journey;
-mod mandates;
+pub(crate) mod mandates;
 mod ownership;
 mod reviews;
 mod rules;

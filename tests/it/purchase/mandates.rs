@@ -63,7 +63,7 @@ impl Market {
 
 /// What a holder agrees to of an answer, as a platform has it: for a business of this name and so many seconds, with
 /// claims of the key binding that are unlike they should be.
-pub(super) fn presented(
+pub(crate) fn presented(
     issuer: &SigningKey,
     holder: &SigningKey,
     checkout: &Value,

@@ -1,16 +1,22 @@
 //! Purchase, catalog and webhooks crosswise: what one shop has given out means nothing in another.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 use ucp_core::Release;
+use ucp_trust::jwk::Algorithm;
 
 use super::{ADMIN, THREE, ask, open, search, send, several};
 use crate::{
     harness::{Ends as _, PROFILE, binary, eventually, folder},
+    platforms::host::{Host, profile_with},
     purchase::{
-        shopper::{Said, Shopper, id, lines, new_key, ready, ways},
+        mandates::presented,
+        shopper::{Said, Shopper, id, lines, new_key, ready, said_at, ways},
         webhooks::{profile, receiver::Receiver},
     },
     setup::{Setup, Transport},
+    signatures::{key, keys},
     wire::PATIENCE,
 };
 
@@ -107,6 +113,45 @@ fn keys_and_pages_of_one_shop_mean_nothing_in_another() {
 }
 
 #[test]
+fn mandates_for_one_shop_mean_nothing_in_another() {
+    let (setup, data) = (Setup::new(&format!("[profiles]\nloopback = true\n{THREE}")), folder());
+    for shop in ["one", "two"] {
+        keys(&["generate", "--shop", shop], data.path());
+    }
+    let (gateway, host) = (setup.spawn("127.0.0.1:0", data.path()), Host::start());
+    let (platform, holder) = (key(Algorithm::Es256), key(Algorithm::Es256));
+    let capabilities =
+        ["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", "dev.ucp.common.payment.ap2_mandate"];
+    let mut profile = profile_with(Release::NEWEST, &capabilities);
+    profile["keys"] = json!([platform.public().to_jwk()]);
+    let url = host.profile("/agent", &profile);
+    let [one, two] =
+        HOSTS.map(|host| Shopper::new(&gateway, Release::NEWEST, Transport::Rest).named(&url).header("Host", host));
+    let [first, second] = [&one, &two].map(|shopper| shopper.create(&ready(&[("bouquet_roses", 1)])));
+    let audience = |host: &str| format!("http://{host}:{}", gateway.address.port());
+    let mandate =
+        |checkout: &Value, host: &str| presented(&platform, &holder, checkout, &audience(host), 600, &json!({}));
+    // The second checkout, as if the first shop had signed it.
+    let mut forged = second.clone();
+    forged["ap2"] = first["ap2"].clone();
+    for (mandate, code) in [
+        (mandate(&first, HOSTS[0]), "mandate_scope_mismatch"),
+        (mandate(&first, HOSTS[1]), "merchant_authorization_invalid"),
+        (mandate(&second, HOSTS[0]), "mandate_scope_mismatch"),
+        (mandate(&forged, HOSTS[1]), "merchant_authorization_invalid"),
+    ] {
+        let mut payload = two.paying("success_token");
+        payload["ap2"] = json!({ "checkout_mandate": mandate });
+        let refused = two.call("complete_checkout", Some(id(&second)), &payload).document();
+        assert_eq!(said_at(&refused, "error"), [format!("{code} $.ap2.checkout_mandate")], "{refused}");
+    }
+    let mut payload = two.paying("success_token");
+    payload["ap2"] = json!({ "checkout_mandate": mandate(&second, HOSTS[1]) });
+    let completed = two.call("complete_checkout", Some(id(&second)), &payload).document();
+    assert_eq!(completed["status"], "completed", "its own is taken: {completed}");
+}
+
+#[test]
 fn api_keys_of_one_shop_are_unknown_in_another() {
     let toml = format!(
         "[callers]\npolicy = \"require\"\n{}",
@@ -136,9 +181,13 @@ fn api_keys_of_one_shop_are_unknown_in_another() {
 #[test]
 fn webhooks_go_out_for_the_shop_that_sold_also_after_a_restart() {
     let receiver = Receiver::start([]);
+    // The database of the third one does not answer.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let silent = format!("postgres://ucp@{}/ucp", silent.local_addr().expect("an address"));
     let profile = profile(Release::NEWEST, Some(&receiver.url()));
     let toml = format!(
-        "[profiles]\nloopback = true\n[[platform]]\nname = \"agent\"\nprofile = \"{PROFILE}\"\nprofile_file = \"agent.json\"\n{THREE}"
+        "[profiles]\nloopback = true\n[[platform]]\nname = \"agent\"\nprofile = \"{PROFILE}\"\nprofile_file = \"agent.json\"\n{THREE}\
+         [shop.data]\ndatabase = \"{silent}\"\n"
     );
     let (setup, data) = (Setup::new(&toml).file("agent.json", &profile.to_string()).arguments(&ADMIN), folder());
     // Each shop signs with keys of its own.
