@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{Hook, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
 use tokio_postgres::{Error, config::SslMode};
 
 use crate::{
@@ -58,6 +58,7 @@ impl Database {
             .max_size(options.connections.max(1))
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
+            .post_recycle(replans())
             .build();
         let pool = built.map_err(|error| OpenError::Unusable {
             place: options.place(),
@@ -203,6 +204,17 @@ impl Database {
             drop(tokio::time::timeout(TURN, cancelled).await);
         });
     }
+}
+
+/// Forgets the prepared statements of a connection after 1, 2, 4, 8… uses. The server plans a statement once: one that was
+/// prepared while tables were empty might be carried out over an index that is of no use when they are large.
+fn replans() -> Hook {
+    Hook::sync_fn(|client, metrics| {
+        if metrics.recycle_count.is_power_of_two() {
+            client.statement_cache.clear();
+        }
+        Ok(())
+    })
 }
 
 /// Takes a connection out of the pool.
