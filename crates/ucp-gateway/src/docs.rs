@@ -114,7 +114,7 @@ async fn contents(State(prefix): State<Prefix>) -> Html<String> {
         h1 { "Documentation" }
         p { "Of the ucp-gateway that serves this page, version " (env!("CARGO_PKG_VERSION")) "." }
         ul { @for page in pages::all() { li { a href={ "/docs/" (page.name) } { (page.title) } } } }
-        p { a href="/docs/rest/" { "The REST binding, to try out" } }
+        p { a href="/docs/api" { "The API reference" } ", and " a href="/docs/rest/" { "the REST binding in Swagger UI" } }
     };
     shown(&prefix, "Documentation", "", &body)
 }
@@ -136,6 +136,7 @@ fn shown(prefix: &str, title: &str, query: &str, body: &Markup) -> Html<String> 
                     form action="/docs/search" { input type="search" name="q" value=(query) placeholder="Search" aria-label="Search"; }
                     @for page in pages::all() { (entry(page, &mut group)) }
                     h2 { "Try" }
+                    a href="/docs/api" { "API reference" }
                     a href="/docs/rest/" { "REST binding" }
                 }
                 main { (body) }

@@ -1,4 +1,4 @@
-//! The pages of [`ucp_workbench`] for a shop: the first page for everyone, the playground for programs on this machine
+//! The pages of [`ucp_workbench`] for a shop: the first page and the reference of the API for everyone, the playground for programs on this machine
 //! under the policy `development`.
 
 use axum::Router;
@@ -15,6 +15,7 @@ use crate::{
 pub(crate) fn router(settings: &Settings, base: &str, shop: &str, operations: &[Operation]) -> Router {
     let facts = facts(settings, base, shop, operations);
     let home = ucp_workbench::home(&facts, |request| ucp_rest::unknown_path(request.uri()));
+    let home = home.merge(ucp_workbench::reference(&facts));
     if facts.development { home.merge(local::only(ucp_workbench::playground(&facts))) } else { home }
 }
 

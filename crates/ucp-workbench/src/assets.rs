@@ -11,6 +11,7 @@ const COPY: &str = include_str!("copy.js");
 const DOM: &str = include_str!("dom.js");
 const WIRE: &str = include_str!("wire.js");
 const INSPECTOR: &str = include_str!("inspector.js");
+const REFERENCE: &str = include_str!("reference.js");
 const SHOP: &str = include_str!("shop.js");
 
 /// Buyers' pages have secret addresses, and nothing of the workbench belongs in an index.
@@ -27,6 +28,7 @@ pub(crate) fn router() -> Router {
         .route("/workbench/dom.js", file(js, DOM))
         .route("/workbench/wire.js", file(js, WIRE))
         .route("/workbench/inspector.js", file(js, INSPECTOR))
+        .route("/workbench/reference.js", file(js, REFERENCE))
         .route("/workbench/shop.js", file(js, SHOP))
         .route("/favicon.svg", file(svg, ICON))
         // Browsers ask for it of their own accord, and take what it says it is.

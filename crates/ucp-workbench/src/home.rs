@@ -61,9 +61,9 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                 p.actions {
                     @if facts.development {
                         a.button href="playground" { "Open the playground" }
-                        a.button.second href="docs/rest/" { "API reference" }
+                        a.button.second href="docs/api" { "API reference" }
                     } @else {
-                        a.button href="docs/rest/" { "API reference" }
+                        a.button href="docs/api" { "API reference" }
                     }
                 }
                 dl.addresses {

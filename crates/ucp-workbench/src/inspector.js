@@ -1,5 +1,5 @@
 // Calls as they happened: a list that grows by itself, and what happened on the way of one of them.
-import { colored, count, h, time } from './dom.js';
+import { colored, count, differences, h, time } from './dom.js';
 
 const list = document.getElementById('list');
 const detail = document.getElementById('detail');
@@ -44,7 +44,8 @@ function row(call) {
 
 function draw() {
   if (calls.length === 0) {
-    list.replaceChildren(h('p', { class: 'quiet' }, 'No call yet that is like that. Buy something in the ', h('a', { href: 'playground' }, 'playground'), ', or send a call from a terminal.'));
+    const playground = document.querySelector('.top a[href$="playground"]');
+    list.replaceChildren(h('p', { class: 'quiet' }, 'No call yet that is like that. ', playground && ['Buy something in the ', h('a', { href: 'playground' }, 'playground'), ', or send'], !playground && 'Send', ' a call from a terminal.'));
     return;
   }
   list.replaceChildren(h('ol', { class: 'rows' }, calls.map(row)));
@@ -101,6 +102,50 @@ function body(title, bytes, value) {
   return h('section', { class: 'side', 'aria-label': title }, h('h3', {}, title, h('span', { class: 'quiet' }, `${count(bytes)} B`)), text);
 }
 
+/** Facts of a call that are compared, and what they are called. */
+const compared = { operation: 'Operation', transport: 'Transport', release: 'Release', outcome: 'Outcome', status: 'Status', cache: 'Cache', idempotency: 'Idempotency' };
+
+/** A choice of another call, and where that one differs. */
+function comparison(call) {
+  const others = calls.filter(({ id }) => id !== call.id);
+  const told = h('div', { role: 'status' });
+  const row = (name, one, other) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, one), h('td', {}, other));
+  const show = async (id) => {
+    if (!id) {
+      told.replaceChildren();
+      return;
+    }
+    const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
+    if (!answer.ok) throw new Error('that call is not here any more');
+    const other = await answer.json();
+    const facts = Object.entries(compared).filter(([name]) => call[name] !== other[name]);
+    const document = (title, one, two) => {
+      const paths = differences(one, two);
+      return h('p', { class: `verdict ${paths.length ? 'other' : 'same'}` }, paths.length ? `${title}: differs at ${paths.slice(0, 12).join(', ')}${paths.length > 12 ? ` and ${paths.length - 12} more` : ''}` : `${title}: no difference`);
+    };
+    // Over MCP the request and the answer are wrapped.
+    const asked = ({ request, transport }) => (transport === 'mcp' ? plain(request?.params?.arguments) : request);
+    const answered = ({ answer: body, transport }) => (transport === 'mcp' ? body?.result?.structuredContent ?? body?.error?.data : body);
+    told.replaceChildren(
+      h('table', { class: 'measured' },
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, ''), h('th', { scope: 'col' }, 'This call'), h('th', { scope: 'col' }, 'The other'))),
+        h('tbody', {}, facts.map(([name, title]) => row(title, String(call[name] ?? '–'), String(other[name] ?? '–'))), row('Time', time(call.ms), time(other.ms)), row('Bytes', count(call.bytes_out), count(other.bytes_out)))),
+      document('Request', asked(call), asked(other)),
+      document('Answer', answered(call), answered(other)));
+  };
+  const choice = h('select', { onchange: ({ target }) => show(target.value).catch((error) => told.replaceChildren(h('p', { class: 'note alarm' }, error.message))) },
+    h('option', { value: '' }, 'no other call'),
+    others.map(({ id, at, operation, method, path, transport, release }) => h('option', { value: id }, `${clock(at)} ${operation ?? `${method} ${path}`} ${transport.toUpperCase()} ${release ?? ''}`)));
+  return [h('p', {}, h('label', {}, 'Compare with ', choice)), told];
+}
+
+/** Arguments of a tool without what REST says in headers: the body that REST would have. */
+function plain(args) {
+  const { meta, id, ...rest } = args ?? {};
+  const members = Object.values(rest);
+  return members.length === 1 && members[0] && typeof members[0] === 'object' ? members[0] : members.length ? rest : null;
+}
+
 /** Shows a call as a whole. */
 async function open(id) {
   const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
@@ -127,10 +172,11 @@ async function open(id) {
       h('table', { class: 'way' },
         h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'amount' }, 'At ms'), h('th', { scope: 'col', class: 'amount' }, 'Took ms'), h('th', { scope: 'col' }, 'Detail'))),
         h('tbody', {}, call.way.map((happened) => step(happened, call.ms))))),
+    comparison(call),
     call.omitted && h('p', { class: 'quiet' }, `${count(call.omitted)} more were not kept.`),
-    h('p', { class: 'quiet' }, 'Masked: what tells who a buyer is, opens a page of theirs, or pays.'),
+    h('p', { class: 'quiet' }, 'Masked: what tells who a buyer is, opens a page of theirs, or pays. ', h('a', { href: `inspector/calls/${encodeURIComponent(call.id)}/report`, download: 'ucp-call.json' }, 'Save it for a report')),
     h('div', { class: 'sides' }, body('Request', call.bytes_in, call.request), body('Answer', call.bytes_out, call.answer)),
-  ].filter((part) => part));
+  ].flat().filter((part) => part));
 }
 
 async function route() {

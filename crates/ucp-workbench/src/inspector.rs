@@ -12,7 +12,12 @@ use crate::{
 
 /// Renders the shell.
 pub(crate) fn page(facts: &Facts) -> Markup {
-    let content = html! {
+    page::page(facts, Place::Inspector, "Inspector", &["inspector.js"], &content())
+}
+
+/// Renders what is in it.
+pub(crate) fn content() -> Markup {
+    html! {
         form.controls #filters aria-label="Which calls are shown" {
             label { "Request " input #id name="id" type="search" autocomplete="off" spellcheck="false" placeholder="Request-Id"; }
             label { "Platform " input #platform name="platform" type="search" autocomplete="off" spellcheck="false" placeholder="name or address"; }
@@ -39,6 +44,5 @@ pub(crate) fn page(facts: &Facts) -> Markup {
             }
             section.wire aria-label="The call" { div #detail { p.quiet { "Choose a call to see what happened on its way." } } }
         }
-    };
-    page::page(facts, Place::Inspector, "Inspector", &["inspector.js"], &content)
+    }
 }

@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | `home` | the page at `/`, and `llms.txt` |
 //! | `playground` | the shop as a buyer would see it, beside what goes over the wire |
+//! | `reference` | every operation over REST and MCP, in all releases |
 //! | `inspector` | calls as they happened |
 //! | `assets` | style, scripts, icon and `robots.txt` |
 //! | `page` | what all pages have in common: frame, headers, blocks to copy |
@@ -17,14 +18,21 @@ mod home;
 mod inspector;
 mod page;
 mod playground;
+mod reference;
+
+use std::sync::{Arc, OnceLock};
 
 use axum::{
     Router,
+    body::Bytes,
     extract::Request,
     response::Response,
     routing::{any, get},
 };
+use maud::Markup;
 use ucp_core::Operation;
+
+pub use page::Frame;
 
 /// What the pages tell about a gateway.
 #[derive(Clone, Debug)]
@@ -67,4 +75,29 @@ pub fn playground(facts: &Facts) -> Router {
 pub fn inspector(facts: &Facts) -> Router {
     let html = inspector::page(facts).into_string();
     Router::new().route("/inspector", get(async move || page::html(html, false)))
+}
+
+/// Returns the route of the same page among those of operators, whose links are `nav`.
+pub fn operators_inspector(nav: Markup) -> Router {
+    let content = inspector::content();
+    let scripts = &["inspector.js"];
+    let frame =
+        Frame { name: "Operator", home: "operator", up: "./", title: "Inspector", nav, scripts, content: &content };
+    let html = frame.text();
+    Router::new().route("/inspector", get(async move || page::html(html, false)))
+}
+
+/// Returns the route of the reference of the API, which is rendered when it is asked for first.
+pub fn reference(facts: &Facts) -> Router {
+    let (facts, rendered) = (facts.clone(), Arc::new(OnceLock::<Bytes>::new()));
+    let page = async move || {
+        let html = rendered.get_or_init(|| reference::page(&facts).into_string().into());
+        page::html(html.clone(), false)
+    };
+    Router::new().route("/docs/api", get(page))
+}
+
+/// Returns the routes of the files that all pages need, for listeners without a first page.
+pub fn files() -> Router {
+    assets::router()
 }

@@ -1,6 +1,7 @@
 //! What all pages have in common: frame, headers, blocks to copy.
 
 use axum::{
+    body::Body,
     extract::Request,
     response::{IntoResponse as _, Response},
 };
@@ -23,7 +24,7 @@ const POLICY_WITH_GOODS: &str = "default-src 'none'; script-src 'self'; style-sr
                                  connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// Answers with a page, which may show pictures of `goods`.
-pub(crate) fn html(text: String, goods: bool) -> Response {
+pub(crate) fn html(text: impl Into<Body>, goods: bool) -> Response {
     let policy = if goods { POLICY_WITH_GOODS } else { POLICY };
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -33,7 +34,7 @@ pub(crate) fn html(text: String, goods: bool) -> Response {
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (VARY, HeaderValue::from_static("accept")),
     ];
-    (headers, text).into_response()
+    (headers, text.into()).into_response()
 }
 
 /// Returns `true` if a request prefers HTML to JSON, as those of browsers do: HTML is named before any other type that
@@ -57,43 +58,92 @@ pub(crate) enum Place {
     Home,
     Playground,
     Inspector,
+    Reference,
+}
+
+impl Place {
+    /// Returns what leads from the page to `/`.
+    const fn up(self) -> &'static str {
+        match self {
+            Self::Reference => "../",
+            _ => "./",
+        }
+    }
 }
 
 /// Renders a page around its content. `scripts` are names of served scripts. Addresses are relative, so that pages also work
 /// below a path of a proxy.
 pub(crate) fn page(facts: &Facts, place: Place, title: &str, scripts: &[&str], content: &Markup) -> Markup {
+    let up = place.up();
     let link = |own: Place, address: &str, text: &str| {
-        html! { li { a href=(address) aria-current=[(own == place).then_some("page")] { (text) } } }
+        html! { li { a href={ (up) (address) } aria-current=[(own == place).then_some("page")] { (text) } } }
     };
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · " (facts.shop) }
-                link rel="icon" href="favicon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="workbench/style.css";
-                @for script in scripts { script type="module" src={ "workbench/" (script) } {} }
-            }
-            body class=[(place != Place::Home).then_some("wide")] {
-                a.skip href="#main" { "Skip to content" }
-                header.top {
-                    // Our own drawing, and the one thing here that is not escaped.
-                    a.brand href="./" { (PreEscaped(ICON)) span { (facts.shop) } }
-                    nav aria-label="Workbench" {
-                        ul {
-                            (link(Place::Home, "./", "Home"))
-                            @if facts.development {
-                                (link(Place::Playground, "playground", "Playground"))
-                                (link(Place::Inspector, "inspector", "Inspector"))
-                            }
-                            li { a href="docs" { "Docs" } }
-                        }
-                    }
+    let nav = html! {
+        (link(Place::Home, "", "Home"))
+        @if facts.development {
+            (link(Place::Playground, "playground", "Playground"))
+            (link(Place::Inspector, "inspector", "Inspector"))
+        }
+        (link(Place::Reference, "docs/api", "API"))
+        li { a href={ (up) "docs" } { "Docs" } }
+    };
+    Frame { name: &facts.shop, home: "", up, title, nav, scripts, content }.render(place != Place::Home)
+}
+
+/// A page with links of its own in its head.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    /// What the page is of.
+    pub name: &'a str,
+    /// Where the name leads to, below `up`.
+    pub home: &'a str,
+    /// What leads from the page to the place of the files.
+    pub up: &'a str,
+    /// Title.
+    pub title: &'a str,
+    /// Links in the head, as items of a list.
+    pub nav: Markup,
+    /// Names of served scripts.
+    pub scripts: &'a [&'a str],
+    /// Content, which begins with an element whose identifier is `main`.
+    pub content: &'a Markup,
+}
+
+impl Frame<'_> {
+    /// Answers with the page.
+    #[must_use]
+    pub fn answer(&self) -> Response {
+        html(self.text(), false)
+    }
+
+    /// Renders the page.
+    pub(crate) fn text(&self) -> String {
+        self.render(true).into_string()
+    }
+
+    fn render(&self, wide: bool) -> Markup {
+        let Frame { name, home, up, title, nav, scripts, content } = self;
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (title) " · " (name) }
+                    link rel="icon" href={ (up) "favicon.svg" } type="image/svg+xml";
+                    link rel="stylesheet" href={ (up) "workbench/style.css" };
+                    @for script in *scripts { script type="module" src={ (up) "workbench/" (script) } {} }
                 }
-                (content)
+                body class=[wide.then_some("wide")] {
+                    a.skip href="#main" { "Skip to content" }
+                    header.top {
+                        // Our own drawing, and the one thing here that is not escaped.
+                        a.brand href={ (up) (home) } { (PreEscaped(ICON)) span { (name) } }
+                        nav aria-label="Workbench" { ul { (nav) } }
+                    }
+                    (content)
+                }
             }
         }
     }
