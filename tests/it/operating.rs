@@ -1,5 +1,6 @@
 //! What an operator does with a running gateway: reads its configuration again, pauses it, blocks a platform, ends it.
 
+mod pages;
 mod reloads;
 
 use std::{

@@ -1,22 +1,24 @@
 //! The admin endpoint: orders and their steps as on the command line, webhook events, probes and metrics, over HTTP on a
-//! listener of its own.
+//! listener of its own; and the [pages](pages) for operators.
 //!
 //! Every call must carry the admin token, or, without one, come from this machine and not from a page in a browser. Responses are never cached; errors state the problem.
 
-use std::{error::Error, sync::Arc};
+mod pages;
+mod session;
+
+use std::{error::Error, sync::Arc, time::Instant};
 
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::{DefaultBodyLimit, FromRequestParts, Path, Request, State},
+    extract::{DefaultBodyLimit, FromRef, FromRequestParts, Path, Request, State},
     middleware::{self, Next},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use subtle::ConstantTimeEq as _;
 use ucp_core::{
     Refusal,
     json::{Limits, parse},
@@ -25,11 +27,13 @@ use ucp_core::{
 use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::address::ProfileUrl;
 
+use self::session::{Sessions, same};
 use crate::{
     address::base,
     clock,
     decisions::{Decision, Decisions},
-    local::is_local,
+    inspector::{self, recorder::Recorder},
+    local::{is_local, is_local_page, is_own_page},
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
     running::Running,
@@ -84,9 +88,12 @@ impl From<NotTaken> for Failure {
     }
 }
 
-/// Builds the routes, which are protected by the token, or open to this machine without one.
-pub(crate) fn router(sources: Sources) -> Router {
+/// Builds the routes, which are protected by the token, or open to this machine without one. With a recorder the inspector
+/// is among them.
+pub(crate) fn router(sources: Sources, recorder: Option<Arc<Recorder>>) -> Router {
     let (running, health) = (Arc::clone(&sources.running), sources.health.clone());
+    let sessions = Arc::new(Sessions::default());
+    let pages = pages::router(sources.clone(), Arc::clone(&sessions), recorder);
     let metrics = async move || match sources.text().await {
         Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text)),
         Err(error) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
@@ -100,14 +107,15 @@ pub(crate) fn router(sources: Sources) -> Router {
         .nest("/shops/{shop}", of_shop())
         .merge(of_shop())
         .fallback(async || {
-            let problem = "there is nothing here; see `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, `/catalog`, \
+            let problem = "there is nothing here; see `/operator` for pages, `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, `/catalog`, \
                            `/metrics`, `/livez` and `/readyz`";
             Failure(StatusCode::NOT_FOUND, problem.to_owned())
         })
         .with_state(Arc::clone(&running))
         .merge(health.router(true))
+        .merge(pages)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn_with_state(running, guard))
+        .layer(middleware::from_fn_with_state(Guard { running, sessions }, guard))
 }
 
 /// Builds the routes that are about one shop: the only one, or below `/shops/ID` one of several.
@@ -129,11 +137,15 @@ fn of_shop() -> Router<Arc<Running>> {
 /// The shop that a call is about.
 struct Of(Arc<Slot>);
 
-impl FromRequestParts<Arc<Running>> for Of {
+impl<S: Send + Sync> FromRequestParts<S> for Of
+where
+    Arc<Running>: FromRef<S>,
+{
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, running: &Arc<Running>) -> Result<Self, Failure> {
-        let Named { shop } = Path::<Named>::from_request_parts(parts, running)
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let running = Arc::<Running>::from_ref(state);
+        let Named { shop } = Path::<Named>::from_request_parts(parts, state)
             .await
             .map_or_else(|_| Named { shop: None }, |Path(named)| named);
         match shop {
@@ -178,33 +190,62 @@ struct Identified {
     step: String,
 }
 
-/// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. The time
-/// of the comparison reveals only the token's length.
-async fn guard(State(running): State<Arc<Running>>, request: Request, next: Next) -> Response {
+/// What requests are admitted by.
+#[derive(Clone, Debug)]
+struct Guard {
+    running: Arc<Running>,
+    sessions: Arc<Sessions>,
+}
+
+/// Returns `true` for the paths of the pages for operators.
+fn is_page(path: &str) -> bool {
+    inspector::is_its(path)
+        || path.strip_prefix(pages::PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. Pages
+/// open to browsers that have logged in, too, or, without a token, to those on this machine. The time of the comparison
+/// reveals only the token's length.
+async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Request, next: Next) -> Response {
     // As the configuration has it now: the token may have changed since the start.
     let process = running.process();
     let Some(admin) = &process.admin else {
         let problem = "the configuration has no admin listener any longer; this one ends with the process".to_owned();
         return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
     };
+    let path = request.uri().path();
+    let (is_page, is_file) = (is_page(path), pages::is_file(path));
     let Some(token) = &admin.token else {
-        if is_local(&request) {
+        if is_local(&request) || (is_page || is_file) && is_local_page(&request) {
+            request.extensions_mut().insert(sessions.own.clone());
             return uncached(next.run(request).await);
         }
         let problem = "without an admin token, calls come directly from programs on this machine".to_owned();
         return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
     };
-    let presented = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    let presented = presented.and_then(|value| value.strip_prefix(b"Bearer "));
-    let known = presented.is_some_and(|presented| bool::from(presented.ct_eq(token.reveal().as_bytes())));
-    uncached(if known {
-        next.run(request).await
-    } else {
-        let problem = "every call shows the admin token, as `Authorization: Bearer TOKEN`".to_owned();
-        let mut response = Failure(StatusCode::UNAUTHORIZED, problem).into_response();
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        response
-    })
+    let presented = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let presented = presented.and_then(|value| value.strip_prefix("Bearer "));
+    if presented.is_some_and(|presented| same(presented, token.reveal())) {
+        request.extensions_mut().insert(sessions.own.clone());
+        return uncached(next.run(request).await);
+    }
+    if is_page && is_own_page(request.headers()) {
+        if let Some(key) = sessions.of(request.headers(), token, Instant::now()) {
+            request.extensions_mut().insert(key);
+            return uncached(next.run(request).await);
+        }
+        if request.uri().path() != pages::LOGIN {
+            return uncached(Redirect::to(pages::LOGIN).into_response());
+        }
+    }
+    // What a page needs to look like one tells nothing, and the page that asks for the token has none yet.
+    if request.uri().path() == pages::LOGIN || is_file {
+        return uncached(next.run(request).await);
+    }
+    let problem = "every call shows the admin token, as `Authorization: Bearer TOKEN`; a browser opens `/operator`";
+    let mut response = Failure(StatusCode::UNAUTHORIZED, problem.to_owned()).into_response();
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    uncached(response)
 }
 
 fn uncached(mut response: Response) -> Response {

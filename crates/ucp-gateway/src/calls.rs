@@ -148,7 +148,7 @@ impl Calls {
     /// Returns the recorder of the calls of a shop, which is there under the policy `development`.
     fn recorder(&self, slot: Option<&Slot>) -> Option<&Recorder> {
         let is_development = slot.is_some_and(|slot| slot.settings.policy == Policy::Development);
-        self.recorder.as_deref().filter(|_| is_development)
+        self.recorder.as_deref().filter(|_| is_development || self.running.process().server.inspect)
     }
 
     /// Returns `true` if a call is to have a line.

@@ -1,4 +1,5 @@
-//! The inspector: calls as they happened, in memory, for the page `/inspector` of a gateway under development.
+//! The inspector: calls as they happened, in memory, for the page `/inspector`: of a gateway under development, and on the
+//! admin listener.
 //!
 //! | module | holds |
 //! | :-- | :-- |

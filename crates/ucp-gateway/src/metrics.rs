@@ -8,7 +8,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use prometheus::{
     Counter, CounterVec, Encoder as _, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
-    Opts, Registry, TextEncoder, process_collector::ProcessCollector, proto::MetricFamily,
+    Opts, Registry, TextEncoder, core::Collector as _, process_collector::ProcessCollector, proto::MetricFamily,
 };
 use ucp_core::{
     Release,
@@ -144,10 +144,41 @@ impl Metrics {
         }
     }
 
+    /// Returns the steps of buyers in a shop, each with the platform and the name of the step.
+    pub(crate) fn funnel_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
+        by_labels(&self.funnel, shop)
+    }
+
+    /// Returns the reads of a remote shop by result of the cache.
+    pub(crate) fn cache_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
+        by_labels(&self.cache, shop)
+    }
+
+    /// Returns the calls of a shop under an idempotency key, by what it was.
+    pub(crate) fn repetitions_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
+        by_labels(&self.keys, shop)
+    }
+
     /// Counts a step of a buyer.
     pub(crate) fn step(&self, shop: &str, platform: Option<&str>, step: Step) {
         self.funnel.with_label_values(&[shop, platform.unwrap_or("other"), step.as_str()]).inc();
     }
+}
+
+/// Returns the numbers of a shop with the values of their other labels, in the order of the labels' names.
+fn by_labels(counters: &IntCounterVec, shop: &str) -> Vec<(Vec<String>, u64)> {
+    let families = counters.collect();
+    let metrics = families.iter().flat_map(MetricFamily::get_metric);
+    let of_shop =
+        metrics.filter(|metric| metric.get_label().iter().any(|label| label.name() == "shop" && label.value() == shop));
+    let numbers = of_shop.map(|metric| {
+        let others = metric.get_label().iter().filter(|label| label.name() != "shop");
+        let count = metric.get_counter().get_value();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter of whole numbers")]
+        let count = count as u64;
+        (others.map(|label| label.value().to_owned()).collect(), count)
+    });
+    numbers.collect()
 }
 
 /// Everything that the metrics of a process are read from.

@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { objections, scrollsSideways, tabTo } from '../lib/browser.mjs';
-import { startGateway } from '../lib/gateway.mjs';
+import { freePort, startGateway } from '../lib/gateway.mjs';
 
 const requests = [];
 const complaints = [];
 let browser;
 let gateway;
+let operator;
 
 /** A page as a developer has it in front of them. */
 async function open(path, options = {}) {
@@ -25,7 +26,7 @@ async function open(path, options = {}) {
   page.on('console', (message) => {
     if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
   });
-  const response = await page.goto(gateway.url + path);
+  const response = await page.goto(new URL(path, gateway.url).href);
   assert.equal(response.status(), 200, path);
   return page;
 }
@@ -41,7 +42,8 @@ async function fine(page, name) {
 const same = (page) => page.getByText('Difference between the answers: none').waitFor();
 
 before(async () => {
-  gateway = await startGateway('workbench', '[callers]\npolicy = "development"\n');
+  operator = `http://127.0.0.1:${await freePort()}`;
+  gateway = await startGateway('workbench', '[callers]\npolicy = "development"\n', ['--admin-listen', new URL(operator).host]);
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -254,6 +256,76 @@ for (const { colorScheme, width } of screens) {
   });
 }
 
+for (const { colorScheme, width } of screens) {
+  test(`the reference at ${width} px, ${colorScheme}`, async () => {
+    const page = await open('/docs/api', { colorScheme, viewport: { width, height: 900 } });
+    await page.getByRole('heading', { name: 'API reference' }).waitFor();
+    await fine(page, 'reference');
+    await picture(page, `reference-${colorScheme}-${width}`);
+    const product = page.locator('section[aria-labelledby="get_product"]');
+    await product.scrollIntoViewIfNeeded();
+    await product.getByRole('button', { name: 'Run' }).press('Enter');
+    await product.getByText('Both answered the same').waitFor();
+    await fine(page, 'an example that ran');
+    await picture(page, `example-${colorScheme}-${width}`);
+    await page.context().close();
+  });
+}
+
+test('examples of the reference are run with the keyboard, in the chosen release', async () => {
+  const page = await open('/docs/api');
+  await tabTo(page, '#release');
+  await page.keyboard.press('ArrowDown');
+  const cart = page.locator('section[aria-labelledby="create_cart"]');
+  await cart.locator('.body').focus();
+  await tabTo(page, 'section[aria-labelledby="create_cart"] .run');
+  await page.keyboard.press('Enter');
+  await cart.getByText('Both answered the same').waitFor();
+  // What the answer tells is filled in where it is needed.
+  const read = page.locator('section[aria-labelledby="get_cart"]');
+  assert.notEqual(await read.locator('.id').inputValue(), '');
+  await read.getByRole('button', { name: 'Run' }).press('Enter');
+  await read.getByText('Both answered the same').waitFor();
+  await cart.locator('.body').fill('{');
+  await cart.getByRole('button', { name: 'Run' }).press('Enter');
+  await cart.getByText('The body must be JSON').waitFor();
+  await fine(page, 'a body that is none');
+  const releases = await page.locator('#release option').evaluateAll((all) => all.map(({ value }) => value).filter((value) => value));
+  await page.getByLabel('Release').selectOption(releases.at(-1));
+  assert.equal(await cart.isVisible(), false, 'the first release has no carts');
+  const checkout = page.locator('section[aria-labelledby="create_checkout"]');
+  assert.match(await checkout.locator('.code code').first().textContent(), new RegExp(`/ucp/${releases.at(-1)}/checkout-sessions`));
+  await page.context().close();
+});
+
+for (const { colorScheme, width } of screens) {
+  test(`the operator's view at ${width} px, ${colorScheme}`, async () => {
+    const page = await open(`${operator}/operator`, { colorScheme, viewport: { width, height: 900 } });
+    await page.getByRole('heading', { name: 'Shops' }).waitFor();
+    await fine(page, 'shops');
+    await picture(page, `operator-${colorScheme}-${width}`);
+    await tabTo(page, 'th a[href^="operator/shops/"]');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+    await tabTo(page, 'input[name="profile"]');
+    await page.keyboard.type('https://blocked.example.com/profile.json');
+    await page.keyboard.press('Enter');
+    await page.getByText('The platform is blocked').waitFor();
+    await fine(page, 'a shop');
+    await picture(page, `operator-shop-${colorScheme}-${width}`, { fullPage: true });
+    await page.getByRole('button', { name: 'Unblock https://blocked.example.com/profile.json' }).press('Enter');
+    await page.getByText('The platform is served again').waitFor();
+    // The purchases of the tests above.
+    await page.locator('a[href*="/orders/"]').first().press('Enter');
+    await page.getByRole('heading', { name: /^Order / }).waitFor();
+    await page.locator('summary', { hasText: 'ship' }).press('Enter');
+    await page.getByLabel('Carrier').fill('Example Post');
+    await fine(page, 'an order');
+    await picture(page, `operator-order-${colorScheme}-${width}`, { fullPage: true });
+    await page.context().close();
+  });
+}
+
 test('the picture in the README', async () => {
   const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
   await page.locator('.goods li').first().waitFor();
@@ -271,7 +343,7 @@ test('the picture in the README', async () => {
 });
 
 test('pages need nothing but the gateway, and the browser has no complaint', () => {
-  const foreign = requests.filter((request) => !/^(data|blob):/.test(request) && new URL(request).origin !== gateway.url);
+  const foreign = requests.filter((request) => !/^(data|blob):/.test(request) && ![gateway.url, operator].includes(new URL(request).origin));
   assert.deepEqual(foreign, []);
   assert.deepEqual(complaints, []);
 });

@@ -107,13 +107,16 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         };
         let shop = running.begin().await?;
         tokio::spawn(upkeep::run(Arc::clone(&running)));
+        let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
+        let is_inspected = inspected > 0 && (process.server.inspect || running.configuration().is_development());
+        let recorder = is_inspected.then(|| Recorder::start(inspected)).transpose()?.map(Arc::new);
         let admin_address = match &process.admin {
             Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(sources);
+                let router = admin::router(sources, recorder.clone());
                 let answer = responding(move |request| answered(router.clone(), request));
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -147,11 +150,10 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         });
         drop(first_key);
         drop(shop);
-        let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
-        let is_inspected = inspected > 0 && running.configuration().is_development();
-        let recorder = is_inspected.then(|| Recorder::start(inspected)).transpose()?.map(Arc::new);
-        let inspector =
-            recorder.clone().map(|recorder| local::only(inspector::routes::router(recorder, Arc::clone(&running))));
+        let inspector = recorder.clone().map(|recorder| {
+            let page = inspector::routes::page(&running);
+            local::only(inspector::routes::router(recorder, Arc::clone(&running), page))
+        });
         tell_service_manager(&[NotifyState::Ready]);
         tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));

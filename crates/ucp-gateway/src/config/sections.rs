@@ -149,10 +149,13 @@ pub(crate) struct Server {
     /// Whether /livez and /readyz are answered where clients call, too: yes or no, without reasons.
     #[schemars(extend("x-process" = true))]
     pub(crate) probes: bool,
-    /// How many calls the inspector keeps each second, whole; of further ones it tells the number. 0 for none. It is there
-    /// under the policy `development` alone.
+    /// How many calls the inspector keeps each second, whole; of further ones it tells the number. 0 for none.
     #[schemars(extend("x-process" = true))]
     pub(crate) inspected_per_second: Number<0, 1_000, 20>,
+    /// Whether the inspector keeps calls under other policies than `development`, too, masked and in memory. They are shown on
+    /// the admin listener.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) inspect: bool,
     /// The address under which clients reach the gateway; by default the one it listens on. (`--public-url`,
     /// `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]

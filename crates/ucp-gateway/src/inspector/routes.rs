@@ -11,8 +11,8 @@ use axum::{
 };
 use futures_util::stream;
 use http::{
-    StatusCode, Uri,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    HeaderValue, StatusCode, Uri,
+    header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE},
 };
 use tokio::sync::broadcast::error::RecvError;
 use ucp_workbench::Facts;
@@ -79,16 +79,20 @@ impl Wanted {
 #[derive(Clone)]
 struct Inspected(Arc<Recorder>, Arc<Running>);
 
-/// Builds the routes, which whoever mounts them protects.
-pub(crate) fn router(recorder: Arc<Recorder>, running: Arc<Running>) -> Router {
-    let pages = ucp_workbench::inspector(&facts(&running));
+/// Builds the route of the page beside the other pages for developers.
+pub(crate) fn page(running: &Running) -> Router {
+    ucp_workbench::inspector(&facts(running)).fallback(async |uri: Uri| ucp_rest::unknown_path(&uri))
+}
+
+/// Builds the routes of what the page asks, and with `page` of the page itself, which whoever mounts them protects.
+pub(crate) fn router(recorder: Arc<Recorder>, running: Arc<Running>, page: Router) -> Router {
     Router::new()
         .route("/inspector/calls", get(calls))
         .route("/inspector/calls/{id}", get(call))
+        .route("/inspector/calls/{id}/report", get(report))
         .route("/inspector/live", get(live))
         .with_state(Inspected(recorder, running))
-        .merge(pages)
-        .fallback(async |uri: Uri| ucp_rest::unknown_path(&uri))
+        .merge(page)
 }
 
 /// Returns what the pages about all shops of a process tell.
@@ -126,6 +130,21 @@ async fn call(
 ) -> Response {
     let found = id.ok().and_then(|Path(id)| recorder.ring().get(&id));
     found.map_or_else(|| ucp_rest::unknown_path(&uri), json)
+}
+
+/// Answers with a call as a whole for a report about a fault: a file, masked as all that is kept.
+async fn report(
+    State(Inspected(recorder, _)): State<Inspected>,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Response {
+    let Some(call) = id.ok().and_then(|Path(id)| recorder.ring().get(&id)) else { return ucp_rest::unknown_path(&uri) };
+    // It is JSON already.
+    let text = format!("{{\"ucp_gateway\":\"{}\",\"call\":{call}}}\n", env!("CARGO_PKG_VERSION"));
+    let mut response = json(text);
+    let file = HeaderValue::from_static("attachment; filename=\"ucp-call.json\"");
+    response.headers_mut().insert(CONTENT_DISPOSITION, file);
+    response
 }
 
 /// Answers with server-sent events: every wanted call as it is recorded, until the gateway ends.

@@ -1,0 +1,193 @@
+//! The page of an order, with its steps.
+
+use axum::body::Bytes;
+use maud::{Markup, html};
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    money::Currency,
+    order::Order,
+    purchase::totals::{TotalKind, amount_of},
+};
+
+use super::{Fields, View, hidden};
+use crate::{
+    admin::{Failure, Of, session::FormKey},
+    orders::{self, NotTaken, STEPS},
+};
+
+/// Formats an amount in minor units.
+pub(super) fn money(minor: i64, currency: Currency) -> String {
+    let exponent = currency.exponent() as usize;
+    let (sign, digits) = (if minor < 0 { "-" } else { "" }, minor.unsigned_abs().to_string());
+    let digits = format!("{digits:0>width$}", width = exponent + 1);
+    let (whole, parts) = digits.split_at(digits.len() - exponent);
+    let point = if parts.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{parts} {}", currency.as_str())
+}
+
+/// Reads the details of a step from a form: quantities in fields `line:ID`, and texts.
+///
+/// # Errors
+/// A quantity or amount is no number.
+pub(super) fn details(fields: &Fields) -> Result<Bytes, Failure> {
+    let number = |name: &str, text: &str| {
+        text.parse::<i64>().map_err(|_| {
+            let problem = format!("`{name}` must be a whole number, not `{text}`");
+            Failure(http::StatusCode::BAD_REQUEST, problem)
+        })
+    };
+    let mut details = Map::new();
+    let mut lines = Vec::new();
+    let filled = fields.iter().map(|(name, text)| (name.as_str(), text.trim())).filter(|(_, text)| !text.is_empty());
+    for (name, text) in filled {
+        if let Some(id) = name.strip_prefix("line:") {
+            let quantity = number(id, text)?;
+            if quantity != 0 {
+                lines.push(json!({ "id": id, "quantity": quantity }));
+            }
+        } else if name == "amount" {
+            details.insert(name.to_owned(), number(name, text)?.into());
+        } else if matches!(name, "carrier" | "tracking_number" | "tracking_url" | "reason") {
+            details.insert(name.to_owned(), text.into());
+        }
+    }
+    if !lines.is_empty() {
+        details.insert("line_items".to_owned(), lines.into());
+    }
+    Ok(Bytes::from(Value::Object(details).to_string()))
+}
+
+/// Renders the page. Returns its title, too.
+pub(super) async fn page(
+    view: &View,
+    of: &Of,
+    id: &str,
+    key: &FormKey,
+    done: &Markup,
+) -> Result<(String, Markup), Failure> {
+    let stored = of.store(view.running()).await?.any_order(id).await?;
+    let order = &stored.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?.document;
+    let shop = of.0.id.as_str();
+    let fact = |name: &str, value: String| html! { div { dt { (name) } dd { (value) } } };
+    let title = format!("Order {}", order.label);
+    let heads = ["Line", "Goods", "Ordered", "Now", "Shipped", "State"];
+    let content = html! {
+        main.operator #main tabindex="-1" {
+            p.crumbs { a href={ "../../" (shop) } { (shop) } }
+            (done)
+            div.heading { h1 { (title) } span.tag { (orders::status(order)) } }
+            dl.facts {
+                (fact("Identifier", order.id.clone()))
+                (fact("Placed", order.placed_at.to_string()))
+                (fact("Platform", order.owner.clone()))
+                (fact("Checkout", order.checkout_id.clone()))
+                (fact("Total", money(amount_of(&order.totals, TotalKind::Total), order.currency)))
+                (fact("Can be refunded", money(order.refundable(), order.currency)))
+                (fact("Payment", format!("{}, reference {}", order.payment.handler_id, order.payment.reference)))
+            }
+            h2 { "Goods" }
+            div.scroll tabindex="0" role="group" aria-label="Goods" {
+                table {
+                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                    tbody { @for line in &order.line_items {
+                        tr {
+                            th scope="row" { (line.id) }
+                            td.wraps { (line.item.title) }
+                            td { (line.original) } td { (line.total) } td { (line.fulfilled) }
+                            td { (line.status().as_str()) }
+                        }
+                    } }
+                }
+            }
+            h2 { "What happened" }
+            (happened(order))
+            h2 { "Steps" }
+            @for step in STEPS { (form(step, order, shop, key)) }
+        }
+    };
+    Ok((title, content))
+}
+
+fn happened(order: &Order) -> Markup {
+    let events = order.events.iter().map(|event| {
+        let said = [&event.carrier, &event.tracking_number, &event.description];
+        let said: Vec<_> = said.into_iter().flatten().map(String::as_str).collect();
+        (event.occurred_at, event.kind.as_str(), said.join(", "))
+    });
+    let adjustments = order.adjustments.iter().map(|adjustment| {
+        let totals = adjustment.totals.iter().map(|total| money(total.amount, order.currency));
+        let said: Vec<_> = totals.chain(adjustment.description.clone()).collect();
+        (adjustment.occurred_at, adjustment.kind.as_str(), said.join(", "))
+    });
+    let mut all: Vec<_> = events.chain(adjustments).collect();
+    all.sort_by_key(|(at, ..)| *at);
+    html! {
+        @if all.is_empty() { p.quiet { "Nothing yet since the order was placed." } }
+        @else { ul { @for (at, kind, said) in all { li { (at) " " strong { (kind) } " " (said) } } } }
+    }
+}
+
+/// The form of a step. What is left empty is all that there is.
+fn form(step: &str, order: &Order, shop: &str, key: &FormKey) -> Markup {
+    let field = |name: &str, label: &str, kind: &str| {
+        let id = format!("{step}-{name}");
+        html! { div.field { label for=(id) { (label) } input id=(id) name=(name) type=(kind); } }
+    };
+    html! {
+        details.panel {
+            summary { (step) }
+            form method="post" action="/operator/do" {
+                (hidden(key, "step", shop))
+                input type="hidden" name="id" value=(order.id);
+                input type="hidden" name="step" value=(step);
+                @if step == "refund" { (field("amount", "Amount in minor units; empty for all that is left", "number")) }
+                @if step == "ship" {
+                    div.pair { (field("carrier", "Carrier", "text")) (field("tracking_number", "Tracking number", "text")) }
+                    (field("tracking_url", "Tracking page", "url"))
+                }
+                @if matches!(step, "cancel" | "refund") { (field("reason", "Reason, for the buyer", "text")) }
+                fieldset {
+                    legend { "Quantities; empty for all that the step can take" }
+                    @for line in &order.line_items {
+                        @let id = format!("{step}-{}", line.id);
+                        div.field {
+                            label for=(id) { (line.item.title) }
+                            input id=(id) name={ "line:" (line.id) } type="number" min="0" max=(line.total);
+                        }
+                    }
+                }
+                p { button.button type="submit" { (step) } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_places_of_their_currency() {
+        let of = |minor, code: &str| money(minor, code.parse().expect("a currency"));
+        assert_eq!(of(12_345, "USD"), "123.45 USD");
+        assert_eq!(of(-5, "USD"), "-0.05 USD");
+        assert_eq!(of(1_200, "JPY"), "1200 JPY");
+    }
+
+    #[test]
+    fn a_form_says_what_the_admin_endpoint_is_told() {
+        let fields = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Fields>()
+        };
+        let read = |pairs: &[(&str, &str)]| {
+            let details = details(&fields(pairs)).ok().expect("details");
+            serde_json::from_slice::<Value>(&details).expect("JSON")
+        };
+        assert_eq!(read(&[("key", "k"), ("step", "ship"), ("line:li_1", ""), ("carrier", "")]), json!({}));
+        assert_eq!(
+            read(&[("line:li_1", "2"), ("line:li_2", "0"), ("carrier", " UPS "), ("amount", "5")]),
+            json!({ "line_items": [{ "id": "li_1", "quantity": 2 }], "carrier": "UPS", "amount": 5 })
+        );
+        assert!(details(&fields(&[("line:li_1", "many")])).is_err());
+    }
+}

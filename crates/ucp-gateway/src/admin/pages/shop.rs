@@ -1,0 +1,304 @@
+//! The page of a shop.
+
+use std::{collections::BTreeMap, fmt::Display};
+
+use maud::{Markup, html};
+use ucp_core::{
+    checkout::State as CheckoutState,
+    order::outbox::State as WebhookState,
+    purchase::totals::{TotalKind, amount_of},
+    record::Step,
+};
+use ucp_sync::Synchroniser;
+use ucp_trust::limit::Quota;
+
+use super::{View, button, hidden, order::money, state};
+use crate::{
+    address::base,
+    admin::{Failure, LISTED, Of, session::FormKey},
+    clock, orders,
+    shop::Shop,
+    slot::Slot,
+};
+
+/// Renders the page.
+pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> Result<Markup, Failure> {
+    let slot = &of.0;
+    let id = slot.id.as_str();
+    let shop = of.opened(view.running()).await?;
+    let paused = slot.decisions.is_paused(&slot.id);
+    let sections = [
+        ("upstream", "The shop behind it", upstream(&shop, slot, key).await),
+        ("orders", "Orders", placed(&shop, id).await?),
+        ("webhooks", "Webhooks", webhooks(&shop, id, key).await?),
+        ("payments", "Payments", payments(&shop).await?),
+        ("platforms", "Platforms", platforms(slot, key)),
+        ("keys", "Keys", keys(slot)),
+        ("buyers", "Buyers on their way", funnel(view, id)),
+        ("caches", "Caches and repeated calls", caches(view, &shop, id)),
+    ];
+    Ok(html! {
+        main.operator #main tabindex="-1" {
+            p.crumbs { a href="../../operator" { "All shops" } }
+            (done)
+            div.heading { h1 { (shop.name) } (state(Some(shop.ready), paused)) }
+            p { code { (base(&slot.public_url)) } }
+            @if paused { (button(key, "resume", id, &[], "Resume", &shop.name)) }
+            @else { (button(key, "pause", id, &[], "Pause", &shop.name)) }
+            nav.jump aria-label="On this page" {
+                ul { @for (anchor, title, _) in &sections { li { a href={ "#" (anchor) } { (title) } } } }
+            }
+            @for (anchor, title, section) in &sections {
+                section aria-labelledby=(anchor) { h2 id=(anchor) { (title) } (section) }
+            }
+        }
+    })
+}
+
+/// Renders a table; `none` stands for one without rows.
+fn table(label: &str, heads: &[&str], rows: &[Vec<Markup>], none: &str) -> Markup {
+    html! {
+        @if rows.is_empty() { p.quiet { (none) } } @else {
+            div.scroll tabindex="0" role="group" aria-label=(label) {
+                table {
+                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                    tbody { @for row in rows { tr { @for (place, cell) in row.iter().enumerate() {
+                        @if place == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                    } } } }
+                }
+            }
+        }
+    }
+}
+
+fn cell(text: &dyn Display) -> Markup {
+    html! { (text) }
+}
+
+/// A list of numbers with their names.
+fn numbers(numbers: impl IntoIterator<Item = (String, u64)>) -> Markup {
+    html! {
+        dl.facts.numbers {
+            @for (name, number) in numbers { div { dt { (name) } dd { (number) } } }
+        }
+    }
+}
+
+async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
+    let lag = match slot.data().and_then(|data| data.products().cloned()) {
+        Some(products) => tokio::task::spawn_blocking(move || products.index_lag()).await.ok().and_then(Result::ok),
+        None => None,
+    };
+    let counts = shop.counters.as_ref().map(|counters| counters.snapshot());
+    let copy = shop.synchroniser.as_ref().map(Synchroniser::status);
+    html! {
+        @if let Some(counts) = counts {
+            p {
+                @if counts.is_open() {
+                    span.tag.failed { "left alone" } " It failed too often, and is tried again after a while."
+                } @else { span.tag.completed { "in use" } }
+            }
+            (numbers(counts.events().map(|(name, count)| (name.replace('_', " "), count))))
+        } @else { p { "The shop is the gateway's own." } }
+        @if let Some(products) = lag { p { (products) " products of which the last change cannot be searched yet." } }
+        @if let Some(status) = copy {
+            h3 { "Copy of the catalog" }
+            p {
+                @if let Some(at) = status.state.as_of { "As of " (at) "." } @else { "There is none yet." }
+                @if let Some(run) = &status.running { " A run is under way, and has read " (run.tally.read()) " products." }
+                @if status.failures > 0 { " The last " (status.failures) " runs failed." }
+            }
+            @if let Some(held) = &status.state.held {
+                div.note.alarm {
+                    p { "The shop no longer states " (held.lost) " of " (held.of) " products, since " (held.since) ". They stay until you remove them." }
+                    (button(key, "release", slot.id.as_str(), &[], "Remove them", "from the copy"))
+                }
+            }
+        }
+    }
+}
+
+async fn placed(shop: &Shop, id: &str) -> Result<Markup, Failure> {
+    let orders = shop.store.newest_orders(LISTED).await?;
+    let rows: Vec<_> = orders
+        .iter()
+        .map(|stored| {
+            let order = &stored.document;
+            vec![
+                html! { a href={ (id) "/orders/" (order.id) } { (order.label) } },
+                cell(&orders::status(order)),
+                cell(&money(amount_of(&order.totals, TotalKind::Total), order.currency)),
+                cell(&order.placed_at),
+                cell(&order.owner),
+            ]
+        })
+        .collect();
+    Ok(table("Orders", &["Order", "State", "Total", "Placed", "Platform"], &rows, "No order yet."))
+}
+
+async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure> {
+    let (backlog, events) = (shop.store.backlog().await?, shop.store.webhook_events(LISTED).await?);
+    let rows: Vec<_> = events
+        .iter()
+        .map(|event| {
+            let class = match event.state {
+                WebhookState::Delivered => "tag completed",
+                WebhookState::Expired | WebhookState::Gone => "tag failed",
+                WebhookState::Waiting | WebhookState::Unwanted => "tag",
+            };
+            vec![
+                cell(&event.occurred_at),
+                html! { span class=(class) { (event.state.as_str()) } },
+                cell(&event.attempts),
+                html! { @if let Some(at) = event.next_at { (at) } },
+                html! { @if let Some(problem) = &event.problem { (problem) } },
+                cell(&format!("{} in version {}", event.order_id, event.order_version)),
+                cell(&event.owner),
+                button(key, "resend", id, &[("id", &event.id)], "Send again", &event.id),
+            ]
+        })
+        .collect();
+    let heads = ["Happened", "State", "Tries", "Next try", "Reason", "Order", "Platform", "Do"];
+    Ok(html! {
+        p { (backlog.waiting) " wait" @if let Some(since) = backlog.since { ", the oldest since " (since) } "." }
+        (table("Webhooks", &heads, &rows, "No webhook yet."))
+    })
+}
+
+async fn payments(shop: &Shop) -> Result<Markup, Failure> {
+    let unsettled = shop.store.unsettled(clock::timestamp(), LISTED).await?;
+    let rows: Vec<_> = unsettled
+        .iter()
+        .filter_map(|stored| {
+            let CheckoutState::CompleteInProgress { attempt } = &stored.document.state else { return None };
+            Some(vec![
+                cell(&attempt.id),
+                cell(&attempt.begun_at),
+                cell(&attempt.handler_id),
+                cell(&money(attempt.amount.minor(), attempt.currency)),
+                cell(&attempt.checkout_id),
+                cell(&if attempt.challenge.is_some() { "the buyer" } else { "the payment provider" }),
+            ])
+        })
+        .collect();
+    let heads = ["Attempt", "Begun", "Handler", "Amount", "Checkout", "Waits for"];
+    let counts = shop.payments.all().into_iter().map(|(counted, count)| {
+        let name = format!("{} {} {}", counted.handler, counted.call, counted.result);
+        (name, count)
+    });
+    let counts: Vec<_> = counts.collect();
+    Ok(html! {
+        h3 { "Without a known end" }
+        p { "The provider is asked again by itself until it says what became of them." }
+        (table("Payments without a known end", &heads, &rows, "There is none."))
+        @if !counts.is_empty() { h3 { "Calls of the handlers since the start" } (numbers(counts)) }
+    })
+}
+
+fn limit(quota: Option<Quota>) -> String {
+    quota.map_or_else(|| "no limit".to_owned(), |quota| quota.to_string())
+}
+
+fn platforms(slot: &Slot, key: &FormKey) -> Markup {
+    let (id, blocked, quotas) = (slot.id.as_str(), slot.decisions.blocked(), slot.settings.quotas());
+    let of = |profile: &str, name: &str, limit: String| {
+        let is_blocked = blocked.iter().any(|other| other == profile);
+        let (action, label) = if is_blocked { ("unblock", "Unblock") } else { ("block", "Block") };
+        let class = if is_blocked { "tag failed" } else { "tag completed" };
+        vec![
+            cell(&profile),
+            cell(&name),
+            cell(&limit),
+            html! { span class=(class) { @if is_blocked { "blocked" } @else { "served" } } },
+            button(key, action, id, &[("profile", profile)], label, profile),
+        ]
+    };
+    let known = slot.settings.platforms.iter();
+    let known = known.map(|platform| of(platform.profile.as_str(), &platform.name, limit(platform.limit)));
+    let others = blocked.iter().filter(|profile| !slot.platforms.contains_key(*profile));
+    let others = others.map(|profile| of(profile, "not registered", limit(quotas.signed)));
+    let rows: Vec<_> = known.chain(others).collect();
+    html! {
+        (table("Platforms", &["Profile", "Name", "Limit", "State", "Do"], &rows, "No platform is registered, and none is blocked."))
+        p { "Others: " (limit(quotas.anonymous)) " for each address that does not sign; " (limit(quotas.signed)) " for each platform that signs." }
+        form.panel method="post" action="/operator/do" {
+            (hidden(key, "block", id))
+            div.field {
+                label for="profile" { "Block another platform, by the address of its profile" }
+                input #profile name="profile" type="url" required placeholder="https://agent.example.com/profile.json";
+            }
+            button.button.second type="submit" { "Block" }
+        }
+    }
+}
+
+fn keys(slot: &Slot) -> Markup {
+    let keyring = match slot.keyring() {
+        Ok(keyring) => keyring,
+        Err(error) => return html! { p.note.alarm { (error) } },
+    };
+    let (now, signer) = (clock::now(), keyring.signer().map(|key| key.public().kid().to_owned()));
+    let at = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    let today = clock::timestamp().as_second();
+    let rows: Vec<_> = keyring
+        .list()
+        .iter()
+        .map(|own| {
+            let days = (today - i64::try_from(own.created).unwrap_or(today)).max(0) / 86_400;
+            let state = html! {
+                @if signer.as_deref() == Some(own.kid()) { span.tag.completed { "signs" } }
+                @else if let Some(retired) = own.retired {
+                    "retired, "
+                    @if !own.is_published(now) { "no longer published" }
+                    @else if let Some(until) = at(retired.publish_until) { "published until " (until) }
+                }
+                @else { "in service" }
+            };
+            vec![
+                html! { code { (own.kid()) } },
+                cell(&own.key.algorithm().as_str()),
+                html! { @if let Some(at) = at(own.created) { (at) } },
+                cell(&format!("{days} days")),
+                state,
+            ]
+        })
+        .collect();
+    table("Keys", &["Key", "Algorithm", "Made", "Age", "State"], &rows, "There is no key: the gateway signs nothing.")
+}
+
+fn funnel(view: &View, id: &str) -> Markup {
+    let mut by_platform: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for (labels, count) in view.sources.metrics.funnel_of(id) {
+        if let [platform, step] = &labels[..] {
+            by_platform.entry(platform.clone()).or_default().insert(step.clone(), count);
+        }
+    }
+    let steps = Step::ALL.map(Step::as_str);
+    let heads: Vec<_> = std::iter::once("Platform").chain(steps).collect();
+    let rows: Vec<_> = by_platform
+        .iter()
+        .map(|(platform, counts)| {
+            let counts = steps.iter().map(|step| cell(&counts.get(*step).copied().unwrap_or_default()));
+            std::iter::once(cell(&platform)).chain(counts).collect()
+        })
+        .collect();
+    html! { p { "Since the start of this gateway." } (table("Buyers on their way", &heads, &rows, "No call yet.")) }
+}
+
+fn caches(view: &View, shop: &Shop, id: &str) -> Markup {
+    let metrics = &view.sources.metrics;
+    let named = |counts: Vec<(Vec<String>, u64)>| counts.into_iter().map(|(labels, count)| (labels.join(" "), count));
+    let (cache, repeated) = (metrics.cache_of(id), metrics.repetitions_of(id));
+    html! {
+        @if let Some((bodies, platforms)) = &shop.held {
+            (numbers([
+                ("profiles of platforms".to_owned(), platforms.directory().len() as u64),
+                ("bytes of requests held".to_owned(), bodies.held() as u64),
+            ]))
+        }
+        h3 { "Reads of a remote shop" }
+        @if cache.is_empty() { p.quiet { "None since the start." } } @else { (numbers(named(cache))) }
+        h3 { "Calls under an idempotency key" }
+        @if repeated.is_empty() { p.quiet { "None since the start." } } @else { (numbers(named(repeated))) }
+    }
+}
