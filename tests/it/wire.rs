@@ -24,6 +24,11 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// The values of a header that may be sent several times.
+    pub(crate) fn all<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r str> {
+        self.headers.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
     /// The value of a header that is sent once.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));

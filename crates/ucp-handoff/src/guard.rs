@@ -14,6 +14,16 @@ use url::{Host, Url, form_urlencoded};
 const SECURE_COOKIE: &str = "__Host-ucp-page";
 const PLAIN_COOKIE: &str = "ucp-page";
 
+/// Where the page leads back to, while its buyer is at a bank: no bank hands that on.
+const SECURE_BACK: &str = "__Host-ucp-back";
+const PLAIN_BACK: &str = "ucp-back";
+
+/// Time that the way back is kept for, in seconds. Banks give buyers 15 minutes at most.
+const BACK_KEPT: u32 = 3_600;
+
+/// Maximum length of a way back that is kept, in bytes. Browsers take cookies of 4096.
+const MAX_BACK: usize = 2_048;
+
 /// The length of a random value in its text form.
 const SECRET_LENGTH: usize = 22;
 
@@ -28,12 +38,7 @@ impl Session {
     /// The browser that sends these headers, or a new one.
     pub(crate) fn of(headers: &HeaderMap, secure: bool, random: impl FnOnce() -> [u8; 16]) -> Self {
         let name = if secure { SECURE_COOKIE } else { PLAIN_COOKIE };
-        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let secret = cookies
-            .flat_map(|cookies| cookies.split(';'))
-            .filter_map(|cookie| cookie.trim().split_once('='))
-            .find(|(own, value)| *own == name && is_secret(value))
-            .map(|(_, value)| value.to_owned());
+        let secret = cookies(headers, name).find(|value| is_secret(value)).map(str::to_owned);
         match secret {
             Some(secret) => Self { secret, fresh: false },
             None => Self { secret: URL_SAFE_NO_PAD.encode(random()), fresh: true },
@@ -61,6 +66,13 @@ impl Session {
         };
         self.fresh.then(|| HeaderValue::try_from(text).ok()).flatten()
     }
+}
+
+/// The values of a cookie that a browser sends.
+fn cookies<'h>(headers: &'h HeaderMap, name: &str) -> impl Iterator<Item = &'h str> {
+    let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = sent.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    pairs.filter(move |(own, _)| *own == name).map(|(_, value)| value)
 }
 
 fn is_secret(value: &str) -> bool {
@@ -101,6 +113,29 @@ impl Way {
             }
         }
         Ok(way)
+    }
+
+    /// The way of a page of this token whose address has lost where it leads back to: what this browser kept of it, if
+    /// that would be taken from the address too.
+    pub(crate) fn or_kept(mut self, headers: &HeaderMap, token: &str, owner: &str, secure: bool) -> Self {
+        if self.back.is_none() {
+            let name = if secure { SECURE_BACK } else { PLAIN_BACK };
+            self.back = cookies(headers, name).find_map(|value| {
+                let (page, place) = value.split_once('.')?;
+                let place = (page == name_of(token)).then(|| URL_SAFE_NO_PAD.decode(place).ok())??;
+                place_of(std::str::from_utf8(&place).ok()?, owner)
+            });
+        }
+        self
+    }
+
+    /// The cookie that keeps where the page of this token leads back to. One is kept at a time.
+    pub(crate) fn kept(&self, token: &str, secure: bool) -> Option<HeaderValue> {
+        let place = self.back.as_ref().filter(|place| place.as_str().len() <= MAX_BACK)?;
+        let (name, secured) = if secure { (SECURE_BACK, " Secure;") } else { (PLAIN_BACK, "") };
+        let value = format!("{}.{}", name_of(token), URL_SAFE_NO_PAD.encode(place.as_str()));
+        let text = format!("{name}={value}; Path=/; Max-Age={BACK_KEPT};{secured} HttpOnly; SameSite=Lax");
+        HeaderValue::try_from(text).ok()
     }
 
     /// Whether the buyer wants to see what is to be confirmed.
@@ -146,6 +181,12 @@ impl Way {
         // The serialiser takes what it is given as a pair before it.
         query.finish().replacen("?&", "?", 1)
     }
+}
+
+/// The name of a page in what is kept, from which its address cannot be made.
+fn name_of(token: &str) -> String {
+    let digest = Sha256::new().chain_update("ucp hand-off way back\n").chain_update(token).finalize();
+    URL_SAFE_NO_PAD.encode(&digest[..12])
 }
 
 /// Where a page may lead back to: over `https`, to the origin of the platform's own profile.
@@ -197,6 +238,38 @@ mod tests {
         assert_eq!(way.back(), Some(("https://agent.example.com/done?a=b&c", "agent.example.com".to_owned())));
         assert_eq!(way.after("pay"), "?done=pay&continue_to=https%3A%2F%2Fagent.example.com%2Fdone%3Fa%3Db%26c");
         assert_eq!(Way::default().here(), "?");
+    }
+
+    #[test]
+    fn a_way_back_that_was_kept_is_of_one_page_and_trusted_no_more_than_an_address() {
+        let place = "https://agent.example.com/chat?a=b";
+        let asked = way("continue_to=https%3A%2F%2Fagent.example.com%2Fchat%3Fa%3Db").expect("its own");
+        let cookie = asked.kept("one", true).expect("it is kept");
+        let text = cookie.to_str().expect("text");
+        assert!(text.starts_with("__Host-ucp-back=") && text.contains("; Secure; HttpOnly; SameSite=Lax"), "{text}");
+        assert!(!text.contains("one."), "{text}");
+        let sent = |pair: &str| HeaderMap::from_iter([(COOKIE, HeaderValue::try_from(pair).expect("a header"))]);
+        let headers = sent(text.split(';').next().expect("a pair"));
+        let back = |headers: &HeaderMap, token: &str, owner: &str, secure: bool| {
+            Way::default().or_kept(headers, token, owner, secure).back().map(|(place, _)| place.to_owned())
+        };
+        assert_eq!(back(&headers, "one", OWNER, true).as_deref(), Some(place));
+        assert_eq!(back(&headers, "two", OWNER, true), None);
+        assert_eq!(back(&headers, "one", "https://other.example/profile.json", true), None);
+        assert_eq!(back(&headers, "one", OWNER, false), None, "over https no other cookie counts");
+        let stated = way("continue_to=https%3A%2F%2Fagent.example.com%2F").expect("its own");
+        assert_eq!(
+            stated.or_kept(&headers, "one", OWNER, true).back().map(|(place, _)| place.to_owned()).as_deref(),
+            Some("https://agent.example.com/"),
+            "the address comes first"
+        );
+        for other in ["https://evil.example/", "javascript:alert(1)", "http://agent.example.com/", "\u{0}", ""] {
+            let forged = format!("ucp-back={}.{}", name_of("one"), URL_SAFE_NO_PAD.encode(other));
+            assert_eq!(back(&sent(&forged), "one", OWNER, false), None, "{other}");
+        }
+        assert_eq!(back(&sent("ucp-back=x; ucp-back=; ucp-back=.%"), "one", OWNER, false), None);
+        let long = way(&format!("continue_to=https%3A%2F%2Fagent.example.com%2F{}", "a".repeat(MAX_BACK)));
+        assert!(long.expect("its own").kept("one", true).is_none() && Way::default().kept("one", true).is_none());
     }
 
     #[test]

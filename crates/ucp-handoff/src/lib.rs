@@ -134,6 +134,7 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
     let (token, page) = opened(shop, token, &shop.frame(&[], headers)).await?;
     let frame = shop.frame_of(&page, headers);
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
+    let way = way.or_kept(headers, &token, page.owner(), shop.secure);
     if way.returns() {
         return Ok(Answer::see(&way.after("pay")));
     }
@@ -165,7 +166,9 @@ fn rendered(
             Answer::page(frame, page)
         }
     };
-    answer.with_cookie(session.cookie(shop.secure))
+    let leaves = matches!(page, Page::Checkout(desktop) if desktop.bank().is_some());
+    let kept = leaves.then(|| way.kept(token, shop.secure)).flatten();
+    answer.with_cookie(session.cookie(shop.secure)).with_cookie(kept)
 }
 
 async fn take(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap, body: axum::body::Body) -> Answer {

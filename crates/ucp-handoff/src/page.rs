@@ -157,7 +157,11 @@ impl IntoResponse for Answer {
         // A page brings a wider policy.
         headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
         for (name, value) in self.headers {
-            headers.insert(name, value);
+            if name == SET_COOKIE {
+                headers.append(name, value);
+            } else {
+                headers.insert(name, value);
+            }
         }
         response
     }

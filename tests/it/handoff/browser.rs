@@ -1,6 +1,9 @@
 //! A browser without scripts, and a platform that buys over REST.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
@@ -85,10 +88,11 @@ pub(crate) fn path(address: &Value) -> String {
     Url::parse(text(address)).expect("an absolute address").path().to_owned()
 }
 
-/// A browser: it keeps a cookie, sends forms and follows redirections.
+/// A browser: it keeps cookies, sends forms and follows redirections.
 pub(crate) struct Browser<'a> {
     gateway: &'a Gateway,
-    cookie: Option<String>,
+    /// By name, with the name before the value.
+    cookies: BTreeMap<String, String>,
 }
 
 /// A page in it.
@@ -99,7 +103,7 @@ pub(crate) struct Page {
 
 impl<'a> Browser<'a> {
     pub(crate) fn new(gateway: &'a Gateway) -> Self {
-        Self { gateway, cookie: None }
+        Self { gateway, cookies: BTreeMap::new() }
     }
 
     pub(crate) fn open(&mut self, place: &str) -> Page {
@@ -135,12 +139,14 @@ impl<'a> Browser<'a> {
     }
 
     pub(crate) fn send(&mut self, method: &str, place: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
-        let cookie = self.cookie.clone();
+        let cookies = self.cookies.values().cloned().collect::<Vec<_>>().join("; ");
         let mut headers = headers.to_vec();
-        headers.extend(cookie.as_deref().map(|cookie| ("Cookie", cookie)));
+        headers.extend((!cookies.is_empty()).then_some(("Cookie", cookies.as_str())));
         let response = self.gateway.send(method, place, &headers, body);
-        if let Some(cookie) = response.header("set-cookie") {
-            self.cookie = cookie.split(';').next().map(str::to_owned);
+        for cookie in response.all("set-cookie") {
+            let pair = cookie.split(';').next().expect("a pair");
+            let (name, _) = pair.split_once('=').expect("a name and a value");
+            self.cookies.insert(name.to_owned(), pair.to_owned());
         }
         response
     }
