@@ -3,6 +3,7 @@
 mod bad_input;
 mod bridge;
 mod canary;
+mod captures;
 pub(crate) mod conditions;
 mod conformance;
 mod differential;

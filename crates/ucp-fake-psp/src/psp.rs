@@ -88,6 +88,9 @@ pub struct Payment {
     pub captures: u32,
     /// How often it was voided.
     pub voids: u32,
+    /// How much money was taken, in minor units.
+    #[serde(default)]
+    pub taken: i64,
     /// The word its token begins with, if that means something.
     word: String,
 }
@@ -101,7 +104,7 @@ impl Payment {
         [authorizations, captures, voids]: [u32; 3],
     ) -> Self {
         let (status, word) = (status.to_owned(), String::new());
-        Self { id, checkout_id, amount, currency, status, authorizations, captures, voids, word }
+        Self { id, checkout_id, amount, currency, status, authorizations, captures, voids, taken: 0, word }
     }
 
     fn reply(&self) -> Reply {
@@ -110,6 +113,7 @@ impl Payment {
             "id": self.id,
             "status": self.status,
             "amount": self.amount,
+            "captured_amount": self.taken,
             "currency": self.currency,
             "reference": format!("psp_{}", self.id),
             "reason": reason,
@@ -375,6 +379,7 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
     struct Body {
         checkout_id: String,
         amount: i64,
+        capture_amount: Option<i64>,
         currency: String,
         credential: Option<serde_json::Map<String, Value>>,
     }
@@ -394,6 +399,7 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
         authorizations: 0,
         captures: 0,
         voids: 0,
+        taken: 0,
         word: word.to_owned(),
     };
     match (step, known) {
@@ -430,7 +436,12 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
             match (known.status.as_str(), known.word.as_str()) {
                 ("authorized", "refuse_capture") => Ok(Payment { status: "declined".into(), ..known }),
                 ("authorized" | "captured", _) => {
-                    Ok(Payment { status: "captured".into(), captures: known.captures + 1, ..known })
+                    let wanted = body.capture_amount.unwrap_or(known.amount);
+                    if wanted < 1 || wanted > known.amount {
+                        return Err(invalid("More than is authorized cannot be captured."));
+                    }
+                    let (captures, taken) = (known.captures + 1, known.taken + wanted);
+                    Ok(Payment { status: "captured".into(), captures, taken, ..known })
                 }
                 _ => Ok(known),
             }

@@ -76,12 +76,14 @@ impl Intent {
             "requires_payment_method" if self.error.is_some() => "declined",
             other => other,
         };
-        Payment::of(
+        let mut payment = Payment::of(
             (member("ucp_attempt"), member("ucp_checkout")),
             (self.amount, self.currency.to_ascii_uppercase()),
             status,
             [self.authorizations, self.captures, self.voids],
-        )
+        );
+        payment.taken = self.received;
+        payment
     }
 
     /// Whether money can move because of it.

@@ -80,8 +80,10 @@ impl From<NotTaken> for Failure {
     fn from(why: NotTaken) -> Self {
         let status = match &why {
             NotTaken::NoSuchOrder(_) => StatusCode::NOT_FOUND,
-            NotTaken::Impossible(_) | NotTaken::NotRefunded(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            NotTaken::RefundUnknown => StatusCode::BAD_GATEWAY,
+            NotTaken::Impossible(_) | NotTaken::NotCaptured(_) | NotTaken::NotRefunded(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            NotTaken::CaptureUnknown | NotTaken::RefundUnknown => StatusCode::BAD_GATEWAY,
             NotTaken::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self(status, why.to_string())

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use ucp_core::{
     money::Amount,
     order::{
-        LineQuantity, Order,
+        Hold, LineQuantity, Order,
         progress::{Impossible, Tracking},
     },
     port::{PortError, store::Store},
     purchase::{
         ledger::{Change, Committed, Movement, Stored},
-        payment::{Handler, Refund, Refunded},
+        payment::{Handler, Moved, Refund},
         totals::{TotalKind, amount_of},
     },
 };
@@ -39,6 +39,10 @@ pub(crate) enum Step {
     Deliver { lines: Vec<LineQuantity> },
     /// Goods will not be shipped, and go back into the stock.
     Cancel { lines: Vec<LineQuantity>, reason: Option<String> },
+    /// Money that waits for the merchant is captured, and the rest released.
+    Capture { amount: Option<i64> },
+    /// Money that waits for the merchant is released.
+    Release,
     /// Money was refunded.
     Refund { amount: Option<i64>, lines: Vec<LineQuantity>, reason: Option<String> },
 }
@@ -64,7 +68,7 @@ pub(crate) struct StatedLine {
 }
 
 /// Names of the steps.
-pub(crate) const STEPS: [&str; 4] = ["ship", "deliver", "cancel", "refund"];
+pub(crate) const STEPS: [&str; 6] = ["ship", "deliver", "cancel", "capture", "release", "refund"];
 
 /// Reasons why a step was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +79,15 @@ pub(crate) enum NotTaken {
     /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
+    /// The payment service provider refused to capture or release the money.
+    #[error("nothing was captured or released: {0}")]
+    NotCaptured(String),
+    /// The result of a capture or release is unknown.
+    #[error(
+        "it is not known whether the money was captured or released; the same step can be taken again, and is carried out \
+         once"
+    )]
+    CaptureUnknown,
     /// The payment service provider refused the refund.
     #[error("nothing was refunded: {0}")]
     NotRefunded(String),
@@ -118,8 +131,11 @@ impl Step {
         if tracked && name != "ship" {
             return Err(format!("only `ship` has a carrier, a tracking number and a tracking URL, `{name}` has not"));
         }
-        if amount.is_some() && name != "refund" {
-            return Err(format!("only `refund` has an amount, `{name}` has not"));
+        if amount.is_some() && !matches!(name, "capture" | "refund") {
+            return Err(format!("only `capture` and `refund` have an amount, `{name}` has not"));
+        }
+        if !line_items.is_empty() && matches!(name, "capture" | "release") {
+            return Err(format!("`{name}` is about the money of an order, and has no line items"));
         }
         if reason.is_some() && !matches!(name, "cancel" | "refund") {
             return Err(format!("only `cancel` and `refund` have a reason, `{name}` has not"));
@@ -130,13 +146,20 @@ impl Step {
             "ship" => Ok(Self::Ship { lines, tracking }),
             "deliver" => Ok(Self::Deliver { lines }),
             "cancel" => Ok(Self::Cancel { lines, reason }),
+            "capture" => Ok(Self::Capture { amount }),
+            "release" => Ok(Self::Release),
             "refund" => Ok(Self::Refund { amount, lines, reason }),
             _ => Err(format!("there is no step `{name}`; there are {}", STEPS.join(", "))),
         }
     }
 
-    /// Applies the step to an order. Returns the goods that come back into the stock.
-    fn apply(&self, order: &mut Order, at: Timestamp) -> Result<Vec<Movement>, Impossible> {
+    /// Returns `true` if the step moves money that waits for the merchant.
+    const fn draws(&self) -> bool {
+        matches!(self, Self::Capture { .. } | Self::Release)
+    }
+
+    /// Applies the step to an order of this version. Returns the goods that come back into the stock.
+    fn apply(&self, order: &mut Order, version: u64, at: Timestamp) -> Result<Vec<Movement>, Impossible> {
         match self {
             Self::Ship { lines, tracking } => order.ship(at, lines, tracking.clone())?,
             Self::Deliver { lines } => order.deliver(at, lines)?,
@@ -151,6 +174,12 @@ impl Step {
                     })
                     .collect());
             }
+            Self::Capture { amount } => {
+                order.begin_capture(*amount, version)?;
+            }
+            Self::Release => {
+                order.begin_release(version)?;
+            }
             Self::Refund { amount, lines, reason } => {
                 order.refund(at, *amount, lines, reason.clone())?;
             }
@@ -162,11 +191,13 @@ impl Step {
 /// Takes a step of the order with this identifier, and returns the changed order.
 ///
 /// Money is given back by the handler that took it, if that is one of `handlers` and refunds; otherwise the refund is
-/// only recorded.
+/// only recorded. A capture and a release are carried out by the handler that has authorized the payment. They are stored
+/// before it is asked; if the result is not known, the same step asks again. Where all goods of an order are canceled, its
+/// money is released, if the handler is there.
 ///
 /// # Errors
-/// [`NotTaken`] if the order does not exist or does not allow the step, the money cannot be given back, or the change
-/// cannot be stored.
+/// [`NotTaken`] if the order does not exist or does not allow the step, the money cannot be captured, released or given
+/// back, or the change cannot be stored.
 pub(crate) async fn take(
     store: &dyn Store,
     handlers: &[Arc<dyn Handler>],
@@ -178,29 +209,87 @@ pub(crate) async fn take(
     for _ in 0..TRIES {
         let order = store.any_order(id).await?;
         let Stored { mut document, version } = order.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+        let handler = handler_of(handlers, &document);
+        let known = document.payment.hold.clone();
         let before = document.refundable();
         let refunds = document.adjustments.iter().filter(|adjustment| adjustment.kind == "refund").count();
-        let stock = step.apply(&mut document, now())?;
+        let stock = step.apply(&mut document, version, now())?;
+        if step.draws() && handler.is_none() && document.begun_capture().is_some() {
+            let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
+            return Err(NotTaken::NotCaptured(problem));
+        }
+        let canceled = matches!(step, Step::Cancel { .. }) && document.line_items.iter().all(|line| line.total == 0);
+        if canceled && handler.is_some() && document.payment.hold == Some(Hold::Authorized) {
+            document.begin_release(version)?;
+        }
         if matches!(step, Step::Refund { .. }) {
             let refund = refund(&document, refunds, before - document.refundable());
             match (&given, refund) {
                 // Under one identifier money is given back once, so that another refund of the same one must be recorded.
                 (Some(given), refund) if refund.as_ref() != Some(given) => return Err(NotTaken::RefundUnknown),
                 (None, Some(refund)) => {
-                    give_back(handlers, &document, &refund).await?;
+                    give_back(handler, &document, &refund).await?;
                     given = Some(refund);
                 }
                 _ => {}
             }
         }
-        let taken = Stored { document, version: version + 1 };
-        let stored = Stored { document: taken.document.clone(), version };
-        let change = Change { order: Some(stored), stock, ..Change::default() };
-        if store.commit(change, None).await? == Committed::Done {
-            return Ok(taken);
+        let began = document.payment.hold != known;
+        let taken = if step.draws() && !began {
+            Stored { document, version }
+        } else {
+            let stored = Stored { document: document.clone(), version };
+            let change = Change { order: Some(stored), quiet: step.draws(), stock, ..Change::default() };
+            if store.commit(change, None).await? != Committed::Done {
+                continue;
+            }
+            Stored { document, version: version + 1 }
+        };
+        let Some(handler) = handler.filter(|_| began || step.draws()) else { return Ok(taken) };
+        match drawn(store, handler, taken).await? {
+            Some(taken) => return Ok(taken),
+            // Somebody else has changed the order meanwhile: the same step finds out what became of the money.
+            None if step.draws() => {}
+            None => return Err(NotTaken::CaptureUnknown),
         }
     }
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
+}
+
+/// Returns the handler that took the payment of an order, or has authorized it.
+fn handler_of<'h>(handlers: &'h [Arc<dyn Handler>], order: &Order) -> Option<&'h Arc<dyn Handler>> {
+    let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
+    handler.filter(|_| order.remote.is_none())
+}
+
+/// Has the handler carry out the capture or release that was begun of an order, and stores the result. Returns the order,
+/// or `None` if it was changed meanwhile.
+async fn drawn(
+    store: &dyn Store,
+    handler: &Arc<dyn Handler>,
+    order: Stored<Order>,
+) -> Result<Option<Stored<Order>>, NotTaken> {
+    let Some(capture) = order.document.begun_capture() else { return Ok(Some(order)) };
+    let Stored { mut document, version } = order;
+    let refused = match handler.capture(&capture).await {
+        Moved::Done { reference } => {
+            tracing::info!(order = document.id, capture = capture.id, reference, "money was captured or released");
+            None
+        }
+        Moved::ByHand => Some("the payment handler does not capture".to_owned()),
+        Moved::Refused { reason } => Some(reason),
+        Moved::Unknown => return Err(NotTaken::CaptureUnknown),
+    };
+    document.end_capture(refused.is_none());
+    let stored = Stored { document: document.clone(), version };
+    let change = Change { order: Some(stored), quiet: true, ..Change::default() };
+    if store.commit(change, None).await? != Committed::Done {
+        return Ok(None);
+    }
+    match refused {
+        Some(reason) => Err(NotTaken::NotCaptured(reason)),
+        None => Ok(Some(Stored { document, version: version + 1 })),
+    }
 }
 
 /// Returns the refund of an amount of an order with this number of earlier refunds.
@@ -214,17 +303,16 @@ fn refund(order: &Order, earlier: usize, minor: i64) -> Option<Refund> {
 }
 
 /// Has the handler that took the money of an order give an amount of it back.
-async fn give_back(handlers: &[Arc<dyn Handler>], order: &Order, refund: &Refund) -> Result<(), NotTaken> {
-    let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
-    let Some(handler) = handler.filter(|_| order.remote.is_none()) else { return Ok(()) };
+async fn give_back(handler: Option<&Arc<dyn Handler>>, order: &Order, refund: &Refund) -> Result<(), NotTaken> {
+    let Some(handler) = handler else { return Ok(()) };
     match handler.refund(refund).await {
-        Refunded::Done { reference } => {
+        Moved::Done { reference } => {
             tracing::info!(order = order.id, refund = refund.id, reference, "money was given back");
             Ok(())
         }
-        Refunded::ByHand => Ok(()),
-        Refunded::Refused { reason } => Err(NotTaken::NotRefunded(reason)),
-        Refunded::Unknown => Err(NotTaken::RefundUnknown),
+        Moved::ByHand => Ok(()),
+        Moved::Refused { reason } => Err(NotTaken::NotRefunded(reason)),
+        Moved::Unknown => Err(NotTaken::RefundUnknown),
     }
 }
 
@@ -253,6 +341,7 @@ pub(crate) fn shown(order: &Stored<Order>) -> Value {
         "status": status(order),
         "currency": order.currency,
         "total": amount_of(&order.totals, TotalKind::Total),
+        "captured": order.captured(),
         "refundable": order.refundable(),
         "line_items": lines,
         "events": order.events,

@@ -15,10 +15,12 @@
 mod client;
 mod credential;
 pub mod endpoint;
+mod mode;
 pub mod processor;
 pub mod sandbox;
 pub mod secret;
 pub mod stripe;
+mod subject;
 
 use std::sync::Arc;
 

@@ -22,10 +22,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ucp_core::{
     message::Message,
-    purchase::payment::{Attempt, Credential, Declaration, Handler, Instrument, Settlement, Tender},
+    purchase::payment::{
+        Attempt, Capture, CaptureMode, Credential, Declaration, Handler, Instrument, Moved, Settlement, Tender,
+    },
 };
 
-use crate::{Clock, credential};
+use crate::{Clock, credential, mode};
 
 /// Time for which the end of a payment with `slow_token` is unknown.
 pub const SLOW: Duration = Duration::from_secs(10);
@@ -96,6 +98,7 @@ pub struct Sandbox {
     declaration: Declaration,
     clock: Clock,
     slow: Duration,
+    capture: CaptureMode,
 }
 
 impl fmt::Debug for Sandbox {
@@ -109,7 +112,13 @@ impl Sandbox {
     /// unknown, such as [`SLOW`].
     #[must_use]
     pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
-        Self { declaration, clock, slow }
+        Self { declaration, clock, slow, capture: CaptureMode::Automatic }
+    }
+
+    /// Returns the sandbox with another capture mode.
+    #[must_use]
+    pub fn capturing(self, capture: CaptureMode) -> Self {
+        Self { capture, ..self }
     }
 
     /// Returns the outcome of an attempt when it is queried later.
@@ -118,7 +127,13 @@ impl Sandbox {
             tracing::error!(attempt.id, "the memo of a sandbox payment cannot be read");
             return Settlement::Unknown;
         };
-        let captured = || Settlement::Captured { reference: format!("sandbox_{}", attempt.id) };
+        let captured = || {
+            let reference = format!("sandbox_{}", attempt.id);
+            match mode::of(attempt) {
+                CaptureMode::Automatic => Settlement::Captured { reference },
+                CaptureMode::Manual => Settlement::Authorized { reference },
+            }
+        };
         match scenario {
             Scenario::Success | Scenario::ChallengePassed | Scenario::Unknown => captured(),
             Scenario::Decline => Settlement::Declined { reason: "The bank refused the payment.".into() },
@@ -147,7 +162,7 @@ impl Handler for Sandbox {
     fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
         let credential = credential::usable(&self.declaration, tender, (self.clock)())?;
         let scenario = Scenario::of(credential::token(credential)?);
-        Ok(serde_json::to_value(Memo { scenario }).unwrap_or_default())
+        Ok(mode::noted(serde_json::to_value(Memo { scenario }).unwrap_or_default(), self.capture))
     }
 
     fn deadline(&self) -> Duration {
@@ -179,6 +194,10 @@ impl Handler for Sandbox {
             },
             credential: Some(Credential::new("token".into(), members)),
         })
+    }
+
+    async fn capture(&self, capture: &Capture) -> Moved {
+        Moved::Done { reference: format!("sandbox_{}", capture.id) }
     }
 
     async fn forget(&self, attempt: &Attempt) -> bool {

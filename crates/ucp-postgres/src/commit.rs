@@ -76,7 +76,7 @@ impl Commit {
         if change.is_empty() && keep.is_none() {
             return Ok(None);
         }
-        let Change { cart, checkout, order, stock: movements, mandate, holder } = change;
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, holder } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -91,7 +91,7 @@ impl Commit {
             checkout.as_ref().is_some_and(|checkout| checkout.version == 0),
         ];
         let created = is_new.into_iter().filter(|is_new| *is_new).count() as u64;
-        let tells = order.is_some();
+        let tells = order.is_some() && !quiet;
         let mut named = Vec::new();
         named.extend(cart.iter().filter_map(|cart| cart.document.remote_cart.as_ref()));
         named.extend(checkout.iter().filter_map(|checkout| checkout.document.remote_cart.as_ref()));
@@ -123,7 +123,10 @@ impl Commit {
         }
         if let Some(order) = order {
             let text = serde_json::to_string(&order.document)?;
-            parts.order(&order, text);
+            let document = parts.order(&order, text);
+            if tells {
+                parts.notice(&order, &document);
+            }
         }
         if !stock.is_empty() {
             parts.stock(stock);
@@ -299,11 +302,12 @@ impl Parts {
         self.once.push("checkout");
     }
 
-    fn order(&mut self, Stored { document: order, version }: &Stored<Order>, text: String) {
+    /// Stores an order, and returns where its document is bound.
+    fn order(&mut self, Stored { document: order, version }: &Stored<Order>, text: String) -> String {
         let Order { id, owner, token, checkout_id, placed_at, .. } = order;
         let document = self.bind(Value::Text(text));
-        let made = self.bind(Value::Uuid(Uuid::now_v7()));
         if *version == 0 {
+            let made = self.bind(Value::Uuid(Uuid::now_v7()));
             let values = self.all([
                 Value::key(id),
                 Value::text(owner),
@@ -324,11 +328,17 @@ impl Parts {
             );
             self.once.push("ordered");
         }
+        document
+    }
+
+    /// Queues the webhook event about an order whose document is bound at `document`.
+    fn notice(&mut self, Stored { document: order, version }: &Stored<Order>, document: &str) {
+        let made = self.bind(Value::Uuid(Uuid::now_v7()));
         let at = Value::Number(nanoseconds(order.changed_at()));
         let values = self.all([
             Value::Text(Uuid::new_v4().to_string()),
-            Value::text(id),
-            Value::text(owner),
+            Value::text(&order.id),
+            Value::text(&order.owner),
             Value::Number(i64::try_from(version.saturating_add(1)).unwrap_or(i64::MAX)),
             at.clone(),
             at,

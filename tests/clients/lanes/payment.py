@@ -27,6 +27,8 @@ KEY = "sk_test_only_for_this_lane"
 SECRET = "whsec_only_for_this_lane"
 TOKEN = "only-for-this-lane"
 HANDLER = "stripe"
+# The same account, where the merchant captures.
+LATER = "later"
 
 
 def free_port():
@@ -151,6 +153,14 @@ schema = "https://example.com/stripe.json"
 url = "{account.url}"
 api_key_file = "{folder}/key"
 webhook_secret_file = "{folder}/secret"
+[[payment]]
+kind = "stripe"
+id = "{LATER}"
+version = "2026-01-23"
+schema = "https://example.com/stripe.json"
+url = "{account.url}"
+api_key_file = "{folder}/key"
+capture = "manual"
 """
     with serving(folder / "data", toml) as url:
         events = json.dumps({"url": f"{url}/payments/{HANDLER}/events", "secret": SECRET}).encode()
@@ -180,9 +190,9 @@ def created(url):
     })
 
 
-def complete(url, checkout, method):
+def complete(url, checkout, method, handler=HANDLER):
     credential = {"type": "token", "token": method}
-    instrument = {"id": "i1", "handler_id": HANDLER, "type": "card", "selected": True, "credential": credential}
+    instrument = {"id": "i1", "handler_id": handler, "type": "card", "selected": True, "credential": credential}
     return call(url, "POST", f"/checkout-sessions/{checkout['id']}/complete", {"payment": {"instruments": [instrument]}})
 
 
@@ -246,6 +256,43 @@ def test_refunds_in_parts_and_no_more_than_was_paid(account, shop):
     _, body = account.ask("GET", f"/v1/refunds?payment_intent={intent}")
     amounts = sorted(refund["amount"] for refund in json.loads(body)["data"] if refund["payment_intent"] == intent)
     assert amounts == sorted([300, 300, total(checkout) - 600])
+
+
+def test_the_merchant_captures_a_part_or_releases_it(account, shop):
+    url, admin, _ = shop
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+
+    def step(order, name, details):
+        status, body = ask("POST", f"http://{admin}/orders/{order}/{name}", json.dumps(details).encode(), headers)
+        return status, json.loads(body)
+
+    def bought():
+        checkout = created(url)
+        completed = complete(url, checkout, account.method("4242424242424242"), LATER)
+        assert completed["status"] == "completed", completed
+        intent = account.intent_of(checkout["id"])
+        assert intent["status"] == "requires_capture", intent
+        return checkout, completed["order"]["id"], intent["id"]
+
+    checkout, order, intent = bought()
+    assert step(order, "capture", {"amount": total(checkout) + 1})[0] == 422
+    assert step(order, "refund", {"amount": 1})[0] == 422, "nothing was captured"
+    for _ in range(2):
+        status, shown = step(order, "capture", {"amount": total(checkout) - 300})
+        assert (status, shown["captured"], shown["refundable"]) == (200, total(checkout) - 300, total(checkout) - 300), shown
+    captures = [form for path, form, _ in account.asked if path.endswith(f"{intent}/capture")]
+    assert captures == [{"amount_to_capture": str(total(checkout) - 300)}], "it was sent once"
+    captured = account.intent_of(checkout["id"])
+    assert captured["status"] == "succeeded", captured
+    # It has no `amount_received`: what was not captured is a refund of the charge there.
+    charge = captured["latest_charge"]
+    assert (charge["captured"], charge["amount_refunded"]) == (True, 300), charge
+    assert step(order, "capture", {"amount": 300})[0] == 422, "a payment is captured once"
+
+    checkout, order, _ = bought()
+    status, shown = step(order, "cancel", {})
+    assert (status, shown["payment"]["hold"]) == (200, {"status": "released"}), shown
+    assert account.intent_of(checkout["id"])["status"] == "canceled"
 
 
 def test_its_signed_events_are_taken(account, shop):

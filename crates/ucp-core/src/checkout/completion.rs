@@ -18,7 +18,7 @@ use crate::{
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::AP2_MANDATE,
-    order::{Confirmation, Expectation, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
+    order::{Confirmation, Expectation, Hold, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
     port::{Completion, Decision},
     purchase::{
         buyer::PostalAddress,
@@ -430,8 +430,11 @@ impl SalesService {
             reopened(Message::error(code, reason, severity).at(path), page)
         };
         match ending {
-            Ending::Captured { reference } => self.concluded(checkout.clone(), version, reference, None),
-            Ending::Placed(order) => self.concluded(checkout.clone(), version, order.id.clone(), Some(order)),
+            Ending::Captured { reference } => self.concluded(checkout.clone(), version, reference, None, None),
+            Ending::Authorized { reference } => {
+                self.concluded(checkout.clone(), version, reference, Some(Hold::Authorized), None)
+            }
+            Ending::Placed(order) => self.concluded(checkout.clone(), version, order.id.clone(), None, Some(order)),
             Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
             Ending::Challenged { reason, continue_url } => {
                 failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
@@ -457,6 +460,7 @@ impl SalesService {
         mut checkout: Checkout,
         version: u64,
         reference: String,
+        hold: Option<Hold>,
         placed: Option<ShopOrder>,
     ) -> Option<Decision> {
         let attempt = checkout.state.attempt()?.clone();
@@ -487,6 +491,7 @@ impl SalesService {
                 attempt_id: attempt.id,
                 reference,
                 mandate: checkout.evidence.clone(),
+                hold,
             },
             remote: placed.map(|order| RemoteOrder { reference: order.id, permalink_url, reported_at: self.now() }),
             placed_at: self.now(),
@@ -536,6 +541,8 @@ struct Chosen {
 enum Ending {
     /// The payment was captured; `reference` is its reference at the processor.
     Captured { reference: String },
+    /// The payment was authorized, and the merchant captures it; `reference` is its reference at the processor.
+    Authorized { reference: String },
     /// The shop placed the order and took the payment.
     Placed(ShopOrder),
     /// No money moved, and none will.
@@ -558,6 +565,7 @@ impl From<Settlement> for Ending {
     fn from(settlement: Settlement) -> Self {
         match settlement {
             Settlement::Captured { reference } => Self::Captured { reference },
+            Settlement::Authorized { reference } => Self::Authorized { reference },
             Settlement::Declined { reason } => Self::Declined { reason },
             Settlement::Challenged { reason } => Self::Challenged { reason, continue_url: None },
             Settlement::AwaitingBuyer { url, until } => Self::AwaitingBuyer { url, until },

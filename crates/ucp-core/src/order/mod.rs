@@ -3,6 +3,7 @@
 //! An order is always returned as a whole. Lines stay in it whatever happens to them; events and adjustments are
 //! append-only.
 
+pub mod capture;
 mod operations;
 pub mod outbox;
 pub mod progress;
@@ -123,6 +124,36 @@ pub struct Payment {
     /// Evidence of the buyer's agreement, if mandates were negotiated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mandate: Option<Evidence>,
+    /// The money, if the merchant captures it after the purchase; `None` if it was captured with the purchase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+}
+
+/// Money that was authorized, and that the merchant captures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Hold {
+    /// It waits for the merchant.
+    Authorized,
+    /// The processor was asked to capture a part of it, or all, and to release the rest; the result is not known yet.
+    Capturing {
+        /// Identifier of the capture.
+        id: String,
+        /// Amount in minor units, at least 1.
+        amount: i64,
+    },
+    /// It was captured, and the rest released.
+    Captured {
+        /// Amount in minor units, at least 1.
+        amount: i64,
+    },
+    /// The processor was asked to release all of it; the result is not known yet.
+    Releasing {
+        /// Identifier of the release.
+        id: String,
+    },
+    /// All of it was released: nothing was captured.
+    Released,
 }
 
 /// A line of an order.

@@ -46,6 +46,17 @@ pub enum Impossible {
         /// Requested amount, in minor units.
         wanted: i64,
     },
+    /// The capture is not from 1 to what was authorized.
+    #[error("a capture must be 1 to {left} minor units, not {wanted}")]
+    TooMuchCaptured {
+        /// Amount that was authorized, in minor units.
+        left: i64,
+        /// Requested amount, in minor units.
+        wanted: i64,
+    },
+    /// The money does not wait to be captured.
+    #[error("its money does not wait to be captured: {0}")]
+    NotHeld(&'static str),
 }
 
 impl Order {
@@ -136,12 +147,12 @@ impl Order {
         Ok(wanted)
     }
 
-    /// Returns the amount paid that has not been refunded yet, in minor units.
+    /// Returns the amount captured that has not been refunded yet, in minor units.
     #[must_use]
     pub fn refundable(&self) -> i64 {
         let refunds = self.adjustments.iter().filter(|adjustment| adjustment.kind == "refund");
         let given: i64 = refunds.map(|refund| -amount_of(&refund.totals, TotalKind::Total)).sum();
-        (amount_of(&self.totals, TotalKind::Total) - given).max(0)
+        (self.captured() - given).max(0)
     }
 
     /// Returns the lines of a step, and checks that enough of them is left.
@@ -209,7 +220,7 @@ fn signed(quantity: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -239,7 +250,7 @@ mod tests {
         }
     }
 
-    fn order() -> Order {
+    pub(in crate::order) fn order() -> Order {
         Order {
             id: "ord_1".into(),
             label: "#1".into(),
@@ -253,7 +264,13 @@ mod tests {
             events: Vec::new(),
             adjustments: Vec::new(),
             attribution: None,
-            payment: Payment { handler_id: "h".into(), attempt_id: "a".into(), reference: "r".into(), mandate: None },
+            payment: Payment {
+                handler_id: "h".into(),
+                attempt_id: "a".into(),
+                reference: "r".into(),
+                mandate: None,
+                hold: None,
+            },
             remote: None,
             placed_at: Timestamp::UNIX_EPOCH,
         }

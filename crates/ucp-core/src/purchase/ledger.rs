@@ -29,6 +29,8 @@ pub struct Change {
     pub checkout: Option<Stored<Checkout>>,
     /// Order to store, with the version that it is based on.
     pub order: Option<Stored<Order>>,
+    /// `true` if the platform is not told about the order, because nothing that it sees has changed.
+    pub quiet: bool,
     /// Stock movements by variant. Variants whose stock is not counted are ignored.
     pub stock: Vec<Movement>,
     /// Mandate to store; it replaces an earlier one for the same checkout and stays as long as the checkout or its

@@ -142,6 +142,11 @@ pub enum Settlement {
         /// Reference of the payment at the processor.
         reference: String,
     },
+    /// The payment was authorized, and is captured later, by [`capture`](Handler::capture).
+    Authorized {
+        /// Reference of the payment at the processor.
+        reference: String,
+    },
     /// The payment was declined. No money moved, and none will.
     Declined {
         /// Reason, for the buyer.
@@ -167,6 +172,36 @@ pub enum Settlement {
     Absent,
 }
 
+/// When the money of a purchase is captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaptureMode {
+    /// With the purchase.
+    #[default]
+    Automatic,
+    /// By the merchant, after the purchase.
+    Manual,
+}
+
+/// An amount to be captured of an authorized payment. What is left of the payment is released: a payment is captured
+/// once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Identifier of the capture, used as the processor's idempotency key.
+    pub id: String,
+    /// Identifier of the payment attempt that was authorized.
+    pub attempt_id: String,
+    /// Identifier of the checkout that was paid for.
+    pub checkout_id: String,
+    /// Reference of the authorized payment at the processor, from [`Settlement::Authorized`].
+    pub reference: String,
+    /// Amount in minor units of `currency`, at most `authorized`; zero releases everything.
+    pub amount: Amount,
+    /// Amount that was authorized, in minor units of `currency`.
+    pub authorized: Amount,
+    /// Currency of the amounts.
+    pub currency: Currency,
+}
+
 /// An amount to be given back to a buyer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refund {
@@ -180,22 +215,22 @@ pub struct Refund {
     pub currency: Currency,
 }
 
-/// Result of a refund.
+/// Result of a capture or a refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refunded {
-    /// The processor gives the money back.
+pub enum Moved {
+    /// The processor carries it out.
     Done {
-        /// Reference of the refund at the processor.
+        /// Reference of the capture or the refund at the processor.
         reference: String,
     },
-    /// The handler does not refund: the operator does, at the processor.
+    /// The handler does not do that: the operator does, at the processor.
     ByHand,
     /// The processor refused. No money moved.
     Refused {
         /// Reason, for the operator.
         reason: String,
     },
-    /// The result is unknown. The same refund can be requested again, under the same identifier.
+    /// The result is unknown. The same can be requested again, under the same identifier.
     Unknown,
 }
 
@@ -216,7 +251,7 @@ pub trait Handler: Send + Sync {
     /// more. An attempt that the processor does not know by then was lost on the way.
     fn deadline(&self) -> std::time::Duration;
 
-    /// Authorizes and captures the payment. Called at most once per attempt.
+    /// Authorizes the payment, and captures it unless that is left to the merchant. Called at most once per attempt.
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement;
 
     /// Asks for the result of an attempt. Never starts a new payment, but may capture one that was authorized and not
@@ -245,9 +280,15 @@ pub trait Handler: Send + Sync {
         Err(Refusal::new(Code::UnknownPath, "This payment handler takes no messages."))
     }
 
+    /// Captures an authorized payment or a part of it, and releases the rest, once per [`Capture::id`]. Handlers that
+    /// return [`Settlement::Authorized`] have this; by default the operator has to do it at the processor.
+    async fn capture(&self, _capture: &Capture) -> Moved {
+        Moved::ByHand
+    }
+
     /// Gives money of a captured payment back, once per [`Refund::id`]. By default the operator has to do that at the
     /// processor.
-    async fn refund(&self, _refund: &Refund) -> Refunded {
-        Refunded::ByHand
+    async fn refund(&self, _refund: &Refund) -> Moved {
+        Moved::ByHand
     }
 }

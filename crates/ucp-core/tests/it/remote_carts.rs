@@ -144,7 +144,9 @@ pub(crate) fn order(id: &str) -> ShopOrder {
 /// What becomes of a payment as what becomes of an order.
 fn outcome(settlement: Settlement) -> OrderOutcome {
     match settlement {
-        Settlement::Captured { reference } => OrderOutcome::Placed(order(&reference)),
+        Settlement::Captured { reference } | Settlement::Authorized { reference } => {
+            OrderOutcome::Placed(order(&reference))
+        }
         Settlement::Declined { reason } => OrderOutcome::Declined { reason },
         Settlement::Challenged { reason } => OrderOutcome::Challenged { reason, continue_url: Some(PROOF.to_owned()) },
         Settlement::AwaitingBuyer { .. } | Settlement::Unknown => OrderOutcome::Unknown,

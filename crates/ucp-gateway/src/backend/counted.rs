@@ -11,7 +11,7 @@ use serde_json::Value;
 use ucp_core::{
     Refusal,
     message::Message,
-    purchase::payment::{Attempt, Declaration, Handler, Refund, Refunded, Settlement, Tender},
+    purchase::payment::{Attempt, Capture, Declaration, Handler, Moved, Refund, Settlement, Tender},
 };
 
 /// Numbers of the results of a shop's payment handlers.
@@ -23,7 +23,7 @@ pub(crate) struct PaymentCounts(Mutex<BTreeMap<Counted, u64>>);
 pub(crate) struct Counted {
     /// Identifier of the handler.
     pub(crate) handler: String,
-    /// Name of the call: `pay`, `inquire`, `forget` or `refund`.
+    /// Name of the call: `pay`, `inquire`, `forget`, `capture` or `refund`.
     pub(crate) call: &'static str,
     /// Name of the result.
     pub(crate) result: &'static str,
@@ -56,6 +56,7 @@ impl CountedHandler {
     fn settled(&self, call: &'static str, settlement: Settlement) -> Settlement {
         let result = match settlement {
             Settlement::Captured { .. } => "captured",
+            Settlement::Authorized { .. } => "authorized",
             Settlement::Declined { .. } => "declined",
             Settlement::Challenged { .. } => "challenged",
             Settlement::AwaitingBuyer { .. } => "awaiting_buyer",
@@ -64,6 +65,17 @@ impl CountedHandler {
         };
         self.counts.count(&*self.handler, call, result);
         settlement
+    }
+
+    fn moved(&self, call: &'static str, moved: Moved) -> Moved {
+        let result = match moved {
+            Moved::Done { .. } => "done",
+            Moved::ByHand => "by_hand",
+            Moved::Refused { .. } => "refused",
+            Moved::Unknown => "unknown",
+        };
+        self.counts.count(&*self.handler, call, result);
+        moved
     }
 }
 
@@ -103,15 +115,11 @@ impl Handler for CountedHandler {
         self.handler.notified(headers, body)
     }
 
-    async fn refund(&self, refund: &Refund) -> Refunded {
-        let refunded = self.handler.refund(refund).await;
-        let result = match refunded {
-            Refunded::Done { .. } => "done",
-            Refunded::ByHand => "by_hand",
-            Refunded::Refused { .. } => "refused",
-            Refunded::Unknown => "unknown",
-        };
-        self.counts.count(&*self.handler, "refund", result);
-        refunded
+    async fn capture(&self, capture: &Capture) -> Moved {
+        self.moved("capture", self.handler.capture(capture).await)
+    }
+
+    async fn refund(&self, refund: &Refund) -> Moved {
+        self.moved("refund", self.handler.refund(refund).await)
     }
 }

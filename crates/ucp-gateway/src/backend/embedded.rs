@@ -128,7 +128,7 @@ fn sales(
 type Handlers = Arc<[Arc<dyn Handler>]>;
 
 /// Opens the configured payment handlers, whose results are counted in `counts`.
-fn handlers(
+pub(crate) fn handlers(
     payments: &[config::Payment],
     roots: &[Certificate],
     counts: &Arc<PaymentCounts>,

@@ -1,11 +1,12 @@
 //! `orders`: shows orders and takes their steps. A gateway can run on the same data directory at the same time.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::{Args, Subcommand};
 use ucp_core::{
+    ShopId,
     money::Currency,
-    order::{LineQuantity, Order},
+    order::{Hold, LineQuantity, Order},
     purchase::{
         ledger::Stored,
         totals::{TotalKind, amount_of},
@@ -14,11 +15,13 @@ use ucp_core::{
 
 use super::{
     Done,
-    place::StoreOptions,
+    place::{self, StoreOptions},
     runtime::{runtime, wait},
 };
 use crate::{
+    backend::embedded,
     clock,
+    config::{Configuration, ServeOptions, shop_named},
     orders::{self, Details, Step},
 };
 
@@ -34,6 +37,10 @@ pub(crate) enum OrdersCommand {
     Deliver(StepOptions),
     /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
     Cancel(CancelOptions),
+    /// Capture the money of an order that was authorised: an amount, or all of it. The rest is released.
+    Capture(CaptureOptions),
+    /// Release the money of an order that was authorised, and capture nothing.
+    Release(DrawOptions),
     /// Record a refund: an amount, or all that is left. The payment service provider is not called; a refund over the
     /// admin endpoint is given by a handler that can.
     Refund(RefundOptions),
@@ -103,6 +110,30 @@ pub(crate) struct CancelOptions {
     reason: Option<String>,
 }
 
+/// An order whose payment handler is asked, which the configuration describes.
+#[derive(Debug, Args)]
+pub(crate) struct DrawOptions {
+    /// The identifier of the order.
+    id: String,
+    #[command(flatten)]
+    serve: ServeOptions,
+    /// The shop of several in the configuration.
+    #[arg(long, value_name = "NAME")]
+    shop: Option<ShopId>,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CaptureOptions {
+    #[command(flatten)]
+    of: DrawOptions,
+    /// The amount in minor units: 1250 is USD 12.50.
+    #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
+    amount: Option<i64>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RefundOptions {
     #[command(flatten)]
@@ -138,7 +169,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
                 println!("{}", mandate.reveal());
             } else {
-                show(&order, &place)?;
+                show(&order, place.json)?;
             }
         }
         OrdersCommand::Ship(ShipOptions { step, carrier, tracking_number, tracking_url }) => {
@@ -148,6 +179,8 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
         OrdersCommand::Cancel(CancelOptions { step, reason }) => {
             take(&runtime, "cancel", step, |details| Details { reason, ..details })?;
         }
+        OrdersCommand::Capture(CaptureOptions { of, amount }) => draw(&runtime, "capture", &of, amount)?,
+        OrdersCommand::Release(of) => draw(&runtime, "release", &of, None)?,
         OrdersCommand::Refund(RefundOptions { step, amount, reason }) => {
             take(&runtime, "refund", step, |details| Details { amount, reason, ..details })?;
         }
@@ -165,11 +198,28 @@ fn take(
     let step = Step::of(name, more(Details::of_lines(lines)))?;
     let store = place.store.open(runtime)?;
     let order = wait(runtime, orders::take(&*store, &[], &id, &step, clock::timestamp))?;
-    show(&order, &place)
+    show(&order, place.json)
 }
 
-fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::error::Error>> {
-    if place.json {
+/// Takes a step for which the payment handler of the order is asked.
+fn draw(
+    runtime: &tokio::runtime::Runtime,
+    name: &str,
+    options: &DrawOptions,
+    amount: Option<i64>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let step = Step::of(name, Details { amount, ..Details::default() })?;
+    let configuration = Configuration::resolve(&options.serve, clock::now())?;
+    let settings = shop_named(&configuration, options.shop.as_ref())?;
+    let store = place::of(&settings, runtime)?;
+    let _within = runtime.enter();
+    let handlers = embedded::handlers(&settings.payments, &settings.extra_roots, &Arc::default())?;
+    let order = wait(runtime, orders::take(&*store, &handlers, &options.id, &step, clock::timestamp))?;
+    show(&order, options.json)
+}
+
+fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Error>> {
+    if json {
         println!("{}", serde_json::to_string_pretty(&orders::shown(order))?);
         return Ok(());
     }
@@ -186,6 +236,18 @@ fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::
         let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
         let reason = adjustment.description.as_deref().unwrap_or_default();
         println!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
+    }
+    if let Some(hold) = &order.payment.hold {
+        let what = match hold {
+            Hold::Authorized => "authorised, to be captured or released".to_owned(),
+            Hold::Capturing { amount, .. } => {
+                format!("{} are being captured; `capture` asks again", money(*amount, order.currency))
+            }
+            Hold::Captured { amount } => format!("{} captured", money(*amount, order.currency)),
+            Hold::Releasing { .. } => "being released; `release` asks again".to_owned(),
+            Hold::Released => "released, nothing captured".to_owned(),
+        };
+        println!("  payment: {what}");
     }
     if let Some(evidence) = &order.payment.mandate {
         let kept = if evidence.kept { "kept; `--mandate` writes it" } else { "not kept" };

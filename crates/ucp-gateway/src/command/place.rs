@@ -14,7 +14,7 @@ use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
 use super::runtime::wait;
-use crate::config::flags::DatabaseOptions;
+use crate::config::{Settings, flags::DatabaseOptions};
 
 /// Data directory of a shop, and which of several it is.
 #[derive(Clone, Debug, Args)]
@@ -59,6 +59,14 @@ pub(super) fn in_database(
     let store = wait(runtime, PostgresStore::open(options, ShopId::default()))?;
     known(shop, &wait(runtime, store.shops())?, store.place())?;
     Ok(wait(runtime, store.of(shop.clone()))?)
+}
+
+/// Opens the store of a configured shop, which has to be there.
+pub(super) fn of(settings: &Settings, runtime: &Runtime) -> Result<Arc<dyn Store>, Box<dyn Error>> {
+    Ok(match &settings.database {
+        Some(options) => Arc::new(in_database(options, &settings.mount.id, runtime)?),
+        None => Arc::new(in_directory(&settings.sections.data.dir, &settings.mount.id)?),
+    })
 }
 
 /// Checks that a shop is among those of a place.

@@ -5,6 +5,7 @@ use std::fmt;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ucp_core::purchase::payment::CaptureMode;
 
 /// What a caller's profile has to be good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
@@ -38,6 +39,26 @@ pub(crate) enum CatalogView {
     Full,
     /// What helps to choose.
     Compact,
+}
+
+/// When the money of a purchase is captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Capture {
+    /// With the purchase.
+    #[default]
+    Automatic,
+    /// By the merchant, after the purchase.
+    Manual,
+}
+
+impl From<Capture> for CaptureMode {
+    fn from(capture: Capture) -> Self {
+        match capture {
+            Capture::Automatic => Self::Automatic,
+            Capture::Manual => Self::Manual,
+        }
+    }
 }
 
 /// What becomes of the signature of a request.

@@ -24,8 +24,8 @@ use ucp_core::{
 
 use super::{
     choice::{
-        Anonymous, BackendKind, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat, LogLevel,
-        McpErrorStatus, Policy, Signed, TokenKind, Transport,
+        Anonymous, BackendKind, Capture, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat,
+        LogLevel, McpErrorStatus, Policy, Signed, TokenKind, Transport,
     },
     value::{
         DatabaseAddress, FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl,
@@ -703,6 +703,11 @@ pub(crate) struct Payment {
     /// "processor".
     #[schemars(example = &"stripe", extend("x-only" = "google_pay"))]
     pub(super) through: Option<String>,
+    /// When the money is captured: "automatic" does it with the purchase; "manual" authorises it, and the merchant captures
+    /// all or a part of it (`ucp-gateway orders capture`).
+    #[serde(default)]
+    #[schemars(extend("x-only" = ["sandbox", "processor", "stripe"]))]
+    pub(super) capture: Capture,
     #[serde(rename = "API key and signing secret", skip_deserializing)]
     pub(super) secrets: Remark,
     /// With "processor" and "stripe": how long connecting may take, in milliseconds.

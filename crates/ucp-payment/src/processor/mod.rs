@@ -20,19 +20,19 @@
 //! | request | members of the body | effect |
 //! | :-- | :-- | :-- |
 //! | `POST /payments` | `id`, `checkout_id`, `amount`, `currency`, `instrument`, `credential` | authorises, unless a payment of that `id` exists |
-//! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency` | captures what is authorised |
+//! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency`, and for a part `capture_amount` | captures that much of what is authorised, or all of it, and releases the rest |
 //! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | cancels what is not captured; an unknown `id` is recorded as canceled, whatever arrives later |
 //! | `GET /payments/{id}` | | none |
 //!
 //! Each is answered with status 200 and the current payment, even if there was nothing left to do: `id`, `status`,
-//! `amount`, `currency`, and where applicable `reference` (the provider's name for it) and `reason` (a code, see
-//! below). Amounts are integers in minor units. A request that was not carried out, and will not be, is answered with
+//! `amount`, `currency`, and where applicable `captured_amount` (if that is not all), `reference` (the provider's name
+//! for it) and `reason` (a code, see below). Amounts are integers in minor units. A request that was not carried out, and will not be, is answered with
 //! status 400, 401, 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code
 //! `payment_not_found`. Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired`
 //! and `suspected_fraud`.
 //!
-//! Every POST carries an `Idempotency-Key`, which consists of the attempt's `id` and the step: a repeated request is
-//! answered again, but not carried out again. Every request carries the API key as a bearer token, a `Content-Digest`
+//! Every POST carries an `Idempotency-Key`, which consists of the attempt's `id` and the step, and for what the merchant
+//! captures or releases later the version of the order: a repeated request is answered again, but not carried out again. Every request carries the API key as a bearer token, a `Content-Digest`
 //! (RFC 9530, SHA-256) and a signature (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and
 //! the idempotency key.
 //!
@@ -58,7 +58,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use ucp_core::{
     message::Message,
-    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+    money::Amount,
+    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Handler, Moved, Settlement, Tender},
 };
 
 use ucp_net::outbound;
@@ -72,7 +73,8 @@ pub use crate::endpoint::{Endpoint, UnusableEndpoint};
 use crate::{
     Clock, Secret,
     client::{self, Call, Failure, Transport},
-    credential,
+    credential, mode,
+    subject::Subject,
 };
 
 /// Pause before the first repetition of a request; it doubles each time.
@@ -108,6 +110,8 @@ pub struct Options {
     pub deadline: Duration,
     /// Maximum number of times that a request is sent.
     pub tries: u32,
+    /// When the money is captured.
+    pub capture: CaptureMode,
     /// Certificates that are trusted beside those of the system.
     pub roots: Vec<Certificate>,
     /// Source of the current time.
@@ -137,6 +141,7 @@ impl Options {
             request_timeout: Duration::from_secs(8),
             deadline: Duration::from_secs(20),
             tries: 3,
+            capture: CaptureMode::Automatic,
             roots: Vec::new(),
             clock,
         }
@@ -167,6 +172,7 @@ pub struct Processor {
     request_timeout: Duration,
     deadline: Duration,
     tries: u32,
+    capture: CaptureMode,
     clock: Clock,
     transport: Arc<dyn Transport>,
 }
@@ -217,6 +223,7 @@ impl Processor {
             request_timeout: options.request_timeout,
             deadline: options.deadline,
             tries: options.tries,
+            capture: options.capture,
             clock: options.clock,
             transport,
         })
@@ -238,12 +245,12 @@ impl Processor {
     }
 
     /// Returns the request of a step.
-    fn call(&self, step: Step, attempt: &Attempt, body: Bytes) -> Call {
+    fn call(&self, step: Step, subject: Subject<'_>, key: &str, body: Bytes) -> Call {
         let (method, url) = match step {
             Step::Authorize => (Method::POST, self.endpoint.join(&["payments"])),
-            Step::Inquire => (Method::GET, self.endpoint.join(&["payments", &attempt.id])),
-            Step::Capture => (Method::POST, self.endpoint.join(&["payments", &attempt.id, "capture"])),
-            Step::Void => (Method::POST, self.endpoint.join(&["payments", &attempt.id, "void"])),
+            Step::Inquire => (Method::GET, self.endpoint.join(&["payments", subject.id])),
+            Step::Capture => (Method::POST, self.endpoint.join(&["payments", subject.id, "capture"])),
+            Step::Void => (Method::POST, self.endpoint.join(&["payments", subject.id, "void"])),
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -253,7 +260,7 @@ impl Processor {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             // An identifier that is not valid in a header is an error of the shop; the provider then refuses the
             // request.
-            if let Ok(key) = HeaderValue::from_str(&format!("{}:{}", attempt.id, step.as_str())) {
+            if let Ok(key) = HeaderValue::from_str(key) {
                 headers.insert(IDEMPOTENCY_KEY, key);
             }
         }
@@ -262,8 +269,13 @@ impl Processor {
         call
     }
 
-    /// Sends a request until there is a credible answer, and returns the outcome.
+    /// Sends the request of a step that belongs to the purchase until there is a credible answer, and returns the outcome.
     async fn ask(&self, step: Step, attempt: &Attempt, body: &Value, until: Instant) -> Verdict {
+        self.ask_as(step, attempt.into(), &format!("{}:{}", attempt.id, step.as_str()), body, until).await
+    }
+
+    /// Sends a request under this idempotency key until there is a credible answer, and returns the outcome.
+    async fn ask_as(&self, step: Step, subject: Subject<'_>, key: &str, body: &Value, until: Instant) -> Verdict {
         let body = if step == Step::Inquire { Bytes::new() } else { Bytes::from(body.to_string()) };
         // Once a request may have reached the provider, only the provider's statement about the payment ends the doubt.
         let mut doubtful = false;
@@ -277,9 +289,9 @@ impl Processor {
             if now >= until {
                 break;
             }
-            let call = self.call(step, attempt, body.clone());
+            let call = self.call(step, subject, key, body.clone());
             let verdict = match self.transport.upstream_request(call, until.min(now + self.request_timeout)).await {
-                Ok(answer) => wire::read(&answer, attempt),
+                Ok(answer) => wire::read(&answer, subject),
                 Err(Failure::Unsent) => Verdict::Unsent,
                 Err(Failure::Lost) => Verdict::Unclear,
             };
@@ -290,7 +302,7 @@ impl Processor {
                 Verdict::Refused | Verdict::Unclear => doubtful = true,
             }
             tracing::warn!(
-                attempt = attempt.id,
+                attempt = subject.id,
                 step = step.as_str(),
                 nth,
                 doubtful,
@@ -300,8 +312,12 @@ impl Processor {
         if doubtful { Verdict::Unclear } else { Verdict::Unsent }
     }
 
-    async fn capture(&self, attempt: &Attempt, until: Instant) -> Settlement {
-        match self.ask(Step::Capture, attempt, &money(attempt), until).await {
+    /// Captures an authorized payment, unless that is left to the merchant.
+    async fn authorized(&self, attempt: &Attempt, payment: Payment, until: Instant) -> Settlement {
+        if mode::of(attempt) == CaptureMode::Manual {
+            return Settlement::Authorized { reference: payment.reference() };
+        }
+        match self.ask(Step::Capture, attempt, &money(attempt.into()), until).await {
             Verdict::Stands(payment) => settlement(payment),
             Verdict::NotFound | Verdict::Refused | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
         }
@@ -316,7 +332,7 @@ impl Handler for Processor {
 
     fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
         credential::usable(&self.declaration, tender, (self.clock)())?;
-        Ok(json!({ "endpoint": self.endpoint.as_str() }))
+        Ok(mode::noted(json!({ "endpoint": self.endpoint.as_str() }), self.capture))
     }
 
     fn deadline(&self) -> Duration {
@@ -331,7 +347,9 @@ impl Handler for Processor {
             _ => return declined("The payment could not be made. Nothing was charged."),
         };
         match self.ask(Step::Authorize, attempt, &body, until).await {
-            Verdict::Stands(Payment { status: Status::Authorized, .. }) => self.capture(attempt, until).await,
+            Verdict::Stands(payment @ Payment { status: Status::Authorized, .. }) => {
+                self.authorized(attempt, payment, until).await
+            }
             Verdict::Stands(payment) => settlement(payment),
             Verdict::Refused => declined("The payment provider did not take the payment. Nothing was charged."),
             Verdict::Unsent => declined("The payment provider could not be reached. Nothing was charged."),
@@ -345,7 +363,9 @@ impl Handler for Processor {
         }
         let until = Instant::now() + self.deadline;
         match self.ask(Step::Inquire, attempt, &Value::Null, until).await {
-            Verdict::Stands(Payment { status: Status::Authorized, .. }) => self.capture(attempt, until).await,
+            Verdict::Stands(payment @ Payment { status: Status::Authorized, .. }) => {
+                self.authorized(attempt, payment, until).await
+            }
             Verdict::Stands(payment) => settlement(payment),
             Verdict::NotFound => Settlement::Absent,
             Verdict::Refused | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
@@ -357,14 +377,59 @@ impl Handler for Processor {
             return false;
         }
         let until = Instant::now() + self.deadline;
-        let verdict = self.ask(Step::Void, attempt, &money(attempt), until).await;
+        let verdict = self.ask(Step::Void, attempt, &money(attempt.into()), until).await;
         matches!(verdict, Verdict::Stands(Payment { status: Status::Voided | Status::Declined, .. }))
+    }
+
+    async fn capture(&self, capture: &Capture) -> Moved {
+        let (subject, until) = (Subject::from(capture), Instant::now() + self.deadline);
+        let (step, mut body) = match capture.amount {
+            Amount::ZERO => (Step::Void, money(subject)),
+            _ => (Step::Capture, money(subject)),
+        };
+        if step == Step::Capture && capture.amount != capture.authorized {
+            body["capture_amount"] = json!(capture.amount);
+        }
+        // What was asked before may have been carried out: only what the provider says of the payment is a result.
+        match self.ask_as(Step::Inquire, subject, "", &Value::Null, until).await {
+            Verdict::Stands(payment) => {
+                if let Some(moved) = ended(capture, payment) {
+                    return moved;
+                }
+            }
+            Verdict::NotFound => {
+                return Moved::Refused { reason: "the provider does not know the payment".to_owned() };
+            }
+            Verdict::Refused | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+        }
+        match self.ask_as(step, subject, &capture.id, &body, until).await {
+            Verdict::Stands(payment) => ended(capture, payment).unwrap_or(Moved::Unknown),
+            Verdict::Refused => Moved::Refused { reason: "the provider refused it".to_owned() },
+            Verdict::NotFound | Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+        }
+    }
+}
+
+/// Returns the result of a capture or release, from a payment as it stands; `None` as long as it can be captured.
+fn ended(capture: &Capture, payment: Payment) -> Option<Moved> {
+    let refused = |reason: String| Some(Moved::Refused { reason });
+    match payment.status {
+        Status::Pending | Status::Authorized => None,
+        Status::Captured | Status::Voided | Status::Declined if payment.captured() == capture.amount => {
+            Some(Moved::Done { reference: payment.reference() })
+        }
+        Status::Captured => {
+            refused(format!("the provider has captured {} minor units before", payment.captured().minor()))
+        }
+        Status::Voided | Status::Declined | Status::Challenge => {
+            refused("the authorization is over at the provider, and nothing was captured".to_owned())
+        }
     }
 }
 
 /// Body of the steps that need no credential.
-fn money(attempt: &Attempt) -> Value {
-    json!({ "checkout_id": attempt.checkout_id, "amount": attempt.amount, "currency": attempt.currency })
+fn money(subject: Subject<'_>) -> Value {
+    json!({ "checkout_id": subject.checkout_id, "amount": subject.amount, "currency": subject.currency })
 }
 
 /// Body of an authorization.

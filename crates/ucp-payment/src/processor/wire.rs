@@ -1,12 +1,9 @@
 //! Messages of the provider and their classification.
 
 use serde::Deserialize;
-use ucp_core::{
-    money::{Amount, Currency},
-    purchase::payment::Attempt,
-};
+use ucp_core::money::{Amount, Currency};
 
-use crate::client::Answer;
+use crate::{client::Answer, subject::Subject};
 
 /// Steps of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +44,7 @@ pub(super) struct Payment {
     id: String,
     pub(super) status: Status,
     amount: Amount,
+    captured_amount: Option<Amount>,
     currency: Currency,
     reference: Option<String>,
     reason: Option<String>,
@@ -56,6 +54,11 @@ pub(super) struct Payment {
 const MAX_REFERENCE: usize = 128;
 
 impl Payment {
+    /// Returns the amount that was captured.
+    pub(super) fn captured(&self) -> Amount {
+        if self.status == Status::Captured { self.captured_amount.unwrap_or(self.amount) } else { Amount::ZERO }
+    }
+
     /// Returns the provider's reference, or the identifier of the payment if there is no reference that can be
     /// displayed.
     pub(super) fn reference(self) -> String {
@@ -93,8 +96,8 @@ pub(super) enum Verdict {
     Unclear,
 }
 
-/// Classifies a response to a step of an attempt.
-pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
+/// Classifies a response to a step of a payment.
+pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict {
     #[derive(Deserialize)]
     struct Refusal {
         error: Problem,
@@ -107,9 +110,9 @@ pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
     }
     if answer.status == 200 {
         return match serde_json::from_slice::<Payment>(&answer.body) {
-            Ok(payment) if is_about(&payment, attempt) => Verdict::Stands(payment),
+            Ok(payment) if is_about(&payment, subject) => Verdict::Stands(payment),
             Ok(_) => {
-                tracing::error!(attempt = attempt.id, "the payment provider answered about another payment");
+                tracing::error!(attempt = subject.id, "the payment provider answered about another payment");
                 Verdict::Unclear
             }
             Err(_) => Verdict::Unclear,
@@ -123,7 +126,7 @@ pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
         404 if code == "payment_not_found" => Verdict::NotFound,
         status @ (400 | 401 | 403 | 413 | 422) => {
             tracing::error!(
-                attempt = attempt.id,
+                attempt = subject.id,
                 status,
                 code = plain(&code),
                 "the payment provider refused a request"
@@ -134,8 +137,8 @@ pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
     }
 }
 
-fn is_about(payment: &Payment, attempt: &Attempt) -> bool {
-    payment.id == attempt.id && payment.amount == attempt.amount && payment.currency == attempt.currency
+fn is_about(payment: &Payment, subject: Subject<'_>) -> bool {
+    payment.id == subject.id && payment.amount == subject.amount && payment.currency == subject.currency
 }
 
 /// Returns a code for the log, or `…` if it does not look like one.

@@ -69,6 +69,7 @@ fn word(settlement: &Settlement) -> &'static str {
             assert_eq!(reference, "sandbox_att_1");
             "captured"
         }
+        Settlement::Authorized { .. } => "authorized",
         Settlement::Declined { .. } => "declined",
         Settlement::Challenged { .. } => "challenged",
         Settlement::AwaitingBuyer { .. } => "awaiting",

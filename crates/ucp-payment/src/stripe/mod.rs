@@ -14,7 +14,7 @@
 //!    of which nothing but its `id` is known.
 //! 2. It is confirmed with the credential, once. Where the bank wants to see the buyer, Stripe states the page to redirect
 //!    the buyer to, and the attempt waits.
-//! 3. It is captured.
+//! 3. It is captured, or with manual capture left to the merchant, who captures all of it or a part, once.
 //!
 //! # Guarantees
 //! Those of the [processor](crate::processor). What moves money is the confirmation, which is sent under one key; a
@@ -39,7 +39,8 @@ use tokio::time::Instant;
 use ucp_core::{
     Code, Refusal,
     message::Message,
-    purchase::payment::{Attempt, Declaration, Handler, Refund, Refunded, Settlement, Tender},
+    money::Currency,
+    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Handler, Moved, Refund, Settlement, Tender},
 };
 use ucp_net::outbound::SetupError;
 use url::form_urlencoded;
@@ -52,7 +53,8 @@ use self::{
 use crate::{
     Clock, Endpoint, Secret,
     client::{self, Answer, Call, Failure, Transport},
-    credential,
+    credential, mode,
+    subject::Subject,
 };
 
 /// Version of Stripe's API that requests name.
@@ -89,6 +91,7 @@ pub struct Stripe {
     request_timeout: Duration,
     deadline: Duration,
     tries: u32,
+    capture: CaptureMode,
     clock: Clock,
     transport: Arc<dyn Transport>,
 }
@@ -135,6 +138,7 @@ impl Stripe {
             request_timeout: options.request_timeout,
             deadline: options.deadline,
             tries: options.tries.max(1),
+            capture: options.capture,
             clock: options.clock,
             transport,
         }
@@ -142,12 +146,14 @@ impl Stripe {
 
     /// Returns the memo of attempts: where, and with which kind of key, they are made.
     fn memo(&self) -> Value {
-        json!({ "endpoint": self.endpoint.as_str(), "live": self.mode == Some(Mode::Live) })
+        let place = json!({ "endpoint": self.endpoint.as_str(), "live": self.mode == Some(Mode::Live) });
+        mode::noted(place, self.capture)
     }
 
     /// Returns `true` if an attempt was made at this address with this kind of key.
     fn is_ours(&self, attempt: &Attempt) -> bool {
-        let ours = attempt.memo == self.memo();
+        let memo = self.memo();
+        let ours = ["endpoint", "live"].iter().all(|member| attempt.memo[member] == memo[member]);
         if !ours {
             tracing::error!(
                 attempt = attempt.id,
@@ -237,14 +243,14 @@ impl Stripe {
         ];
         let key = key(attempt, Step::Create, "");
         let call = || self.call(Method::POST, &["payment_intents"], &members, Some(&key));
-        self.ask(Step::Create.as_str(), &attempt.id, until, call, |answer| wire::read(answer, attempt)).await
+        self.ask(Step::Create.as_str(), &attempt.id, until, call, |answer| wire::read(answer, attempt.into())).await
     }
 
     /// Sends a step of a payment that exists.
     async fn step(
         &self,
         step: Step,
-        attempt: &Attempt,
+        subject: Subject<'_>,
         id: &str,
         members: &Members,
         key: &str,
@@ -258,11 +264,11 @@ impl Stripe {
                 self.call(Method::GET, &["payment_intents", id], members, None)
             }
         };
-        let is_it = |answer: &Answer| match wire::read(answer, attempt) {
+        let is_it = |answer: &Answer| match wire::read(answer, subject) {
             Verdict::Stands(intent) if intent.id != id => Verdict::Unclear,
             verdict => verdict,
         };
-        self.ask(step.as_str(), &attempt.id, until, call, is_it).await
+        self.ask(step.as_str(), subject.id, until, call, is_it).await
     }
 
     /// Returns the payment of an attempt as it stands; `None` inside if Stripe has none.
@@ -273,7 +279,7 @@ impl Stripe {
             && let Verdict::Stands(created) = self.create(attempt, amount, until).await
         {
             let none = Members::new();
-            return match self.step(Step::Retrieve, attempt, &created.id, &none, "", until).await {
+            return match self.step(Step::Retrieve, attempt.into(), &created.id, &none, "", until).await {
                 Verdict::Stands(intent) => Verdict::Stands(Some(intent)),
                 Verdict::Refused(code) => Verdict::Refused(code),
                 Verdict::Unsent => Verdict::Unsent,
@@ -315,7 +321,7 @@ impl Stripe {
             };
             let last = list.data.last().and_then(|intent| Some(intent.get("id")?.as_str()?.to_owned()));
             let mut intents = list.data.into_iter().filter_map(|intent| Intent::deserialize(intent).ok());
-            if let Some(intent) = intents.find(|intent| intent.is_of(attempt)) {
+            if let Some(intent) = intents.find(|intent| intent.is_of(attempt.into())) {
                 return Verdict::Stands(Some(intent));
             }
             match last {
@@ -332,12 +338,15 @@ impl Stripe {
     async fn settle(&self, attempt: &Attempt, intent: Intent, when: &str, until: Instant) -> Settlement {
         let none = Members::new();
         let intent = match intent.status {
+            Status::RequiresCapture if mode::of(attempt) == CaptureMode::Manual => {
+                return Settlement::Authorized { reference: intent.id };
+            }
             Status::RequiresCapture => {
                 let key = key(attempt, Step::Capture, when);
-                match self.step(Step::Capture, attempt, &intent.id, &none, &key, until).await {
+                match self.step(Step::Capture, attempt.into(), &intent.id, &none, &key, until).await {
                     Verdict::Stands(intent) => intent,
                     Verdict::Refused(_) => {
-                        match self.step(Step::Retrieve, attempt, &intent.id, &none, "", until).await {
+                        match self.step(Step::Retrieve, attempt.into(), &intent.id, &none, "", until).await {
                             Verdict::Stands(intent) => intent,
                             _ => return Settlement::Unknown,
                         }
@@ -348,7 +357,7 @@ impl Stripe {
             Status::RequiresAction if intent.redirect(self.endpoint.url()).is_none() => {
                 // Without a page there is nowhere to send the buyer.
                 let key = key(attempt, Step::Cancel, when);
-                match self.step(Step::Cancel, attempt, &intent.id, &none, &key, until).await {
+                match self.step(Step::Cancel, attempt.into(), &intent.id, &none, &key, until).await {
                     Verdict::Stands(intent) => intent,
                     _ => return Settlement::Unknown,
                 }
@@ -384,6 +393,11 @@ impl Stripe {
     fn when(&self) -> String {
         (self.clock)().as_millisecond().to_string()
     }
+}
+
+/// Returns why an amount in a currency cannot be moved.
+fn in_steps(currency: Currency) -> String {
+    format!("Stripe moves amounts in {currency} in steps of {} minor units only.", amount::step(currency))
 }
 
 /// Returns the idempotency key of a step.
@@ -432,7 +446,7 @@ impl Handler for Stripe {
         };
         members.extend(attempt.return_url.iter().map(|url| ("return_url".to_owned(), url.clone())));
         let key = key(attempt, Step::Confirm, "");
-        match self.step(Step::Confirm, attempt, &created.id, &members, &key, until).await {
+        match self.step(Step::Confirm, attempt.into(), &created.id, &members, &key, until).await {
             Verdict::Stands(intent) => match self.settle(attempt, intent, "", until).await {
                 // It was confirmed: there is no doubt that Stripe knows it.
                 Settlement::Absent => Settlement::Unknown,
@@ -466,7 +480,7 @@ impl Handler for Stripe {
             Verdict::Stands(None | Some(Intent { status: Status::Canceled, .. })) => true,
             Verdict::Stands(Some(intent)) => {
                 let key = key(attempt, Step::Cancel, &self.when());
-                let canceled = self.step(Step::Cancel, attempt, &intent.id, &Members::new(), &key, until).await;
+                let canceled = self.step(Step::Cancel, attempt.into(), &intent.id, &Members::new(), &key, until).await;
                 matches!(canceled, Verdict::Stands(Intent { status: Status::Canceled, .. }))
             }
             Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => false,
@@ -480,17 +494,47 @@ impl Handler for Stripe {
         }
     }
 
-    async fn refund(&self, refund: &Refund) -> Refunded {
+    async fn capture(&self, capture: &Capture) -> Moved {
+        let Some(amount) = amount::charged(capture.amount, capture.currency) else {
+            return Moved::Refused { reason: in_steps(capture.currency) };
+        };
+        let (id, subject, until) = (&capture.reference, Subject::from(capture), Instant::now() + self.deadline);
+        // What was asked before may have been carried out, and Stripe forgets keys after a day: only what it says of the
+        // payment is a result.
+        let none = Members::new();
+        match self.step(Step::Retrieve, subject, id, &none, "", until).await {
+            Verdict::Stands(intent) => {
+                if let Some(moved) = intent.ended(capture, amount) {
+                    return moved;
+                }
+            }
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+        }
+        let (step, members) = match amount {
+            0 => (Step::Cancel, Members::new()),
+            amount => (Step::Capture, vec![("amount_to_capture".to_owned(), amount.to_string())]),
+        };
+        match self.step(step, subject, id, &members, &capture.id, until).await {
+            Verdict::Stands(intent) => intent.ended(capture, amount).unwrap_or(Moved::Unknown),
+            Verdict::Refused(code) => match self.step(Step::Retrieve, subject, id, &none, "", until).await {
+                Verdict::Stands(intent) => {
+                    let refused = || Moved::Refused { reason: format!("Stripe refused it: {code}") };
+                    intent.ended(capture, amount).unwrap_or_else(refused)
+                }
+                _ => Moved::Unknown,
+            },
+            Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+        }
+    }
+
+    async fn refund(&self, refund: &Refund) -> Moved {
         #[derive(Deserialize)]
         struct Made {
             id: String,
             status: Option<String>,
         }
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
-            let step = amount::step(refund.currency);
-            let currency = refund.currency;
-            let reason = format!("Stripe moves amounts in {currency} in steps of {step} minor units only.");
-            return Refunded::Refused { reason };
+            return Moved::Refused { reason: in_steps(refund.currency) };
         };
         let members =
             vec![("payment_intent".to_owned(), refund.reference.clone()), ("amount".to_owned(), amount.to_string())];
@@ -504,12 +548,12 @@ impl Handler for Stripe {
         let call = || self.call(Method::POST, &["refunds"], &members, Some(&refund.id));
         match self.ask("refund", &refund.id, Instant::now() + self.deadline, call, read).await {
             Verdict::Stands(Made { status: Some(status), .. }) if matches!(&*status, "failed" | "canceled") => {
-                Refunded::Refused { reason: format!("Stripe states that the refund has {status}.") }
+                Moved::Refused { reason: format!("Stripe states that the refund has {status}.") }
             }
-            Verdict::Stands(made) => Refunded::Done { reference: made.id },
-            Verdict::Refused(code) => Refunded::Refused { reason: format!("Stripe refused the refund: {code}.") },
-            Verdict::Unsent => Refunded::Refused { reason: "Stripe could not be reached.".to_owned() },
-            Verdict::Unclear => Refunded::Unknown,
+            Verdict::Stands(made) => Moved::Done { reference: made.id },
+            Verdict::Refused(code) => Moved::Refused { reason: format!("Stripe refused the refund: {code}.") },
+            Verdict::Unsent => Moved::Refused { reason: "Stripe could not be reached.".to_owned() },
+            Verdict::Unclear => Moved::Unknown,
         }
     }
 }

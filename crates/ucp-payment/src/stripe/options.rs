@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ucp_core::purchase::payment::Declaration;
+use ucp_core::purchase::payment::{CaptureMode, Declaration};
 use ucp_net::outbound::Certificate;
 
 use crate::{Clock, Endpoint, Secret};
@@ -29,6 +29,8 @@ pub struct Options {
     pub deadline: Duration,
     /// Maximum number of times that a request is sent.
     pub tries: u32,
+    /// When the money is captured.
+    pub capture: CaptureMode,
     /// Certificates that are trusted beside those of the system.
     pub roots: Vec<Certificate>,
     /// Source of the current time.
@@ -49,6 +51,7 @@ impl Options {
             request_timeout: Duration::from_secs(8),
             deadline: Duration::from_secs(20),
             tries: 3,
+            capture: CaptureMode::Automatic,
             roots: Vec::new(),
             clock,
         }

@@ -2,11 +2,14 @@
 
 use serde::Deserialize;
 use std::collections::HashMap;
-use ucp_core::{money::Currency, purchase::payment::Attempt};
+use ucp_core::{
+    money::Currency,
+    purchase::payment::{Capture, Moved},
+};
 use url::Url;
 
 use super::amount::charged;
-use crate::client::Answer;
+use crate::{client::Answer, subject::Subject};
 
 /// Name of the member of a payment's metadata that holds the identifier of the attempt.
 pub(super) const ATTEMPT: &str = "ucp_attempt";
@@ -91,10 +94,10 @@ pub(super) struct Problem {
 
 impl Intent {
     /// Returns `true` if this is the payment of an attempt.
-    pub(super) fn is_of(&self, attempt: &Attempt) -> bool {
-        self.metadata.get(ATTEMPT) == Some(&attempt.id)
-            && Some(self.amount) == charged(attempt.amount, attempt.currency)
-            && self.currency == attempt.currency
+    pub(super) fn is_of(&self, subject: Subject<'_>) -> bool {
+        self.metadata.get(ATTEMPT).is_some_and(|attempt| attempt == subject.id)
+            && Some(self.amount) == charged(subject.amount, subject.currency)
+            && self.currency == subject.currency
             && self.id.len() <= MAX_ID
             && self.id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }
@@ -102,6 +105,25 @@ impl Intent {
     /// Returns `true` if all of the amount was captured.
     pub(super) fn is_whole(&self) -> bool {
         self.amount_received.is_none_or(|received| received == self.amount)
+    }
+
+    /// Returns the result of a capture or release; `None` as long as the payment can be captured. `amount` is that of the
+    /// capture, as Stripe counts it.
+    pub(super) fn ended(&self, capture: &Capture, amount: i64) -> Option<Moved> {
+        let done = match self.status {
+            Status::RequiresCapture => return None,
+            Status::Succeeded => amount > 0 && self.amount_received.is_none_or(|received| received == amount),
+            _ => amount == 0 && self.status == Status::Canceled,
+        };
+        let reason = match (self.status, self.amount_received) {
+            _ if done => return Some(Moved::Done { reference: self.id.clone() }),
+            (Status::Succeeded, Some(received)) => {
+                format!("Stripe has captured {received} before, in {} as it counts them", capture.currency)
+            }
+            (Status::Succeeded, None) => "Stripe has captured it before".to_owned(),
+            _ => "the authorization is over at Stripe, and nothing was captured".to_owned(),
+        };
+        Some(Moved::Refused { reason })
     }
 
     /// Returns the URL on which the buyer has to authenticate: https, or of the same origin as `endpoint`.
@@ -159,8 +181,8 @@ pub(super) enum Verdict<T> {
     Unclear,
 }
 
-/// Classifies a response about the payment of an attempt.
-pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict<Intent> {
+/// Classifies a response about a payment.
+pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict<Intent> {
     let verdict = match answer.status {
         200 => match serde_json::from_slice(&answer.body) {
             Ok(intent) => Verdict::Stands(intent),
@@ -169,8 +191,8 @@ pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict<Intent> {
         _ => refusal(answer),
     };
     match verdict {
-        Verdict::Stands(intent) if !intent.is_of(attempt) => {
-            tracing::error!(attempt = attempt.id, "Stripe answered about another payment");
+        Verdict::Stands(intent) if !intent.is_of(subject) => {
+            tracing::error!(attempt = subject.id, "Stripe answered about another payment");
             Verdict::Unclear
         }
         verdict => verdict,

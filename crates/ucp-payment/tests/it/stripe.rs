@@ -13,7 +13,7 @@ use ucp_core::{
     money::Amount,
     purchase::{
         buyer::PostalAddress,
-        payment::{Attempt, Credential, Handler as _, Instrument, Refund, Refunded, Settlement, Tender},
+        payment::{Attempt, Credential, Handler as _, Instrument, Moved, Refund, Settlement, Tender},
     },
 };
 use ucp_fake_psp::{FakeStripe, Options, Order};
@@ -277,12 +277,12 @@ async fn refunds_are_given_once_per_name() {
         currency: attempt.currency,
     };
     let first = handler.refund(&refund("r1", 1_000)).await;
-    assert!(matches!(first, Refunded::Done { .. }), "{first:?}");
+    assert!(matches!(first, Moved::Done { .. }), "{first:?}");
     assert_eq!(handler.refund(&refund("r1", 1_000)).await, first, "the same refund again");
     assert_eq!(stripe.psp().refunded("a"), 1_000);
-    assert!(matches!(handler.refund(&refund("r2", 2_501)).await, Refunded::Refused { .. }), "more than is left");
-    assert!(matches!(handler.refund(&refund("r3", 2_500)).await, Refunded::Done { .. }));
-    let over = Refunded::Refused { reason: "Stripe refused the refund: charge_already_refunded.".into() };
+    assert!(matches!(handler.refund(&refund("r2", 2_501)).await, Moved::Refused { .. }), "more than is left");
+    assert!(matches!(handler.refund(&refund("r3", 2_500)).await, Moved::Done { .. }));
+    let over = Moved::Refused { reason: "Stripe refused the refund: charge_already_refunded.".into() };
     assert_eq!(handler.refund(&refund("r4", 1)).await, over);
     assert_eq!(stripe.psp().refunded("a"), 3_500);
 }

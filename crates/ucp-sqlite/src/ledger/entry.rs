@@ -27,8 +27,8 @@ pub(super) struct Entry {
     cart: Option<Sheet<Cart>>,
     checkout: Option<Sheet<Checkout>>,
     order: Option<Sheet<Order>>,
-    /// Identifier of the webhook event about the order.
-    webhook_event: String,
+    /// Identifier of the webhook event about the order; `None` if its platform is not told.
+    webhook_event: Option<String>,
     /// Change of the stock of each variant, in pieces.
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
@@ -54,7 +54,7 @@ impl<T: serde::Serialize> Sheet<T> {
 
 impl Entry {
     pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
-        let Change { cart, checkout, order, stock: movements, mandate, holder } = change;
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, holder } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -65,7 +65,7 @@ impl Entry {
             cart: cart.map(Sheet::new).transpose()?,
             checkout: checkout.map(Sheet::new).transpose()?,
             order: order.map(Sheet::new).transpose()?,
-            webhook_event: uuid::Uuid::new_v4().to_string(),
+            webhook_event: (!quiet).then(|| uuid::Uuid::new_v4().to_string()),
             stock,
             mandate,
             keep,
@@ -81,7 +81,7 @@ impl Entry {
 
     /// Returns `true` if a webhook event is queued for a platform.
     pub(super) const fn tells(&self) -> bool {
-        self.order.is_some()
+        self.order.is_some() && self.webhook_event.is_some()
     }
 
     /// Returns the number of carts and checkouts that are new.
@@ -155,15 +155,17 @@ impl Entry {
         }
         if let Some(order) = &self.order {
             write_order(db, order)?;
-            let Sheet { document, version, text } = order;
-            let webhook_event = NewWebhookEvent {
-                id: &self.webhook_event,
-                order_id: &document.id,
-                owner: &document.owner,
-                order_version: version + 1,
-                at: document.changed_at(),
-            };
-            webhook_events::queue(db, &webhook_event, &Message::Order(text))?;
+            if let Some(id) = &self.webhook_event {
+                let Sheet { document, version, text } = order;
+                let webhook_event = NewWebhookEvent {
+                    id,
+                    order_id: &document.id,
+                    owner: &document.owner,
+                    order_version: version + 1,
+                    at: document.changed_at(),
+                };
+                webhook_events::queue(db, &webhook_event, &Message::Order(text))?;
+            }
         }
         for (variant, quantity) in &self.stock {
             stock::move_goods(db, variant, *quantity)?;

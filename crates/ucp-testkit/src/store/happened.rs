@@ -35,6 +35,19 @@ pub async fn each_version_of_an_order_is_told_once<T: StoreUnderTest<Store: Stor
     assert!(told(&*subject.open().await, now()).await.is_empty());
 }
 
+/// A version of an order of which its platform sees nothing is told to nobody, and those after it are.
+pub async fn a_quiet_version_of_an_order_is_not_told<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    assert!(told(&*store, now()).await.is_empty());
+    for (version, quiet) in [(0, false), (1, true), (2, true), (3, false)] {
+        let change = Change { order: at(order(ALICE, "a", "a"), version), quiet, ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let stored = store.any_order("a").await.expect("reads").expect("the order");
+    assert_eq!(stored.version, 4, "it is stored all the same");
+    assert_eq!(told(&*store, now()).await, ["a 1", "a 4"].map(|version| format!("{version} of {ALICE}")));
+}
+
 /// A checkout that expires unfinished is told once, unless it expired before anybody asked.
 pub async fn checkouts_that_expire_unfinished_are_told_once<T: StoreUnderTest<Store: Store>>(subject: &T) {
     let (store, other) = (subject.open().await, subject.open().await);

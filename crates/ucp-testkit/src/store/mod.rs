@@ -73,6 +73,7 @@ macro_rules! store_suite {
         $crate::store_rules! {
             $subject, happened:
             each_version_of_an_order_is_told_once,
+            a_quiet_version_of_an_order_is_not_told,
             checkouts_that_expire_unfinished_are_told_once,
             of_many_who_ask_what_happened_each_is_told_something_else,
         }

@@ -37,6 +37,7 @@ async fn fill(store: &impl Store, lines: u64) {
         cart: at(Cart { lines_ever: lines, ..cart(ALICE, "cart_1") }, 0),
         checkout: at(Checkout { state: paying("chk_1", now()), ..checkout(ALICE, "chk_1", Some("cart_1")) }, 0),
         order: at(order(ALICE, "ord_1", "chk_0"), 0),
+        quiet: false,
         stock: vec![movement("a-0", -1)],
         mandate: None,
         holder: None,

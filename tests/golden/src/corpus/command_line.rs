@@ -29,6 +29,8 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
         &["orders", "ship"],
         &["orders", "deliver"],
         &["orders", "cancel"],
+        &["orders", "capture"],
+        &["orders", "release"],
         &["orders", "refund"],
         &["webhooks"],
         &["webhooks", "list"],

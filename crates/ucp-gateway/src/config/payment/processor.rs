@@ -35,6 +35,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
     if request_timeout > deadline {
         entry.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
     }
+    let capture = said.capture.into();
     said.url = Some(endpoint.as_str().to_owned());
     said.formerly = formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
     Some(Arc::new(move |declaration, clock, roots| {
@@ -42,7 +43,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
         let options = Options::new(declaration, endpoint, api_key.clone(), key_id, signing_secret.clone(), clock);
         let formerly = formerly.clone();
         let options =
-            Options { formerly, connect_timeout, request_timeout, deadline, roots: roots.to_vec(), ..options };
+            Options { formerly, connect_timeout, request_timeout, deadline, capture, roots: roots.to_vec(), ..options };
         Ok(Arc::new(Processor::new(options)?))
     }))
 }

@@ -12,6 +12,9 @@ pub(super) fn usual(id: &str) -> Option<Declaration> {
     Some(sandbox::declaration(id))
 }
 
-pub(super) fn resolve(_: &mut Entry<'_, '_>, _: &mut sections::Payment) -> Option<Open> {
-    Some(Arc::new(|declaration, clock, _| Ok(Arc::new(Sandbox::new(declaration, clock, sandbox::SLOW)))))
+pub(super) fn resolve(_: &mut Entry<'_, '_>, said: &mut sections::Payment) -> Option<Open> {
+    let capture = said.capture.into();
+    Some(Arc::new(move |declaration, clock, _| {
+        Ok(Arc::new(Sandbox::new(declaration, clock, sandbox::SLOW).capturing(capture)))
+    }))
 }

@@ -40,11 +40,12 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
     if request_timeout > deadline {
         entry.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
     }
+    let capture = said.capture.into();
     said.url = Some(endpoint.as_str().to_owned());
     Some(Arc::new(move |declaration, clock, roots| {
         let options = Options::new(declaration, endpoint.clone(), api_key.clone(), clock);
         let (webhook_secret, roots) = (webhook_secret.clone(), roots.to_vec());
-        let options = Options { webhook_secret, connect_timeout, request_timeout, deadline, roots, ..options };
+        let options = Options { webhook_secret, connect_timeout, request_timeout, deadline, capture, roots, ..options };
         Ok(Arc::new(Stripe::new(options)?))
     }))
 }

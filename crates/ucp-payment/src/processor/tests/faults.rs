@@ -253,7 +253,7 @@ proptest::proptest! {
         ],
     ) {
         let whole = body.ends_with(b"null}");
-        let verdict = wire::read(&Answer { status, body: body.into() }, &attempt("a"));
+        let verdict = wire::read(&Answer { status, body: body.into() }, (&attempt("a")).into());
         let believed = matches!(verdict, Verdict::Stands(_));
         proptest::prop_assert_eq!(believed, whole && status == 200);
     }

@@ -133,7 +133,7 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
             Claim::Settled(Settlement::Declined { .. } | Settlement::Challenged { .. }) | Claim::Forgotten(true) => {
                 money == 0
             }
-            Claim::Settled(Settlement::AwaitingBuyer { .. }) => false,
+            Claim::Settled(Settlement::AwaitingBuyer { .. } | Settlement::Authorized { .. }) => false,
             Claim::Settled(Settlement::Unknown | Settlement::Absent) | Claim::Forgotten(false) => true,
         };
         prop_assert!(fits, "{claim:?} was said, but the provider says {status}; all: {claims:?}");

@@ -45,6 +45,7 @@ fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
         cart: at(cart(ALICE, &id), 0),
         checkout: at(checkout(ALICE, &id, Some(&id)), 0),
         order: at(order(ALICE, &id, &id), 0),
+        quiet: false,
         stock: vec![movement("a-0", -1)],
         mandate: None,
         holder: None,

@@ -26,6 +26,7 @@ async fn what_is_old_goes_and_what_may_matter_stays() {
             cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
             checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
             order: at(order(ALICE, id, id), 0),
+            quiet: false,
             mandate: None,
             holder: None,
             stock: Vec::new(),
