@@ -1,15 +1,19 @@
-"""Buys something over MCP with nothing but Python: finds it, chooses a variant, says what the checkout asks for, and pays in the sandbox.
+"""Buys something over MCP with nothing but Python: finds it, chooses a variant, says what the checkout asks for, and pays.
 
 usage: buy.py [URL] [WORDS...]
+
+PAYMENT_TOKEN is the token to pay with; without it, that of the sandbox.
 """
 
 import json
+import os
 import sys
 import urllib.request
 import uuid
 
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 WORDS = " ".join(sys.argv[2:]) or "blue running shoes"
+TOKEN = os.environ.get("PAYMENT_TOKEN", "success_token")
 PROFILE = "https://agent.example.com/profile.json"
 ADDRESS = {
     "street_address": "1 Main St",
@@ -59,9 +63,12 @@ wanted = {
 checkout = call("update_checkout", id=checkout["id"], checkout=wanted)
 assert checkout["status"] == "ready_for_complete", checkout.get("messages")
 
-[[handler]] = checkout["ucp"]["payment_handlers"].values()
-card = {"id": "card", "handler_id": handler["id"], "type": "card", "selected": True}
-card["credential"] = {"type": "token", "token": "success_token"}
-bought = call("complete_checkout", id=checkout["id"], checkout={"payment": {"instruments": [card]}})
+[handler], *_ = checkout["ucp"]["payment_handlers"].values()
+kind = handler["available_instruments"][0]["type"]
+instrument = {"id": "1", "handler_id": handler["id"], "type": kind, "selected": True}
+instrument["credential"] = {"type": "token", "token": TOKEN}
+bought = call("complete_checkout", id=checkout["id"], checkout={"payment": {"instruments": [instrument]}})
+if "order" not in bought:
+    raise SystemExit(f"{bought['status']}: {'; '.join(message['content'] for message in bought.get('messages', []))}")
 total = next(total["amount"] for total in bought["totals"] if total["type"] == "total")
 print(f"{bought['status']}: order {bought['order']['label']}, {total / 100:.2f} {bought['currency']} in all")

@@ -233,6 +233,7 @@ backends! {
     ucp_over_mcp: super::subjects::ucp_over_mcp,
     oscar: super::subjects::oscar,
     vendure: super::subjects::vendure,
+    tryton: super::subjects::tryton,
 }
 
 /// What happens between the gateway and a shop that is elsewhere is for its operator to see, and for nobody else.

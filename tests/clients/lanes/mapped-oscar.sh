@@ -4,9 +4,10 @@
 #
 # The lane's own gateway, in front of the sample shop, is not asked.
 export UCP_OSCAR_SHOP="$VENV/bin/python $REPOSITORY/tests/upstreams/oscar/shop.py" OSCAR_STAFF_PASSWORD=staff-password
-source lib/mapped.sh
+source lib/others.sh
+checked() { mapping oscar http://127.0.0.1:18765 "$1"; }
 published() {
   "$VENV/bin/python" "$REPOSITORY/tests/upstreams/oscar/shop.py" "$LANE_DIR/data" openapi >"$LANE_DIR/openapi.json" 2>"$LANE_DIR/openapi.log"
   drafted --openapi "$LANE_DIR/openapi.json"
 }
-mapped oscar http://127.0.0.1:18765
+shop_of_others oscar

@@ -4,10 +4,11 @@
 #
 # The lane's own gateway, in front of the sample shop, is not asked.
 export UCP_VENDURE_SHOP="node $CLIENTS_DIR/upstreams/vendure/shop.mjs"
-source lib/mapped.sh
+source lib/others.sh
+checked() { mapping vendure http://127.0.0.1:18766 "$1"; }
 published() {
   curl --silent --fail --max-time 60 "$1/shop-api" --header 'Content-Type: application/json' \
     --data @lib/introspection.json >"$LANE_DIR/introspection.json"
   drafted --graphql "$LANE_DIR/introspection.json"
 }
-mapped vendure http://127.0.0.1:18766
+shop_of_others vendure

@@ -1,4 +1,4 @@
-//! Shops that nobody here wrote, behind the mappings of `examples`: they run as their makers ship them, on sample goods
+//! Shops that nobody here wrote, behind the mappings and adapters of `examples`: they run as their makers ship them, on sample goods
 //! (`tests/upstreams`). Whole purchases in every release, with the orders looked up in the shop; a shop that restarts, is
 //! slow, throttles, and answers what no shop should; orders whose answer is lost and orders that do not arrive.
 
@@ -46,10 +46,7 @@ const GIVEN_UP: Duration = Duration::from_secs(240);
 pub(super) struct Kind {
     /// Name of its mapping, and in the variables that say how it is started.
     name: &'static str,
-    /// Origin that its mapping names.
-    origin: &'static str,
-    /// Secrets that its mapping names.
-    secrets: &'static [(&'static str, &'static str)],
+    behind: Behind,
     pub(super) goods: Goods,
     /// Text in the request, and in no other, that places an order.
     placing: &'static str,
@@ -57,10 +54,28 @@ pub(super) struct Kind {
     orders: fn(&Shop) -> Vec<(String, i64)>,
 }
 
+/// What a shop is behind.
+#[derive(Debug)]
+enum Behind {
+    Mapping {
+        /// Origin that the mapping names.
+        origin: &'static str,
+        /// Secrets that the mapping names.
+        secrets: &'static [(&'static str, &'static str)],
+    },
+    /// An adapter that implements the backend contract.
+    Contract {
+        /// Secret that it shares with the gateway.
+        secret: &'static str,
+    },
+}
+
 pub(super) static OSCAR: Kind = Kind {
     name: "oscar",
-    origin: "http://127.0.0.1:18765",
-    secrets: &[("OSCAR_STAFF_PASSWORD", "staff-password")],
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18765",
+        secrets: &[("OSCAR_STAFF_PASSWORD", "staff-password")],
+    },
     goods: Goods {
         word: "cotton",
         choices: "13",
@@ -83,8 +98,7 @@ pub(super) static OSCAR: Kind = Kind {
 
 pub(super) static VENDURE: Kind = Kind {
     name: "vendure",
-    origin: "http://127.0.0.1:18766",
-    secrets: &[],
+    behind: Behind::Mapping { origin: "http://127.0.0.1:18766", secrets: &[] },
     goods: Goods {
         word: "cotton",
         choices: "13",
@@ -96,17 +110,34 @@ pub(super) static VENDURE: Kind = Kind {
     },
     placing: "addPaymentToOrder",
     orders: |shop| {
-        let file = shop.data.path().join("shop.sqlite3");
-        let database = rusqlite::Connection::open(file).expect("its database");
-        database.busy_timeout(PATIENCE).expect("patience");
-        let mut orders = database
-            .prepare(
-                "SELECT customer.emailAddress, \"order\".subTotalWithTax + \"order\".shippingWithTax FROM \"order\" \
-                 JOIN customer ON customer.id = \"order\".customerId WHERE \"order\".orderPlacedAt IS NOT NULL",
-            )
-            .expect("a query");
-        let rows = orders.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("orders");
-        rows.map(|row| row.expect("an order")).collect()
+        shop.recorded(
+            "shop.sqlite3",
+            "SELECT customer.emailAddress, \"order\".subTotalWithTax + \"order\".shippingWithTax FROM \"order\" JOIN \
+             customer ON customer.id = \"order\".customerId WHERE \"order\".orderPlacedAt IS NOT NULL",
+        )
+    },
+};
+
+pub(super) static TRYTON: Kind = Kind {
+    name: "tryton",
+    behind: Behind::Contract { secret: "secret-of-the-shop" },
+    goods: Goods {
+        word: "cotton",
+        choices: "13",
+        plenty: ["1-1", "2-2"],
+        sold_out: "3-3",
+        code: Some("WELCOME10"),
+        secret: Some("sale-"),
+        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
+    },
+    placing: "/place",
+    orders: |shop| {
+        shop.recorded(
+            "shop.sqlite",
+            "SELECT email.value, CAST(ROUND(sale.total_amount_cache * 100) AS INTEGER) FROM sale_sale AS sale JOIN \
+             party_contact_mechanism AS email ON email.party = sale.party WHERE sale.state IN ('confirmed', \
+             'processing', 'done')",
+        )
     },
 };
 
@@ -133,12 +164,21 @@ impl Kind {
     }
 
     fn setup(&self, origin: &str, upstream: &str) -> Setup {
-        let mapping = repository().join(format!("examples/{}.toml", self.name));
-        let mapping = std::fs::read_to_string(mapping).expect("a mapping").replace(self.origin, origin);
-        let setup = Setup::new(&format!("{CONFIGURATION}{upstream}\nmapping_file = \"shop.toml\"\n"))
-            .file("shop.toml", &mapping)
-            .arguments(&["--backend", "mapped"]);
-        self.secrets.iter().fold(setup, |setup, (name, value)| setup.variable(name, value))
+        match self.behind {
+            Behind::Mapping { origin: named, secrets } => {
+                let mapping = repository().join(format!("examples/{}.toml", self.name));
+                let mapping = std::fs::read_to_string(mapping).expect("a mapping").replace(named, origin);
+                let setup = Setup::new(&format!("{CONFIGURATION}{upstream}\nmapping_file = \"shop.toml\"\n"))
+                    .file("shop.toml", &mapping)
+                    .arguments(&["--backend", "mapped"]);
+                secrets.iter().fold(setup, |setup, (name, value)| setup.variable(name, value))
+            }
+            Behind::Contract { secret } => {
+                Setup::new(&format!("{CONFIGURATION}{upstream}\nsigning_secret_file = \"secret\"\n"))
+                    .file("secret", secret)
+                    .arguments(&["--backend", "http", "--upstream-url", origin])
+            }
+        }
     }
 }
 
@@ -168,6 +208,9 @@ impl Shop {
         let mut words = words.split(' ');
         let mut command = Command::new(words.next().expect("a program"));
         command.args(words).arg(data).arg(port.to_string());
+        if let Behind::Contract { secret } = kind.behind {
+            command.env("BACKEND_SECRET", secret);
+        }
         let mut process = Leashed::start(&command, Stdio::piped(), Stdio::null());
         Lines::of(process.stdout()).until("where the shop listens", |line| line.starts_with("http://"));
         process
@@ -199,6 +242,15 @@ impl Shop {
         let from = answer.find(['{', '[']).unwrap_or(answer.len());
         let to = answer.rfind(['}', ']']).map_or(from, |last| last + 1);
         serde_json::from_str(&answer[from..to]).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+
+    /// Reads e-mail addresses and totals of orders from its database.
+    fn recorded(&self, database: &str, query: &str) -> Vec<(String, i64)> {
+        let database = rusqlite::Connection::open(self.data.path().join(database)).expect("its database");
+        database.busy_timeout(PATIENCE).expect("patience");
+        let mut orders = database.prepare(query).expect("a query");
+        let rows = orders.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("orders");
+        rows.map(|row| row.expect("an order")).collect()
     }
 
     /// Totals of the orders of a buyer.
@@ -497,6 +549,7 @@ macro_rules! of_each {
     ($($rule:ident),+ $(,)?) => {
         of_each!(oscar: OSCAR: $($rule),+);
         of_each!(vendure: VENDURE: $($rule),+);
+        of_each!(tryton: TRYTON: $($rule),+);
     };
     ($name:ident: $kind:ident: $($rule:ident),+) => {
         mod $name {

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# Lanes of shops of others behind a mapping: makes the sample of the shop once, tries the rules of the contract on it, and
-# runs the tests that start shops of their own on copies of the sample.
+# Lanes of shops that nobody here wrote: makes the sample of the shop once, tries the rules of the contract on it, and runs
+# the tests that start shops of their own on copies of the sample.
 
 # Drafts a mapping from what the shop publishes: everything that is wrong with it has to be a hole with a name.
 drafted() {
@@ -11,10 +11,17 @@ drafted() {
   ! grep -v -e ' cannot be used:$' -e ': the hole `' "$LANE_DIR/holes"
 }
 
-# The name of the mapping in examples, and the origin that it names.
-mapped() {
-  local name=$1 origin=$2 upper=${1^^} status=0 port shop
-  local start=UCP_${upper}_SHOP mapping=$LANE_DIR/$name.toml
+# The mapping of a name in examples, with a shop at some origin instead of the one that it names.
+mapping() {
+  sed "s|$2|$3|" "$REPOSITORY/examples/$1.toml" >"$LANE_DIR/$1.toml"
+  echo "$LANE_DIR/$1.toml"
+}
+
+# The name of the shop. `checked ORIGIN`, a function of the lane, says what `backend check` is told about a shop there, and
+# `published ORIGIN` tries what else the shop publishes.
+shop_of_others() {
+  local name=$1 upper=${1^^} status=0 port shop words
+  local start=UCP_${upper}_SHOP
   export UCP_"${upper}"_DATA="$LANE_DIR/data"
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   # shellcheck disable=SC2086 # the words of a command
@@ -27,8 +34,8 @@ mapped() {
     sleep 1
   done
   grep '^http' "$LANE_DIR/shop.out"
-  sed "s|$origin|http://127.0.0.1:$port|" "$REPOSITORY/examples/$name.toml" >"$mapping"
-  "$UCP_GATEWAY_BIN" backend check "$mapping" --allow-writes || status=$?
+  read -ra words <<<"$(checked "http://127.0.0.1:$port")"
+  "$UCP_GATEWAY_BIN" backend check "${words[@]}" --allow-writes || status=$?
   published "http://127.0.0.1:$port" || status=$?
   kill "$shop"
   wait "$shop" || true

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The gateway in front of a shop made with Tryton, an ERP, that examples/tryton.py puts behind the backend contract:
+# `ucp-gateway backend check`, the rules that every backend has to pass, and what tests/it/backends/shops.rs asks of shops
+# of others.
+#
+# The lane's own gateway, in front of the sample shop, is not asked.
+export UCP_TRYTON_SHOP="$VENV/bin/python $REPOSITORY/tests/upstreams/tryton/shop.py" BACKEND_SECRET=secret-of-the-shop
+source lib/others.sh
+echo "$BACKEND_SECRET" >"$LANE_DIR/secret"
+checked() { echo "$1 --signing-secret-file $LANE_DIR/secret"; }
+published() { :; }
+shop_of_others tryton
