@@ -20,7 +20,7 @@ use ucp_core::{
         draft::Draft,
         goods, payment,
         pricing::quote,
-        quote::{Facts, Good, NamedGood, Purpose, Quote},
+        quote::{Facts, Good, LineProblem, NamedGood, Purpose, Quote},
         remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
         remote_cart_ref::RemoteCartRef,
         terms::{Amounts, Combines, Discount, Fee, Shipping, ShippingRate, Target, Terms, Value},
@@ -208,9 +208,10 @@ impl Inquiry<'_> {
         let mut wanted: Vec<WantedLine> = Vec::new();
         for (line, named) in self.request.draft.line_items.iter().zip(&self.goods) {
             let Some(good) = named.one().filter(|good| good.available) else { continue };
+            let Some(quantity) = good.quantity_rule.at_most(line.quantity) else { continue };
             match wanted.iter_mut().find(|wanted| wanted.variant == good.id) {
-                Some(same) => same.quantity = same.quantity.saturating_add(line.quantity),
-                None => wanted.push(WantedLine { variant: good.id.clone(), quantity: line.quantity }),
+                Some(same) => same.quantity = same.quantity.saturating_add(quantity),
+                None => wanted.push(WantedLine { variant: good.id.clone(), quantity }),
             }
         }
         wanted
@@ -221,8 +222,11 @@ impl Inquiry<'_> {
     fn price(&self, answer: Option<&Cart>) -> Result<Priced, PortError> {
         let PriceRequest { purpose, draft, caller, previous, .. } = self.request;
         let currency = answer.map_or(self.currency, |answer| answer.currency);
-        let goods = self.goods.iter().map(|named| match (named, answer) {
-            (NamedGood::One(good), Some(answer)) => NamedGood::One(stated(good, answer)),
+        let goods = self.goods.iter().zip(&draft.line_items).map(|(named, line)| match (named, answer) {
+            // What is below the smallest quantity was not asked for.
+            (NamedGood::One(good), Some(answer)) if good.quantity_rule.at_most(line.quantity).is_some() => {
+                NamedGood::One(stated(good, answer))
+            }
             _ => named.clone(),
         });
         let goods = goods.collect();
@@ -303,9 +307,13 @@ fn wish(draft: &Draft) -> Option<String> {
 fn stated(good: &Good, answer: &Cart) -> Good {
     let lines: Vec<_> = answer.lines.iter().filter(|line| line.variant == good.id).collect();
     let quantity = lines.iter().map(|line| line.quantity).fold(0, u64::saturating_add);
+    let problem = lines.iter().find_map(|line| line.problem.as_ref()).map(|problem| LineProblem {
+        kind: problem.kind,
+        text: problem.text.as_deref().and_then(ucp_import::text::line),
+    });
     match lines.first() {
-        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), ..good.clone() },
-        _ => Good { available: false, ..good.clone() },
+        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), problem, ..good.clone() },
+        _ => Good { available: false, problem, ..good.clone() },
     }
 }
 
@@ -424,6 +432,7 @@ impl RemoteCart for ContractShop {
             quantity: line.quantity,
             price: line.item.price,
             discount: None,
+            problem: None,
         });
         let document = Place {
             reference: attempt.id.clone(),

@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{product::Link, record::Record},
     money::{Amount, Currency},
-    purchase::buyer::{Buyer, PostalAddress},
+    purchase::{
+        buyer::{Buyer, PostalAddress},
+        quote::ProblemKind,
+    },
 };
 
 /// Version of the contract.
@@ -318,6 +321,20 @@ pub struct CartLine {
     /// Discount on the whole line.
     #[serde(default)]
     pub discount: Option<Amount>,
+    /// What keeps the line from being bought, or from being bought in the wanted quantity. Without it, a line that is
+    /// missing or smaller is one of which there are not as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<LineProblem>,
+}
+
+/// Why a line is not as it was wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineProblem {
+    /// Kind of the reason.
+    pub kind: ProblemKind,
+    /// Words for the buyer, in the language of the context; a sentence of the gateway's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A discount in effect.

@@ -12,7 +12,7 @@ use ucp_core::{
     operation::ById,
     purchase::{
         buyer::PostalAddress,
-        draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, MethodDraft},
+        draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         payment::Instrument,
         sales_service::SalesService,
         terms::Terms,
@@ -139,6 +139,56 @@ async fn what_the_shop_has_fewer_of_is_reduced_and_said() {
     let view = gateway.made(sent(Some("cart"))).await;
     assert_eq!(codes(&view), ["quantity_adjusted"]);
     assert_eq!((view.checkout.line_items[0].quantity, view.checkout.status()), (4, Status::ReadyForComplete));
+}
+
+#[tokio::test]
+async fn why_a_line_cannot_be_bought_is_the_shops_to_say() {
+    let gateway = Gateway::new().await;
+    for (kind, code) in [
+        ("not_sold_to_buyer", "item_unavailable"),
+        ("below_minimum", "quantity_invalid"),
+        ("on_strike", "item_unavailable"),
+    ] {
+        gateway.stall.spoil_one(Question::CartSync, move |answer| {
+            answer["lines"][0]["quantity"] = json!(0);
+            answer["lines"][0]["problem"] = json!({ "kind": kind, "text": "For  grocers\u{200b} only." });
+        });
+        let Ok(Outcome::NoResource { messages, .. }) = gateway
+            .call(SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None }))
+            .await
+        else {
+            panic!("nothing to buy")
+        };
+        let said = serde_json::to_value(&messages[0]).expect("JSON");
+        assert_eq!((&said["code"], &said["content"]), (&json!(code), &json!("For grocers only.")), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn only_quantities_that_are_sold_are_asked_for() {
+    let gateway = Gateway::new().await;
+    gateway.stall.spoil(|question, _, mut answer| {
+        if matches!(question, Question::Resolve | Question::Open) {
+            for product in answer["products"].as_array_mut().expect("products") {
+                product["variants"][0]["quantity_rule"] = json!({ "min": 4, "step": 4 });
+            }
+        }
+        Ok(Some(answer))
+    });
+    let wanted = |quantity| {
+        let mut wanted = sent(Some("cart"));
+        wanted.line_items.push(LineDraft { item: "pears-kg".into(), quantity, ..wanted.line_items[0].clone() });
+        wanted
+    };
+    let asked = |gateway: &Gateway| gateway.stall.state().asked.last().expect("a question").1["lines"].clone();
+    let view = gateway.made(wanted(3)).await;
+    assert_eq!(codes(&view), ["quantity_adjusted", "quantity_invalid"]);
+    assert_ne!(view.checkout.status(), Status::ReadyForComplete);
+    assert_eq!(asked(&gateway), json!([{ "variant": "apples-kg", "quantity": 8 }]));
+    let view = gateway.made(wanted(4)).await;
+    assert_eq!(codes(&view), ["quantity_adjusted"]);
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Subtotal), 8 * 290 + 4 * 340);
 }
 
 #[tokio::test]

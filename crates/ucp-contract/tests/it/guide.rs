@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use ucp_contract::documents::{Backend, Cart, CartQuestion, CatalogChanged, OrderPlaced, Outcome};
+use ucp_contract::documents::{Backend, Cart, CartLine, CartQuestion, CatalogChanged, OrderPlaced, Outcome};
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 
@@ -61,6 +61,7 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     let off: i64 = cart.discounts.iter().map(|off| minor(off.amount)).sum();
     let taxes: i64 = cart.taxes.iter().map(|tax| minor(tax.amount)).sum();
     assert_eq!(goods - off + minor(cart.delivery_options[0].amount) + taxes, minor(cart.total));
+    whole::<CartLine>("cart-line");
     whole::<Outcome>("outcome");
     let placed: OrderPlaced = whole("order-placed");
     assert_eq!(placed.total, cart.total);

@@ -3,6 +3,8 @@
 //! [`Record::present`](super::record::Record::present) creates it. All variants are priced in the same currency and
 //! have one value on every option axis: the record is checked for these invariants before it is stored.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -241,6 +243,8 @@ pub struct Variant {
     pub unit_price: Option<UnitPrice>,
     /// Availability.
     pub availability: Availability,
+    /// Quantities in which it is sold. Not shown to callers, who hear of it where they state another one.
+    pub quantity_rule: QuantityRule,
     /// Shipping weight of one piece, in grams; 0 if unknown. Not shown to callers.
     pub weight_grams: u64,
     /// `true` if it is delivered digitally. Not shown to callers.
@@ -259,6 +263,59 @@ pub struct Variant {
     pub seller: Option<Seller>,
     /// Further members, as stated by the merchant.
     pub extra: Map<String, Value>,
+}
+
+/// Quantities in which a line of a variant is sold: multiples of `step`, from `min` to `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct QuantityRule {
+    /// Smallest quantity, at least 1.
+    pub min: u64,
+    /// Number of pieces that are sold together, such as those of a box, at least 1.
+    pub step: u64,
+    /// Largest quantity, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl Default for QuantityRule {
+    fn default() -> Self {
+        Self { min: 1, step: 1, max: None }
+    }
+}
+
+impl QuantityRule {
+    /// Largest number in a rule: nobody buys more of one item.
+    pub const MAX: u64 = 1_000_000;
+
+    /// Returns `true` if some quantity is sold, and none of the numbers is out of range.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        let numbers = [self.min, self.step, self.max.unwrap_or(Self::MAX)];
+        numbers.iter().all(|number| (1..=Self::MAX).contains(number)) && self.at_most(Self::MAX).is_some()
+    }
+
+    /// Returns the largest quantity up to `wanted` that is sold; `None` if even the smallest one is more.
+    #[must_use]
+    pub fn at_most(&self, wanted: u64) -> Option<u64> {
+        let quantity = self.max.map_or(wanted, |max| wanted.min(max));
+        let quantity = quantity - quantity % self.step.max(1);
+        (quantity >= self.min.max(1)).then_some(quantity)
+    }
+}
+
+impl fmt::Display for QuantityRule {
+    /// Writes the quantities as the end of "is sold …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.step > 1 {
+            write!(f, "in multiples of {}, ", self.step)?;
+        }
+        write!(f, "at least {}", self.min.next_multiple_of(self.step.max(1)))?;
+        if let Some(max) = self.max {
+            write!(f, " and at most {max}")?;
+        }
+        f.write_str(" at a time")
+    }
 }
 
 /// An existing combination of option values.

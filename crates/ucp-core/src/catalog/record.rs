@@ -2,7 +2,7 @@
 //!
 //! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
 //! beside a variant's `price`, and members for selling and shipping that are not shown to callers: `inventory`,
-//! `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
+//! `quantity_rule`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
 //! stores products. A record that passed [`Record::check`] can always be presented.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{
     market::{Market, Presentation},
     product::{
-        Availability, Barcode, Category, Description, Media, OptionValue, Product, ProductOption, Rating,
+        Availability, Barcode, Category, Description, Media, OptionValue, Product, ProductOption, QuantityRule, Rating,
         SelectedOption, Seller, UnitPrice, Variant,
     },
 };
@@ -128,6 +128,9 @@ pub struct VariantRecord {
     /// Quantity in stock; if absent, the variant is not counted and never sold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<u64>,
+    /// Quantities in which it is sold; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantity_rule: Option<QuantityRule>,
     /// Shipping weight of one piece, in grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_grams: Option<u64>,
@@ -167,6 +170,11 @@ impl VariantRecord {
             if let Some(count) = count.filter(|count| *count > MAX_COUNT) {
                 return Err((member, format!("{count} is more than {MAX_COUNT}")));
             }
+        }
+        if self.quantity_rule.is_some_and(|rule| !rule.is_usable()) {
+            let most = QuantityRule::MAX;
+            let expected = "and a multiple of `step` must be from `min` to `max`";
+            return Err(("quantity_rule", format!("`min`, `step` and `max` must be from 1 to {most}, {expected}")));
         }
         if self.digital && self.weight_grams.is_some_and(|grams| grams > 0) {
             return Err(("weight_grams", "what is `digital` weighs nothing; leave one of the two out".to_owned()));
@@ -431,6 +439,7 @@ impl Record {
                     // Stated by the merchant for one currency; never converted.
                     unit_price: variant.unit_price.clone().filter(|_| foreign.is_none()),
                     availability: variant.availability.clone(),
+                    quantity_rule: variant.quantity_rule.unwrap_or_default(),
                     weight_grams: variant.weight_grams.unwrap_or_default(),
                     digital: variant.digital,
                     values,

@@ -388,6 +388,9 @@ fn unusable_records_are_told_where() {
     for (members, path) in [
         (json!({"inventory": 1_000_000_000_001_u64}), "$.variants[1].inventory"),
         (json!({"weight_grams": u64::MAX}), "$.variants[1].weight_grams"),
+        (json!({"quantity_rule": {"step": 0}}), "$.variants[1].quantity_rule"),
+        (json!({"quantity_rule": {"min": 1_000_001}}), "$.variants[1].quantity_rule"),
+        (json!({"quantity_rule": {"min": 7, "step": 6, "max": 11}}), "$.variants[1].quantity_rule"),
         (json!({"weight_grams": 1, "digital": true}), "$.variants[1].weight_grams"),
         (
             json!({"inventory": 1, "availability": {"available": false, "status": "out_of_stock"}}),
@@ -403,12 +406,19 @@ fn unusable_records_are_told_where() {
         assert_eq!(record.check(&market).expect_err(path).path, path, "{members}");
     }
     let mut goods = good.clone();
-    for (name, value) in [("inventory", json!(0)), ("weight_grams", json!(450)), ("digital", json!(false))] {
+    for (name, value) in [
+        ("inventory", json!(0)),
+        ("weight_grams", json!(450)),
+        ("digital", json!(false)),
+        ("quantity_rule", json!({"step": 6})),
+    ] {
         goods["variants"][0][name] = value;
     }
     let record = serde_json::from_value::<Record>(goods).expect("a record").check(&market).expect("usable");
     let product = record.present(&market.own());
     assert_eq!((product.variants[0].weight_grams, product.variants[1].weight_grams), (450, 0));
+    let sold = |position: usize, wanted| product.variants[position].quantity_rule.at_most(wanted);
+    assert_eq!((sold(0, 5), sold(0, 13), sold(1, 5), sold(1, 0)), (None, Some(12), Some(5), None));
 
     let checked = serde_json::from_value::<Record>(good).expect("a record").check(&market).expect("usable");
     let axes: Vec<_> = checked.options.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();

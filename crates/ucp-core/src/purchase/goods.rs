@@ -67,6 +67,8 @@ fn good(product: &Product, position: usize) -> Good {
         image_url: image.map(|media| media.url.clone()),
         available: variant.availability.available,
         stock: None,
+        quantity_rule: variant.quantity_rule,
+        problem: None,
         weight_grams: variant.weight_grams,
         needs_fulfillment: !variant.digital,
     }

@@ -1,10 +1,12 @@
 //! Input and output of the [pricing](super::pricing) engine.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{discount::Discounts, fulfillment::Fulfillment, line_item::LineItem, totals::Total};
 use crate::{
-    catalog::product::SelectedOption,
+    catalog::product::{QuantityRule, SelectedOption},
     message::Message,
     money::{Amount, Currency},
 };
@@ -83,10 +85,46 @@ pub struct Good {
     pub available: bool,
     /// Stock in pieces; `None` if it is not counted.
     pub stock: Option<u64>,
+    /// Quantities in which a line of it is sold.
+    pub quantity_rule: QuantityRule,
+    /// What the shop says keeps it from being bought, or from being bought in the wanted quantity.
+    pub problem: Option<LineProblem>,
     /// Weight of one piece in grams; 0 if unknown.
     pub weight_grams: u64,
     /// `true` if the variant has to be shipped or picked up.
     pub needs_fulfillment: bool,
+}
+
+/// What keeps a line from being bought as it was stated, as the shop knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineProblem {
+    /// Kind of the reason.
+    pub kind: ProblemKind,
+    /// The shop's own words for the buyer.
+    pub text: Option<String>,
+}
+
+/// Kind of a reason for which a line cannot be bought as it was stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// There is none left, or not as many.
+    OutOfStock,
+    /// It is not sold any more.
+    Discontinued,
+    /// It is not sold to this buyer, for instance only to the trade or to members.
+    NotSoldToBuyer,
+    /// It is not sold in the buyer's country.
+    NotSoldInCountry,
+    /// Fewer were wanted than are sold at a time.
+    BelowMinimum,
+    /// More were wanted than are sold at a time.
+    AboveMaximum,
+    /// The quantity is no multiple of what is sold together.
+    NotAMultiple,
+    /// Another reason, which the text says.
+    #[serde(other)]
+    Other,
 }
 
 /// Parts of the previous answer from which identifiers are kept stable (trap T-48).

@@ -104,6 +104,8 @@ impl RemoteCart for Remote {
             image_url: None,
             available: true,
             stock: None,
+            quantity_rule: ucp_core::catalog::product::QuantityRule::default(),
+            problem: None,
             weight_grams: 0,
             needs_fulfillment: false,
         };

@@ -211,10 +211,10 @@ messages! {
         "The end of the payment is not known." => "Read the checkout later; do not pay again under another key.",
         "It is not known yet whether the payment was made.";
     "quantity_adjusted" Warning NO "$.line_items[0].quantity":
-        "There are fewer than were asked for." => "Tell the buyer.",
+        "There are fewer than were asked for, or the quantity is none that is sold." => "Tell the buyer.",
         "There are 3 left.";
     "quantity_invalid" Error CHANGED "$.line_items[0].quantity":
-        "The quantity is none that is sold." => "Say a quantity of at least one.",
+        "The quantity is none that is sold, for instance below the smallest." => "State a quantity that the content names.",
         "The quantity must be at least 1.";
     "quantity_unit_mismatch" Error CHANGED "$.line_items[0].quantity":
         "The goods are sold in another unit." => "Say the quantity in the unit of the variant.",

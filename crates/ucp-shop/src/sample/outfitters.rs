@@ -373,6 +373,7 @@ impl Maker<'_> {
                 .iter()
                 .find(|(pattern, _)| matches(pattern, labels))
                 .map(|(_, count)| count.as_u64().expect("a count")),
+            quantity_rule: None,
             weight_grams: (!digital).then(|| self.grams(axes, labels)),
             digital,
             options: axes

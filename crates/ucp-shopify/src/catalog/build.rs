@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Map;
 use ucp_core::{
     catalog::product::{
-        Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption, Variant,
+        Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption,
+        QuantityRule, Variant,
     },
     money::{Currency, Price, PriceRange},
     rendering::Renderings,
@@ -294,6 +295,7 @@ impl Builder<'_> {
             list_price: list_price.filter(|before| before.currency == price.currency && before.amount > price.amount),
             unit_price: unit_price.and_then(|(stated, measurement)| unit::price(stated, measurement, price)),
             availability: Availability { available, status: status.map(str::to_owned) },
+            quantity_rule: QuantityRule::default(),
             weight_grams: 0,
             digital: *variant.requires_shipping == Some(false),
             values,

@@ -20,8 +20,8 @@ use ucp_core::{
         detail::Detail,
         lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
         product::{
-            Availability, Category, Description, OptionValue, Product, ProductOption, SelectedOption, UnitPrice,
-            Variant,
+            Availability, Category, Description, OptionValue, Product, ProductOption, QuantityRule, SelectedOption,
+            UnitPrice, Variant,
         },
         search::Found,
         selection::Signal,
@@ -70,6 +70,7 @@ fn product() -> Arc<Product> {
             .expect("a unit price"),
         ),
         availability: Availability::default(),
+        quantity_rule: QuantityRule::default(),
         weight_grams: 0,
         digital: false,
         values: vec![position],

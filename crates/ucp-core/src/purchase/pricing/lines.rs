@@ -12,7 +12,7 @@ use crate::{
     purchase::{
         draft::Draft,
         line_item::MAX_QUANTITY,
-        quote::{Choice, Facts, Good, NamedGood, Previous},
+        quote::{Choice, Facts, Good, NamedGood, Previous, ProblemKind},
     },
 };
 
@@ -136,16 +136,21 @@ impl<'a> Lines<'a> {
                 messages.push(Message::info("item_resolved", content).at(path.clone()));
             }
             let stock = good.stock.map(|stock| left.entry(good.id.as_str()).or_insert(stock));
-            if !good.available || stock.as_deref() == Some(&0) {
-                let content = format!("{} is out of stock; the totals count it as long as it is a line.", good.title);
-                messages.push(Message::error("out_of_stock", content, Severity::Recoverable).at(path));
-            } else if let Some(stock) = stock {
-                if quantity > *stock {
-                    let content = format!("Only {stock} of {} can be had; {quantity} were asked for.", good.title);
-                    messages.push(Message::warning("quantity_adjusted", content).at(format!("{path}.quantity")));
-                    quantity = *stock;
+            let most = stock.as_deref().copied().unwrap_or(MAX_QUANTITY);
+            match good.quantity_rule.at_most(quantity.min(most)) {
+                _ if !good.available || good.quantity_rule.at_most(most).is_none() => {
+                    messages.push(unavailable(good, &path));
                 }
-                *stock -= quantity;
+                None => messages.push(below_minimum(good, quantity, &path)),
+                Some(sold) => {
+                    if sold < quantity {
+                        messages.push(reduced(good, quantity, sold, most, &path));
+                        quantity = sold;
+                    }
+                    if let Some(stock) = stock {
+                        *stock -= quantity;
+                    }
+                }
             }
             let subtotal = i128::from(good.price.minor()) * i128::from(quantity);
             self.priced.push(Line { id: id.unwrap_or_default(), good, quantity, parent_id: None, subtotal });
@@ -187,6 +192,46 @@ impl<'a> Lines<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the error about a line that cannot be bought in any quantity.
+fn unavailable(good: &Good, path: &str) -> Message {
+    let title = &good.title;
+    let kind = good.problem.as_ref().map_or(ProblemKind::OutOfStock, |problem| problem.kind);
+    let (code, member, content) = match kind {
+        ProblemKind::OutOfStock => {
+            ("out_of_stock", "", format!("{title} is out of stock; the totals count it as long as it is a line."))
+        }
+        ProblemKind::Discontinued => ("item_unavailable", "", format!("{title} is not sold any more.")),
+        ProblemKind::NotSoldToBuyer => ("item_unavailable", "", format!("{title} is not sold to this buyer.")),
+        ProblemKind::NotSoldInCountry => {
+            ("item_unavailable", "", format!("{title} is not sold in the buyer's country."))
+        }
+        ProblemKind::BelowMinimum | ProblemKind::AboveMaximum | ProblemKind::NotAMultiple => {
+            ("quantity_invalid", ".quantity", format!("{title} is not sold in this quantity."))
+        }
+        ProblemKind::Other => ("item_unavailable", "", format!("{title} cannot be bought.")),
+    };
+    let said = good.problem.as_ref().and_then(|problem| problem.text.clone());
+    Message::error(code, said.unwrap_or(content), Severity::Recoverable).at(format!("{path}{member}"))
+}
+
+/// Returns the error about a quantity below the smallest that is sold.
+fn below_minimum(good: &Good, wanted: u64, path: &str) -> Message {
+    let said = good.problem.as_ref().and_then(|problem| problem.text.clone());
+    let content = format!("{} is sold {}; {wanted} cannot be bought.", good.title, good.quantity_rule);
+    Message::error("quantity_invalid", said.unwrap_or(content), Severity::Recoverable).at(format!("{path}.quantity"))
+}
+
+/// Returns the warning about a quantity that was reduced to what is sold, or to the `most` that are left.
+fn reduced(good: &Good, wanted: u64, sold: u64, most: u64, path: &str) -> Message {
+    let said = good.problem.as_ref().and_then(|problem| problem.text.clone());
+    let content = if sold == most {
+        format!("Only {sold} of {} can be had; {wanted} were asked for.", good.title)
+    } else {
+        format!("{} is sold {}: {sold} instead of {wanted}.", good.title, good.quantity_rule)
+    };
+    Message::warning("quantity_adjusted", said.unwrap_or(content)).at(format!("{path}.quantity"))
 }
 
 /// Returns the text about an item identifier that names several variants.

@@ -115,6 +115,7 @@ fn variant(
         unit_price: None,
         availability: availability(item)?,
         inventory: None,
+        quantity_rule: None,
         weight_grams: item.grams()?,
         digital: false,
         options,

@@ -118,6 +118,7 @@ fn priced(row: &Row, currency: Currency) -> Result<VariantRecord, BadRow> {
         unit_price: None,
         availability,
         inventory,
+        quantity_rule: None,
         weight_grams,
         digital,
         options: Vec::new(),

@@ -106,3 +106,64 @@ fn what_is_not_there_is_said_and_what_is_scarce_is_shared() {
     );
     assert_eq!(amounts(&quote.totals), [("subtotal", 900), ("total", 900)]);
 }
+
+#[test]
+fn quantities_that_are_not_sold_are_reduced_or_refused() {
+    let boxed = |id: &str, stock| Good {
+        quantity_rule: QuantityRule { min: 6, step: 6, max: Some(24) },
+        stock,
+        ..good(id, 10)
+    };
+    let wanted = [
+        (boxed("some", None), 7),
+        (boxed("few", None), 3),
+        (boxed("many", None), 30),
+        (boxed("left", Some(11)), 12),
+        (boxed("rest", Some(5)), 6),
+        (boxed("right", None), 12),
+    ];
+    let (draft, facts) = purchase(&wanted);
+    let quote =
+        quote(Purpose::Cart, &draft, &facts, &Terms::default(), &caller(), &Previous::default()).expect("a quote");
+    let quantities: Vec<_> = quote.line_items.iter().map(|line| line.quantity).collect();
+    assert_eq!(quantities, [6, 3, 24, 6, 6, 12]);
+    assert_eq!(
+        said(&quote),
+        [
+            pair("quantity_adjusted", "$.line_items[0].quantity"),
+            pair("quantity_invalid", "$.line_items[1].quantity"),
+            pair("quantity_adjusted", "$.line_items[2].quantity"),
+            pair("quantity_adjusted", "$.line_items[3].quantity"),
+            pair("out_of_stock", "$.line_items[4]"),
+        ]
+    );
+    let Message::Error { content, .. } = &quote.messages[1] else { panic!("an error") };
+    assert_eq!(content, "The few is sold in multiples of 6, at least 6 and at most 24 at a time; 3 cannot be bought.");
+}
+
+#[test]
+fn what_the_shop_says_about_a_line_is_told_as_what_it_is() {
+    use ProblemKind::{
+        AboveMaximum, BelowMinimum, Discontinued, NotAMultiple, NotSoldInCountry, NotSoldToBuyer, Other, OutOfStock,
+    };
+    let cases = [
+        (OutOfStock, "out_of_stock", ""),
+        (Discontinued, "item_unavailable", ""),
+        (NotSoldToBuyer, "item_unavailable", ""),
+        (NotSoldInCountry, "item_unavailable", ""),
+        (Other, "item_unavailable", ""),
+        (BelowMinimum, "quantity_invalid", ".quantity"),
+        (AboveMaximum, "quantity_invalid", ".quantity"),
+        (NotAMultiple, "quantity_invalid", ".quantity"),
+    ];
+    for (kind, code, member) in cases {
+        for text in [None, Some("Ask at the counter.".to_owned())] {
+            let problem = Some(LineProblem { kind, text: text.clone() });
+            let (draft, facts) = purchase(&[(Good { available: false, problem, ..good("a", 10) }, 1)]);
+            let quote = priced(&draft, &facts, &Terms::default());
+            assert_eq!(said(&quote)[0], pair(code, &format!("$.line_items[0]{member}")), "{kind:?}");
+            let Message::Error { content, .. } = &quote.messages[0] else { panic!("an error") };
+            assert_eq!(text.is_some(), content == "Ask at the counter.", "{content}");
+        }
+    }
+}

@@ -12,12 +12,13 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
+    catalog::product::QuantityRule,
     money::Amount,
     negotiation::{Active, Declaration},
     operation::{CHECKOUT, FULFILLMENT},
     purchase::{
         draft::LineDraft,
-        quote::{Good, NamedGood},
+        quote::{Good, LineProblem, NamedGood, ProblemKind},
     },
 };
 
@@ -63,6 +64,8 @@ pub(crate) fn good(id: &str, price: i64) -> Good {
         image_url: None,
         available: true,
         stock: None,
+        quantity_rule: QuantityRule::default(),
+        problem: None,
         weight_grams: 1_000,
         needs_fulfillment: true,
     }
