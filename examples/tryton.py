@@ -44,7 +44,7 @@ def minor(amount):
 
 def number(text):
     """The number that a text is, or one that nothing has."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
 
 def stock(products):
