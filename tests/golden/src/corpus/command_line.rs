@@ -11,7 +11,7 @@ use crate::{
 
 /// Plays commands that end by themselves.
 pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 24] = [
         &[],
         &["serve"],
         &["import"],
