@@ -10,6 +10,7 @@
 //! | [`kills`] | killed at random moments while platforms buy |
 //! | [`disk`] | killed at every n-th system call; failing and full disks |
 //! | [`provider`] | a provider that hangs, breaks off and talks nonsense |
+//! | [`captures`] | a merchant who captures and releases at such a provider |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
 //! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
@@ -27,6 +28,7 @@
 //! waits for the flush is seen where flushes fail: nothing is acknowledged then.
 
 mod books;
+mod captures;
 mod client;
 mod disk;
 mod kills;
@@ -142,6 +144,20 @@ const SCENARIOS: &[Scenario] = &[
         traced: false,
         provider: Provider::Stripe,
         run: |world, random| kills::at_random(world, random, number("UCP_FAULTS_KILLS", KILLS)),
+    },
+    Scenario {
+        name: "captures",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Processor,
+        run: captures::killed,
+    },
+    Scenario {
+        name: "stripe-captures",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Stripe,
+        run: captures::killed,
     },
     Scenario {
         name: "rivals",

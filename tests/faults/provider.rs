@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How the provider misbehaves, at authorising and at capturing.
-const FAULTS: &[&str] = &[
+pub(crate) const FAULTS: &[&str] = &[
     "hang_before",
     "hang_after",
     "reset_before",
