@@ -128,7 +128,7 @@ function comparison(call) {
     const answered = ({ answer: body, transport }) => (transport === 'mcp' ? body?.result?.structuredContent ?? body?.error?.data : body);
     told.replaceChildren(
       h('table', { class: 'measured' },
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, ''), h('th', { scope: 'col' }, 'This call'), h('th', { scope: 'col' }, 'The other'))),
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col' }, 'This call'), h('th', { scope: 'col' }, 'The other'))),
         h('tbody', {}, facts.map(([name, title]) => row(title, String(call[name] ?? '–'), String(other[name] ?? '–'))), row('Time', time(call.ms), time(other.ms)), row('Bytes', count(call.bytes_out), count(other.bytes_out)))),
       document('Request', asked(call), asked(other)),
       document('Answer', answered(call), answered(other)));

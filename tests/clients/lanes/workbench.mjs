@@ -249,6 +249,9 @@ for (const { colorScheme, width } of screens) {
     assert.doesNotMatch(await page.locator('#detail').innerText(), /"boots"|undefined/);
     await fine(page, 'inspector');
     await picture(page, `inspector-${colorScheme}-${width}`);
+    await page.getByLabel('Compare with').selectOption({ index: 1 });
+    await page.getByText(/^Answer: differs at /).waitFor();
+    await fine(page, 'a comparison');
     await page.getByLabel('Outcome').selectOption('failed');
     await page.locator('.rows li').nth(1).waitFor({ state: 'detached' });
     assert.equal(await page.locator('.rows li').count(), 1);
