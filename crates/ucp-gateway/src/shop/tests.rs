@@ -45,6 +45,7 @@ fn posted(path: &str, id: &str, body: Body) -> Request<Body> {
         .header("host", "localhost:8080")
         .header("content-type", "application/json")
         .header("request-id", id)
+        .header("ucp-agent", "profile=\"https://agent.example.com/profile.json\"")
         .body(body)
         .expect("a request")
 }
