@@ -321,13 +321,13 @@ pub struct CartLine {
     /// Discount on the whole line.
     #[serde(default)]
     pub discount: Option<Amount>,
-    /// What keeps the line from being bought, or from being bought in the wanted quantity. Without it, a line that is
+    /// Reason for which the line cannot be bought, or not in the wanted quantity. Without it, a line that is
     /// missing or smaller is one of which there are not as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<LineProblem>,
 }
 
-/// Why a line is not as it was wanted.
+/// Reason for which a line cannot be bought as it was stated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineProblem {
     /// Kind of the reason.

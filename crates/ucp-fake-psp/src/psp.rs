@@ -88,7 +88,7 @@ pub struct Payment {
     pub captures: u32,
     /// How often it was voided.
     pub voids: u32,
-    /// How much money was taken, in minor units.
+    /// Amount that was captured, in minor units.
     #[serde(default)]
     pub taken: i64,
     /// The word its token begins with, if that means something.

@@ -192,7 +192,7 @@ struct Identified {
     step: String,
 }
 
-/// What requests are admitted by.
+/// State by which requests are admitted: the configuration with its token, and the sessions of browsers.
 #[derive(Clone, Debug)]
 struct Guard {
     running: Arc<Running>,

@@ -172,7 +172,7 @@ pub enum Settlement {
     Absent,
 }
 
-/// When the money of a purchase is captured.
+/// Time at which the money of a purchase is captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureMode {
     /// With the purchase.

@@ -87,7 +87,7 @@ pub struct Good {
     pub stock: Option<u64>,
     /// Quantities in which a line of it is sold.
     pub quantity_rule: QuantityRule,
-    /// What the shop says keeps it from being bought, or from being bought in the wanted quantity.
+    /// Reason for which the shop does not sell it, or not in the wanted quantity; `None` if it does.
     pub problem: Option<LineProblem>,
     /// Weight of one piece in grams; 0 if unknown.
     pub weight_grams: u64,
@@ -95,7 +95,7 @@ pub struct Good {
     pub needs_fulfillment: bool,
 }
 
-/// What keeps a line from being bought as it was stated, as the shop knows it.
+/// Reason of a shop for which a line cannot be bought as it was stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineProblem {
     /// Kind of the reason.

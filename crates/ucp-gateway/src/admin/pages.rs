@@ -54,7 +54,7 @@ pub(super) fn is_file(path: &str) -> bool {
     path.starts_with("/workbench/") || path.starts_with("/favicon.")
 }
 
-/// What the pages are made from.
+/// State that the pages are rendered from.
 #[derive(Clone, Debug)]
 struct View {
     sources: Arc<Sources>,

@@ -41,7 +41,7 @@ pub(crate) enum CatalogView {
     Compact,
 }
 
-/// When the money of a purchase is captured.
+/// Time at which the money of a purchase is captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Capture {
