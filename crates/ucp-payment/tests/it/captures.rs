@@ -8,7 +8,7 @@ use ucp_core::{
     money::Amount,
     purchase::payment::{Attempt, Capture, CaptureMode, Handler, Moved, Settlement, Tender},
 };
-use ucp_fake_psp::{FakePsp, FakeStripe, Options, psp::Payment};
+use ucp_fake_psp::{FakePsp, FakeStripe, Fault, Options, psp::Payment};
 use ucp_payment::{Processor, Stripe, processor, stripe};
 use ucp_testkit::{PATIENCE, within};
 
@@ -151,32 +151,11 @@ async fn a_capture_is_found_after_its_key_is_forgotten() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_at_a_capture_moves_the_money_once_or_not_at_all() {
-    let faults = [
-        "hang_before",
-        "hang_after",
-        "reset_before",
-        "reset_after",
-        "error_before",
-        "error_after",
-        "garbage",
-        "truncated",
-        "empty",
-        "oversized",
-        "slow",
-        "late",
-        "wrong_payment",
-        "wrong_amount",
-        "wrong_status",
-        "redirect",
-        "not_found_page",
-        "forbidden_page",
-        "busy",
-    ];
     for provider in Provider::both() {
         let provider = Arc::new(provider);
         let mut running = Vec::new();
         for (step, minor) in [("capture", 1_200), ("void", 0)] {
-            for fault in faults {
+            for (fault, _) in Fault::ALL {
                 for times in [1, 9] {
                     let provider = Arc::clone(&provider);
                     running.push(tokio::spawn(async move {

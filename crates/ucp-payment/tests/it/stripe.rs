@@ -16,7 +16,7 @@ use ucp_core::{
         payment::{Attempt, Credential, Handler as _, Instrument, Moved, Refund, Settlement, Tender},
     },
 };
-use ucp_fake_psp::{FakeStripe, Options, Order};
+use ucp_fake_psp::{FakeStripe, Fault, Options, Order};
 use ucp_payment::{
     Endpoint, Stripe, sandbox,
     stripe::{self, Mode},
@@ -114,30 +114,9 @@ async fn uncreated(id: String, order: String) -> Option<(String, Stripe, Attempt
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_at_every_step_charges_once_or_not_at_all() {
     let stripe = start();
-    let faults = [
-        "hang_before",
-        "hang_after",
-        "reset_before",
-        "reset_after",
-        "error_before",
-        "error_after",
-        "garbage",
-        "truncated",
-        "empty",
-        "oversized",
-        "slow",
-        "late",
-        "wrong_payment",
-        "wrong_amount",
-        "wrong_status",
-        "redirect",
-        "not_found_page",
-        "forbidden_page",
-        "busy",
-    ];
     let mut running = Vec::new();
     for step in ["create", "authorize", "capture"] {
-        for fault in faults {
+        for (fault, _) in Fault::ALL {
             for times in [1, 9] {
                 // One of its own for each: a provider that fails this often is left alone for a while.
                 let handler = handler(&stripe);
