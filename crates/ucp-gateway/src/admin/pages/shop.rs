@@ -28,14 +28,14 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
     let shop = of.opened(view.running()).await?;
     let paused = slot.decisions.is_paused(&slot.id);
     let sections = [
-        ("upstream", "The shop behind it", upstream(&shop, slot, key).await),
+        ("upstream", "Backend", upstream(&shop, slot, key).await),
         ("orders", "Orders", placed(&shop, id).await?),
         ("webhooks", "Webhooks", webhooks(&shop, id, key).await?),
         ("payments", "Payments", payments(&shop).await?),
         ("platforms", "Platforms", platforms(slot, key)),
         ("keys", "Keys", keys(slot)),
-        ("buyers", "Buyers on their way", funnel(view, id)),
-        ("caches", "Caches and repeated calls", caches(view, &shop, id)),
+        ("buyers", "Funnel", funnel(view, id)),
+        ("caches", "Caches and replays", caches(view, &shop, id)),
     ];
     Ok(html! {
         main.operator #main tabindex="-1" {
@@ -100,7 +100,11 @@ async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
             }
             (numbers(counts.events().map(|(name, count)| (name.replace('_', " "), count))))
         } @else { p { "The shop is the gateway's own." } }
-        @if let Some(products) = lag { p { (products) " products of which the last change cannot be searched yet." } }
+        @match lag {
+            Some(0) => p { "Every change of products can be searched." },
+            Some(products) => p { (products) " products whose last change cannot be searched yet." },
+            None => {}
+        }
         @if let Some(status) = copy {
             h3 { "Copy of the catalog" }
             p {
@@ -190,7 +194,7 @@ async fn payments(shop: &Shop) -> Result<Markup, Failure> {
     Ok(html! {
         h3 { "Without a known end" }
         p { "The provider is asked again by itself until it says what became of them." }
-        (table("Payments without a known end", &heads, &rows, "There is none."))
+        (table("Payments without a known end", &heads, &rows, "None."))
         @if !counts.is_empty() { h3 { "Calls of the handlers since the start" } (numbers(counts)) }
     })
 }
@@ -282,7 +286,7 @@ fn funnel(view: &View, id: &str) -> Markup {
             std::iter::once(cell(&platform)).chain(counts).collect()
         })
         .collect();
-    html! { p { "Since the start of this gateway." } (table("Buyers on their way", &heads, &rows, "No call yet.")) }
+    html! { p { "Since the start of this gateway." } (table("Funnel", &heads, &rows, "No call yet.")) }
 }
 
 fn caches(view: &View, shop: &Shop, id: &str) -> Markup {
