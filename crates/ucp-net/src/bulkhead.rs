@@ -4,20 +4,18 @@
 //! finds the room full waits for a moment in a short queue, and is then turned away, so that callers learn at once what
 //! they would learn late.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
 };
-use tower::{Layer, Service, ServiceExt as _};
+use tower::ServiceExt as _;
 
-use super::{CallKind, Clock, Counters, Failure, Received, UpstreamRequest};
+use super::{
+    CallKind, Clock, Counters, Failure, Received, UpstreamRequest,
+    policy::{Policy, Sender},
+};
 
 /// The size of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,47 +82,19 @@ impl Bulkhead {
     }
 }
 
-impl<S> Layer<S> for Bulkhead {
-    type Service = BulkheadService<S>;
-
-    fn layer(&self, inner: S) -> BulkheadService<S> {
-        BulkheadService { inner, bulkhead: self.clone() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct BulkheadService<S> {
-    inner: S,
-    bulkhead: Bulkhead,
-}
-
-impl<S> Service<UpstreamRequest> for BulkheadService<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
-        let (inner, limits) = (self.inner.clone(), Arc::clone(&self.bulkhead.0));
-        Box::pin(async move {
-            let slots = match upstream_request.call_kind {
-                CallKind::Read => &limits.reads,
-                CallKind::Write | CallKind::Conclude => &limits.writes,
-            };
-            let until = (limits.clock)() + slots.max_wait;
-            let until = upstream_request.deadline.map_or(until, |deadline| deadline.min(until));
-            let Some(_place) = slots.enter(until).await else {
-                limits.counters.shed.add();
-                return Err(Failure::Saturated);
-            };
-            inner.oneshot(upstream_request).await
-        })
+impl Policy for Bulkhead {
+    async fn handle(self, inner: impl Sender, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        let limits = &self.0;
+        let slots = match upstream_request.call_kind {
+            CallKind::Read => &limits.reads,
+            CallKind::Write | CallKind::Conclude => &limits.writes,
+        };
+        let until = (limits.clock)() + slots.max_wait;
+        let until = upstream_request.deadline.map_or(until, |deadline| deadline.min(until));
+        let Some(_place) = slots.enter(until).await else {
+            limits.counters.shed.add();
+            return Err(Failure::Saturated);
+        };
+        inner.oneshot(upstream_request).await
     }
 }

@@ -2,17 +2,16 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
+use tower::ServiceExt as _;
 
 use super::{
     Clock, Counters, Failure, Received, UpstreamRequest,
     breaker::{Breaker, Change, Circuit, Outcome, Permit, Rules},
     failure::{Blame, Unfit},
+    policy::{Policy, Sender},
 };
 
 /// The circuit of one upstream. Clones are the same one.
@@ -96,46 +95,17 @@ fn outcome(result: &Result<Received, Failure>) -> Outcome {
     }
 }
 
-impl<S> Layer<S> for CircuitBreaker {
-    type Service = CircuitBreakerService<S>;
-
-    fn layer(&self, inner: S) -> CircuitBreakerService<S> {
-        CircuitBreakerService { inner, circuit: self.clone() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct CircuitBreakerService<S> {
-    inner: S,
-    circuit: CircuitBreaker,
-}
-
-impl<S> Service<UpstreamRequest> for CircuitBreakerService<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
-    S::Future: Send + 'static,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
-        let ticket = match self.circuit.admit() {
+impl Policy for CircuitBreaker {
+    async fn handle(self, inner: impl Sender, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        let ticket = match self.admit() {
             Ok(ticket) => ticket,
             Err(wait) => {
-                self.circuit.0.counters.refused.add();
-                return Box::pin(async move { Err(Failure::Open { wait }) });
+                self.0.counters.refused.add();
+                return Err(Failure::Open { wait });
             }
         };
-        let answer = self.inner.call(upstream_request);
-        Box::pin(async move {
-            let result = answer.await;
-            ticket.report(outcome(&result));
-            result
-        })
+        let result = inner.oneshot(upstream_request).await;
+        ticket.report(outcome(&result));
+        result
     }
 }

@@ -3,25 +3,20 @@
 //! Upstreams say "no" in different dialects: a GraphQL API reports that it throttles with status 200. An adapter's
 //! [`Classifier`] translates, so that everything else here knows one set of [verdicts](Verdict).
 
-use std::{
-    fmt,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
 use jiff::fmt::rfc2822;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use tower::{Layer, Service};
+use tower::ServiceExt as _;
 
 use super::{
     Failure, Received, Unreadable, UpstreamRequest,
     failure::{Answered, Unfit},
+    policy::{Policy, Sender},
 };
 
 /// Classifier of responses, one per kind of upstream.
@@ -165,50 +160,21 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[derive(Clone)]
 pub(super) struct Classify(pub(super) Arc<dyn Classifier>);
 
-impl<S> Layer<S> for Classify {
-    type Service = ClassifyService<S>;
-
-    fn layer(&self, inner: S) -> ClassifyService<S> {
-        ClassifyService { inner, classifier: Arc::clone(&self.0) }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct ClassifyService<S> {
-    inner: S,
-    classifier: Arc<dyn Classifier>,
-}
-
-impl<S> Service<UpstreamRequest> for ClassifyService<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
-    S::Future: Send + 'static,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
+impl Policy for Classify {
+    async fn handle(self, inner: impl Sender, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         let for_buyer = upstream_request.for_buyer;
-        let (answer, classifier) = (self.inner.call(upstream_request), Arc::clone(&self.classifier));
-        Box::pin(async move {
-            let received = answer.await?;
-            let (unfit, pause) = match classifier.classify(&received) {
-                Verdict::Good => return Ok(received),
-                Verdict::Unreadable(unreadable) => return Err(Failure::Unreadable(unreadable)),
-                Verdict::Throttled { pause } => (Unfit::Throttled, pause),
-                Verdict::Transient { pause } => (Unfit::Transient, pause),
-                Verdict::Faulty => (Unfit::Faulty, None),
-                Verdict::Rejected { shut } if for_buyer => (Unfit::BuyerRejected, Some(shut)),
-                Verdict::Rejected { shut } => (Unfit::Rejected, Some(shut)),
-                Verdict::Misconfigured { shut } => (Unfit::Misconfigured, Some(shut)),
-            };
-            Err(Failure::Answered(Box::new(Answered { unfit, pause, received })))
-        })
+        let received = inner.oneshot(upstream_request).await?;
+        let (unfit, pause) = match self.0.classify(&received) {
+            Verdict::Good => return Ok(received),
+            Verdict::Unreadable(unreadable) => return Err(Failure::Unreadable(unreadable)),
+            Verdict::Throttled { pause } => (Unfit::Throttled, pause),
+            Verdict::Transient { pause } => (Unfit::Transient, pause),
+            Verdict::Faulty => (Unfit::Faulty, None),
+            Verdict::Rejected { shut } if for_buyer => (Unfit::BuyerRejected, Some(shut)),
+            Verdict::Rejected { shut } => (Unfit::Rejected, Some(shut)),
+            Verdict::Misconfigured { shut } => (Unfit::Misconfigured, Some(shut)),
+        };
+        Err(Failure::Answered(Box::new(Answered { unfit, pause, received })))
     }
 }
 

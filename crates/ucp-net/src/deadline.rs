@@ -4,17 +4,16 @@
 //! [`within`]; every call, wait and repetition below ends by then, without the deadline being an argument everywhere.
 //! Tasks that are spawned begin anew, so that a read that several callers share is not bound to the one who came first.
 
-use std::{
-    future::Future,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{future::Future, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
-use tower::{Layer, Service};
+use tower::ServiceExt as _;
 
-use super::{Clock, Counters, Failure, Received, UpstreamRequest, client::Timeouts};
+use super::{
+    Clock, Counters, Failure, Received, UpstreamRequest,
+    client::Timeouts,
+    policy::{Policy, Sender},
+};
 
 tokio::task_local! {
     static DEADLINE: Instant;
@@ -48,52 +47,23 @@ impl Deadline {
     }
 }
 
-impl<S> Layer<S> for Deadline {
-    type Service = Limited<S>;
-
-    fn layer(&self, inner: S) -> Limited<S> {
-        Limited { inner, rule: self.clone() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct Limited<S> {
-    inner: S,
-    rule: Deadline,
-}
-
-impl<S> Service<UpstreamRequest> for Limited<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
-    S::Future: Send + 'static,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut upstream_request: UpstreamRequest) -> Self::Future {
-        let rule = Arc::clone(&self.rule.0);
+impl Policy for Deadline {
+    async fn handle(self, inner: impl Sender, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        let rule = &self.0;
         let now = (rule.clock)();
         let own = now + rule.timeouts.of(upstream_request.call_kind).total;
         let deadline = [upstream_request.deadline, current()].into_iter().flatten().fold(own, Instant::min);
         upstream_request.deadline = Some(deadline);
-        if deadline <= now {
-            rule.counters.expired.add();
-            return Box::pin(async { Err(Failure::Expired { sent: false }) });
-        }
         let sent = upstream_request.sent.clone();
-        let answer = self.inner.call(upstream_request);
-        Box::pin(async move {
-            let result = timeout_at(deadline, answer).await;
-            let result = result.unwrap_or_else(|_| Err(Failure::Expired { sent: sent.get() }));
-            if matches!(result, Err(Failure::Expired { .. })) {
-                rule.counters.expired.add();
-            }
-            result
-        })
+        let result = if deadline <= now {
+            Err(Failure::Expired { sent: false })
+        } else {
+            let result = timeout_at(deadline, inner.oneshot(upstream_request)).await;
+            result.unwrap_or_else(|_| Err(Failure::Expired { sent: sent.get() }))
+        };
+        if matches!(result, Err(Failure::Expired { .. })) {
+            rule.counters.expired.add();
+        }
+        result
     }
 }

@@ -1,22 +1,19 @@
 //! How many calls to one upstream begin per second, by the generic cell rate algorithm.
 
-use std::{
-    num::NonZeroU32,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use governor::{
     RateLimiter, clock,
     middleware::NoOpMiddleware,
     state::{InMemoryState, NotKeyed},
 };
 use tokio::time::Instant;
-use tower::{Layer, Service, ServiceExt as _};
+use tower::ServiceExt as _;
 
-use super::{Clock, Counters, Failure, Received, UpstreamRequest};
+use super::{
+    Clock, Counters, Failure, Received, UpstreamRequest,
+    policy::{Policy, Sender},
+};
 
 /// How many calls an upstream is to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,39 +84,10 @@ impl State {
     }
 }
 
-impl<S> Layer<S> for RateLimit {
-    type Service = RateLimitService<S>;
-
-    fn layer(&self, inner: S) -> RateLimitService<S> {
-        RateLimitService { inner, limit: self.clone() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct RateLimitService<S> {
-    inner: S,
-    limit: RateLimit,
-}
-
-impl<S> Service<UpstreamRequest> for RateLimitService<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
-        let (inner, limit) = (self.inner.clone(), Arc::clone(&self.limit.0));
-        Box::pin(async move {
-            limit.turn(upstream_request.deadline).await?;
-            limit.counters.sent.add();
-            inner.oneshot(upstream_request).await
-        })
+impl Policy for RateLimit {
+    async fn handle(self, inner: impl Sender, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        self.0.turn(upstream_request.deadline).await?;
+        self.0.counters.sent.add();
+        inner.oneshot(upstream_request).await
     }
 }

@@ -9,15 +9,17 @@ pub mod budget;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service, ServiceExt as _};
+use tower::ServiceExt as _;
 
 use self::budget::{Allowance, Budget};
-use super::{CallKind, Clock, Counters, Failure, Random, Received, UpstreamRequest, failure::Blame};
+use super::{
+    CallKind, Clock, Counters, Failure, Random, Received, UpstreamRequest,
+    failure::Blame,
+    policy::{Policy, Sender},
+};
 
 /// How reads are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +102,12 @@ impl State {
         }
         Some(pause)
     }
+}
 
-    async fn run<S>(&self, inner: S, upstream_request: UpstreamRequest) -> Result<Received, Failure>
-    where
-        S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone,
-    {
-        self.budget(|budget| budget.deposit((self.clock)()));
+impl Policy for Retry {
+    async fn handle(self, inner: impl Sender, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        let retry = &self.0;
+        retry.budget(|budget| budget.deposit((retry.clock)()));
         let mut attempts = 0;
         let mut first_hand: Option<Failure> = None;
         loop {
@@ -114,9 +116,9 @@ impl State {
                 Err(failure) => failure,
             };
             attempts += 1;
-            if let Some(pause) = self.again(attempts, &upstream_request, &failure) {
+            if let Some(pause) = retry.again(attempts, &upstream_request, &failure) {
                 first_hand = Some(failure);
-                self.counters.retries.add();
+                retry.counters.retries.add();
                 tokio::time::sleep(pause).await;
                 continue;
             }
@@ -126,39 +128,6 @@ impl State {
                 _ => failure,
             });
         }
-    }
-}
-
-impl<S> Layer<S> for Retry {
-    type Service = Retrying<S>;
-
-    fn layer(&self, inner: S) -> Retrying<S> {
-        Retrying { inner, retry: self.clone() }
-    }
-}
-
-#[derive(Clone)]
-pub(super) struct Retrying<S> {
-    inner: S,
-    retry: Retry,
-}
-
-impl<S> Service<UpstreamRequest> for Retrying<S>
-where
-    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Received;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Received, Failure>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
-        let (inner, retry) = (self.inner.clone(), Arc::clone(&self.retry.0));
-        Box::pin(async move { retry.run(inner, upstream_request).await })
     }
 }
 

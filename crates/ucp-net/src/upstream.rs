@@ -16,6 +16,7 @@ use super::{
     deadline::Deadline,
     failure::Blame,
     outbound::{Certificate, Identity, SetupError},
+    policy::Enforce,
     rate::{Rate, RateLimit},
     retry::{self, Retry},
 };
@@ -133,12 +134,12 @@ impl Upstream {
         let rate = RateLimit::new(options.rate, &clock, &counters);
         let retry = Retry::new(options.retry, clock, random, Arc::clone(&counters));
         let stack = ServiceBuilder::new()
-            .layer(deadline)
-            .layer(retry)
-            .layer(circuit.clone())
-            .layer(bulkhead)
-            .layer(rate)
-            .layer(Classify(Arc::new(classifier)))
+            .layer(Enforce(deadline))
+            .layer(Enforce(retry))
+            .layer(Enforce(circuit.clone()))
+            .layer(Enforce(bulkhead))
+            .layer(Enforce(rate))
+            .layer(Enforce(Classify(Arc::new(classifier))))
             .service(transport);
         Self { name, stack: BoxCloneSyncService::new(stack), circuit, counters }
     }
