@@ -79,9 +79,8 @@ impl Pages {
             Self::Shop(shop) => {
                 let (since, after) = (run.since, run.after.as_deref());
                 let Some(found) = patiently(|| shop.page_of_all(since, after, limit)).await? else { return Ok(None) };
-                let mut page = Page { next: found.next, total: found.total, ..Page::default() };
-                read(found.products, market, &mut page);
-                Ok(Some(page))
+                let page = Page { next: found.next, total: found.total, ..Page::default() };
+                read(found.products, market, page).await.map(Some)
             }
             Self::Feed { import, read } => {
                 let mut own = import.take().ok_or(SyncError::Panicked)?;
@@ -119,23 +118,28 @@ impl Page {
     }
 }
 
-/// Reads what a shop states about products.
-fn read(products: Vec<serde_json::Value>, market: &Market, page: &mut Page) {
-    for (line, product) in (1..).zip(products) {
-        match jsonl::change(product, line, market) {
-            Ok(change) => page.changes.push(change),
-            Err(bad) => page.reject(&bad),
+/// Adds what a shop states about products to a page.
+async fn read(products: Vec<serde_json::Value>, market: &Market, mut page: Page) -> Result<Page, SyncError> {
+    let market = market.clone();
+    // Hundreds of products take long enough to hold up calls.
+    blocking(move || {
+        for (line, product) in (1..).zip(products) {
+            match jsonl::change(product, line, &market) {
+                Ok(change) => page.changes.push(change),
+                Err(bad) => page.reject(&bad),
+            }
         }
-    }
+        page
+    })
+    .await
 }
 
 /// Asks a shop for products that it has said to have changed. Those that it does not know are gone.
 pub(crate) async fn named(shop: &ContractShop, ids: &[String], market: &Market) -> Result<Page, SyncError> {
     let products = patiently(|| shop.stated(ids)).await?;
-    let mut page = Page::default();
     // A product that is stated, and cannot be used, is not gone.
     let stated: Vec<_> = products.iter().filter_map(|product| product["id"].as_str().map(str::to_owned)).collect();
-    read(products, market, &mut page);
+    let mut page = read(products, market, Page::default()).await?;
     let gone = ids.iter().filter(|id| !stated.contains(id) && !names(&page.changes, id));
     let gone: Vec<_> = gone.map(|id| Change::Remove(id.clone())).collect();
     page.changes.extend(gone);

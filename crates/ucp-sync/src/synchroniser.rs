@@ -274,24 +274,34 @@ impl Synchroniser {
     ) -> Result<Ran, SyncError> {
         let market = self.0.database.market();
         let Some((mut run, mut pages)) = self.begin(full).await? else { return Ok(Ran::Unmodified) };
-        let mut is_again = false;
+        let (size, mut is_again) = (self.0.options.page_size, false);
+        let mut page = pages.page(&run, size, &market).await?;
         loop {
-            let page = pages.page(&run, self.0.options.page_size, &market).await?;
-            let Some(page) = page else {
+            let Some(found) = page else {
                 // The shop no longer knows the position: the run begins anew, once.
                 if std::mem::replace(&mut is_again, true) || run.after.is_none() {
                     return Err(SyncError::Endless("the shop does not know the position that it stated".to_owned()));
                 }
                 run = UnderWay { after: None, tally: Tally::default(), ..run };
+                page = pages.page(&run, size, &market).await?;
                 continue;
             };
-            let next = page.next.clone();
+            let next = found.next.clone();
             if next.is_some() && next == run.after {
                 return Err(SyncError::Endless("a page states the position of the page before".to_owned()));
             }
-            let progress = Progress { kind: run.kind, tally: run.tally, total: page.total, bytes: page.bytes };
+            let progress = Progress { kind: run.kind, tally: run.tally, total: found.total, bytes: found.bytes };
             run.after = next.clone();
-            run.tally = self.step(page, Some(&mut run)).await?;
+            // The next page is read while this one is stored.
+            let position = run.clone();
+            let following = async {
+                match next {
+                    Some(_) => Some(pages.page(&position, size, &market).await),
+                    None => None,
+                }
+            };
+            let (stepped, following) = tokio::join!(self.step(found, Some(&mut run)), following);
+            run.tally = stepped?;
             let progress = Progress { tally: run.tally, ..progress };
             *self.0.running.write().unwrap_or_else(PoisonError::into_inner) = Some(progress);
             told(&progress);
@@ -299,8 +309,9 @@ impl Synchroniser {
                 return Err(SyncError::Endless(format!("there are more than {MOST_PRODUCTS} products")));
             }
             self.ask_changed().await?;
-            if next.is_none() {
-                return self.end(run, accepts_loss).await;
+            match following {
+                Some(following) => page = following?,
+                None => return self.end(run, accepts_loss).await,
             }
         }
     }
