@@ -21,6 +21,7 @@
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
 //! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
+//! | [`synchronised`] | the copy of a large catalog of another shop |
 //! | [`soak`] | a long time at capacity, and ten times more than a slow shop can take |
 //! | [`report`] | figures as people read them |
 
@@ -40,6 +41,7 @@ mod server;
 mod shared;
 mod shops;
 mod soak;
+mod synchronised;
 mod upstream;
 mod webhooks;
 
@@ -183,6 +185,7 @@ async fn measure(options: &Options) -> Done<()> {
     if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
+    synchronised::all(options, &gateway, directory.path()).await?;
     shared::all(options, &gateway, directory.path()).await?;
     webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
@@ -286,18 +289,21 @@ async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     println!("  start on the existing directory: {}", milliseconds(server.started));
     println!("  idle: {}\n", report::memory(server.memory()?));
 
+    let scenarios = Shop::large(options.products).into_iter().filter(|scenario| options.wants(&scenario.name));
+    searches(options, &server, scenarios).await
+}
+
+/// Searches and lookups in a [large catalog](goods).
+async fn searches(options: &Options, server: &Server, scenarios: impl Iterator<Item = Scenario>) -> Done<()> {
     let effort = options.effort();
     let mut rows = Vec::new();
-    for scenario in Shop::large(options.products) {
-        if !options.wants(&scenario.name) {
-            continue;
-        }
-        warm(&effort, &server, &scenario).await?;
+    for scenario in scenarios {
+        warm(&effort, server, &scenario).await?;
         let mut series = Series::default();
         for _ in 0..effort.rounds {
-            series.add(&flat_out(&effort, &server, &scenario).await?);
+            series.add(&flat_out(&effort, server, &scenario).await?);
         }
-        let paced = paced(&effort, &server, &scenario, series.rate()).await?;
+        let paced = paced(&effort, server, &scenario, series.rate()).await?;
         rows.push(Row::new(&scenario.name, &series, &paced, server.memory()?, None));
         for (kind, name) in scenario.kinds.iter().enumerate() {
             rows.push(Row::part(name, &paced, kind));

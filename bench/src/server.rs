@@ -164,13 +164,20 @@ impl Server {
     }
 
     pub(crate) fn memory(&self) -> Done<Memory> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        Memory::of(self.child.id())
+    }
+}
+
+impl Memory {
+    /// Memory of a process.
+    pub(crate) fn of(process: u32) -> Done<Self> {
+        let status = fs::read_to_string(format!("/proc/{process}/status"))?;
         let of = |name: &str| -> Done<u64> {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("an unreadable status")?;
             let kilobytes: u64 = line.trim_start_matches(':').trim().trim_end_matches(" kB").parse()?;
             Ok(kilobytes << 10)
         };
-        Ok(Memory { resident: of("VmRSS")?, peak: of("VmHWM")?, anonymous: of("RssAnon")? })
+        Ok(Self { resident: of("VmRSS")?, peak: of("VmHWM")?, anonymous: of("RssAnon")? })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several shops of one process: what a thousand cost, and what one whose backend misbehaves takes from another.
 
-use std::{fmt::Write as _, fs, net::SocketAddr, path::Path, time::Duration};
+use std::{fmt::Write as _, fs, net::SocketAddr, path::Path, thread, time::Duration};
 
 use serde_json::json;
 use tokio::{
@@ -128,7 +128,7 @@ async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done
     println!("{:<34}{:>10}{:>18}{:>10}{:>18}", "", "p50 ms", "from - to", "p99 ms", "from - to");
     let mut servers = Vec::new();
     for (name, fault) in [("hangs", Fault::Hangs), ("floods", Fault::Floods), ("breaks connections", Fault::Breaks)] {
-        let backend = misbehaving(fault).await?;
+        let backend = misbehaving(fault)?;
         let config = format!(
             "[callers]\npolicy = \"development\"\n[server]\nmax_in_flight = 64\n[[shop]]\nname = \"first\"\nhosts = [\"{HOST}\"]\n\
              [[shop]]\nname = \"neighbour\"\npath = \"{NEIGHBOUR}\"\n\
@@ -182,15 +182,21 @@ fn show(name: &str, rounds: &[[f64; 2]]) {
     println!();
 }
 
-/// Starts a backend that says what it is, and misbehaves when it is asked for anything.
-async fn misbehaving(fault: Fault) -> Done<SocketAddr> {
-    let listener = TcpListener::bind((HOST, 0)).await?;
+/// Starts a backend that says what it is, and misbehaves when it is asked for anything. It has a thread of its own, so
+/// that it does not hold up the load generator.
+fn misbehaving(fault: Fault) -> Done<SocketAddr> {
+    let listener = std::net::TcpListener::bind((HOST, 0))?;
+    listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            // Ends when the gateway has had enough.
-            tokio::spawn(async move { drop(answer(stream, fault).await) });
-        }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    thread::spawn(move || {
+        runtime.block_on(async {
+            let Ok(listener) = TcpListener::from_std(listener) else { return };
+            while let Ok((stream, _)) = listener.accept().await {
+                // Ends when the gateway has had enough.
+                tokio::spawn(async move { drop(answer(stream, fault).await) });
+            }
+        });
     });
     Ok(address)
 }
