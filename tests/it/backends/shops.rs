@@ -282,6 +282,8 @@ enum Fault {
     Stopped(&'static str),
     /// Passes those with the text in them on, and loses the answer.
     Lost(&'static str),
+    /// Passes those with the text in them on, and holds the answer back for so long.
+    Late(&'static str, Duration),
 }
 
 /// A proxy between the gateway and a shop.
@@ -311,6 +313,11 @@ impl Proxy {
                 Fault::Lost(text) if has(text) => {
                     drop(forwarded(port, request));
                     Answer::HangUp
+                }
+                Fault::Late(text, by) if has(text) => {
+                    let answer = forwarded(port, request).map_or(Answer::HangUp, Answer::Bytes);
+                    thread::sleep(by);
+                    answer
                 }
                 _ => forwarded(port, request).map_or(Answer::HangUp, Answer::Bytes),
             }
@@ -458,6 +465,35 @@ fn wrong_answers_are_the_shops(kind: &'static Kind) {
     assert_eq!(status, 200, "{found}");
 }
 
+/// A shop whose every answer comes late sells as any other; one that confirms an order after the gateway has stopped
+/// waiting has one order.
+fn a_slow_shop_sells(kind: &'static Kind) {
+    let shop = Shop::start(kind);
+    let proxy = Proxy::before(&shop);
+    let gateway = kind.gateway(&proxy.origin(), IMPATIENT);
+    let shopper = newest(&gateway);
+    proxy.is(Fault::Late("", Duration::from_millis(700)));
+    let checkout = prepared(&shopper, kind, "slow@example.com");
+    completed(&shopper, kind, &checkout);
+    let done = eventually("the shop confirms the order", PATIENCE, || {
+        Some(standing(&shopper, &checkout)).filter(|checkout| checkout["status"] == "completed")
+    });
+    assert!(done["order"]["id"].is_string(), "{done}");
+    assert_eq!(shop.bought("slow@example.com"), [total(&checkout, "total")]);
+
+    proxy.is(Fault::Sound);
+    let checkout = prepared(&shopper, kind, "later@example.com");
+    proxy.is(Fault::Late(kind.placing, Duration::from_secs(15)));
+    let said = completed(&shopper, kind, &checkout).document();
+    assert_eq!(said["status"], "complete_in_progress", "{said}");
+    proxy.is(Fault::Sound);
+    eventually("the shop says what became of it", PATIENCE, || {
+        completed(&shopper, kind, &checkout);
+        (standing(&shopper, &checkout)["status"] == "completed").then_some(())
+    });
+    assert_eq!(shop.bought("later@example.com"), [total(&checkout, "total")]);
+}
+
 /// The answer to an order is lost: the shop is asked, and has one order.
 fn a_lost_answer_is_asked_for(kind: &'static Kind) {
     let shop = Shop::start(kind);
@@ -569,6 +605,7 @@ of_each! {
     every_release_buys,
     a_restart_loses_nothing,
     wrong_answers_are_the_shops,
+    a_slow_shop_sells,
     a_lost_answer_is_asked_for,
     an_order_that_does_not_arrive_is_given_up,
     a_kill_places_no_order_twice,
