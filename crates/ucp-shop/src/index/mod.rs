@@ -43,7 +43,7 @@ use ucp_core::{ShopId, catalog::market::Market};
 use ucp_sqlite::{ShopConnection, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
-use self::{schema::Fields, statistics::Statistics};
+use self::{schema::Fields, search::Sheets, statistics::Statistics};
 use crate::products;
 
 /// Name of the index in the data directory. Shops other than the default one append their identifier.
@@ -168,6 +168,7 @@ pub(crate) struct Index {
     revision: AtomicI64,
     distrusted: AtomicBool,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    sheets: Arc<Sheets>,
 }
 
 impl std::fmt::Debug for Index {
@@ -190,6 +191,7 @@ impl Index {
             revision: AtomicI64::new(0),
             distrusted: AtomicBool::new(false),
             progress: None,
+            sheets: Arc::default(),
         }
     }
 
@@ -271,7 +273,10 @@ impl Index {
     /// Publishes `opened` to searches.
     fn publish(&self, opened: Option<&Opened>) -> Result<(), IndexError> {
         let snapshot = opened
-            .map(|opened| Snapshot::new(opened.reader.searcher(), Arc::clone(&self.fields), opened.statistics.clone()))
+            .map(|opened| {
+                let (fields, sheets) = (Arc::clone(&self.fields), Arc::clone(&self.sheets));
+                Snapshot::new(opened.reader.searcher(), fields, opened.statistics.clone(), sheets)
+            })
             .transpose()?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);
         Ok(())

@@ -210,96 +210,142 @@ impl Plan {
         self.tokens.len() <= 1
     }
 
-    /// Returns the products of a segment that match, ascending, with their scores. Deleted ones are included.
+    /// Calls `found` with the products of a segment that match, ascending, and their scores. Deleted ones are included.
+    ///
+    /// # Errors
+    /// Errors of the index, after which the sheet is of no use.
     pub(super) fn score(
         &self,
-        segment: &SegmentReader,
-        fields: &Fields,
-        statistics: &Statistics,
+        (segment, fields, statistics): (&SegmentReader, &Fields, &Statistics),
         mode: Mode,
-    ) -> tantivy::Result<Vec<(DocId, u32)>> {
-        let size = segment.max_doc() as usize;
-        let mut sheet = Sheet { scores: vec![0; size], level: vec![0; size], candidates: None };
-        let mut touched = Vec::new();
-        for (number, token) in (1_u8..).zip(&self.tokens) {
+        sheet: &mut Sheet,
+        mut found: impl FnMut(DocId, u32),
+    ) -> tantivy::Result<()> {
+        let cells = sheet.of(segment.max_doc() as usize);
+        // Those that match the tokens so far, after each token.
+        let mut levels: Vec<Matches> = Vec::new();
+        for (number, token) in (1..).zip(&self.tokens) {
+            let mut matches = match (mode, levels.pop()) {
+                (Mode::Any, Some(matches)) => matches,
+                (Mode::All, Some(before)) => {
+                    levels.push(before);
+                    Matches::default()
+                }
+                (_, None) => Matches::default(),
+            };
             for (text, leaf) in &token.leaves {
                 let Some(mut posting) = Posting::open(segment, fields, statistics, text, *leaf)? else {
                     continue;
                 };
                 match mode {
-                    Mode::All => sheet.narrow(&mut posting, number, &mut touched),
-                    Mode::Any => sheet.widen(&mut posting, &mut touched),
+                    Mode::All => narrow(cells, &mut posting, number, levels.last(), &mut matches),
+                    Mode::Any => widen(cells, &mut posting, &mut matches),
                 }
             }
-            if mode == Mode::All {
-                let survivors = sheet.ascending(std::mem::take(&mut touched), number);
-                if survivors.is_empty() {
-                    return Ok(Vec::new());
-                }
-                sheet.candidates = Some(survivors);
+            matches.docs.sort_unstable();
+            let is_empty = matches.is_empty();
+            levels.push(matches);
+            if mode == Mode::All && is_empty {
+                break;
             }
         }
-        let found = match mode {
-            Mode::All => sheet.candidates.take().unwrap_or_default(),
-            Mode::Any => sheet.ascending(touched, 1),
+        let level = match mode {
+            Mode::All => u32::try_from(levels.len()).unwrap_or(u32::MAX),
+            Mode::Any => 1,
         };
-        Ok(found.into_iter().map(|doc| (doc, sheet.scores[doc as usize])).collect())
+        match levels.last() {
+            Some(Matches { is_many: true, .. }) => {
+                let at_level = (0..).zip(&*cells).filter(|(_, cell)| **cell >> SCORE_BITS == level);
+                at_level.for_each(|(doc, cell)| found(doc, cell & MOST_SCORE));
+            }
+            Some(Matches { docs, .. }) => docs.iter().for_each(|doc| found(*doc, cells[*doc as usize] & MOST_SCORE)),
+            None => {}
+        }
+        match levels.first() {
+            Some(Matches { is_many: true, .. }) => cells.fill(0),
+            Some(Matches { docs, .. }) => docs.iter().for_each(|doc| cells[*doc as usize] = 0),
+            None => {}
+        }
+        Ok(())
     }
 }
 
-/// Scores of one segment while they are computed.
-struct Sheet {
-    scores: Vec<u32>,
-    /// Number of leading tokens that each product matches.
-    level: Vec<u8>,
-    /// The products that match all tokens so far, ascending; `None` before the first token.
-    candidates: Option<Vec<DocId>>,
-}
+/// Number of bits of a score in a cell; the others hold the number of leading tokens that the product matches.
+const SCORE_BITS: u32 = 27;
+
+/// Largest score in a cell.
+const MOST_SCORE: u32 = (1 << SCORE_BITS) - 1;
+
+/// Scores of one segment while they are computed: a cell for each product. All cells are zero between searches, because
+/// making a sheet for each of them takes longer than scoring.
+#[derive(Default)]
+pub(super) struct Sheet(Vec<u32>);
 
 impl Sheet {
-    /// Adds a leaf of the token `number` (from 1) to the products that match all tokens before it.
-    fn narrow(&mut self, posting: &mut Posting, number: u8, touched: &mut Vec<DocId>) {
-        let Self { scores, level, candidates } = self;
-        let mut add = |doc: DocId, score: u32| {
-            let at = doc as usize;
-            if level[at] == number - 1 {
-                level[at] = number;
-                touched.push(doc);
-            } else if level[at] != number {
-                return;
-            }
-            scores[at] = scores[at].saturating_add(score);
-        };
-        match candidates {
-            // Looking a few products up in a long list beats reading the list.
-            Some(candidates) if candidates.len() * 16 < posting.len() => posting.among(candidates, add),
-            _ => posting.each(&mut add),
+    fn of(&mut self, size: usize) -> &mut [u32] {
+        if self.0.len() < size {
+            self.0.resize(size, 0);
+        }
+        &mut self.0[..size]
+    }
+}
+
+/// Products that match.
+#[derive(Default)]
+struct Matches {
+    /// Products, unless they are many.
+    docs: Vec<DocId>,
+    /// `true` for so many that reading all cells beats sorting them.
+    is_many: bool,
+}
+
+impl Matches {
+    fn push(&mut self, doc: DocId, of: usize) {
+        if self.is_many {
+            return;
+        }
+        self.docs.push(doc);
+        if self.docs.len() * 16 > of {
+            self.is_many = true;
+            self.docs.clear();
         }
     }
 
-    /// Returns the products at `level`, ascending. `touched` has all of them.
-    fn ascending(&self, mut touched: Vec<DocId>, level: u8) -> Vec<DocId> {
-        // Reading all levels beats sorting many products.
-        if touched.len() * 16 > self.level.len() {
-            touched.clear();
-            touched.extend((0..).zip(&self.level).filter(|(_, at)| **at == level).map(|(doc, _)| doc));
-        } else {
-            touched.sort_unstable();
-        }
-        touched
+    const fn is_empty(&self) -> bool {
+        self.docs.is_empty() && !self.is_many
     }
+}
 
-    /// Adds the score of a leaf to every product that it matches.
-    fn widen(&mut self, posting: &mut Posting, touched: &mut Vec<DocId>) {
-        posting.each(&mut |doc, score| {
-            let at = doc as usize;
-            if self.level[at] == 0 {
-                self.level[at] = 1;
-                touched.push(doc);
-            }
-            self.scores[at] = self.scores[at].saturating_add(score);
-        });
+/// Adds a leaf of the token `number` (from 1) to the products that match all tokens before it, `candidates`.
+fn narrow(cells: &mut [u32], posting: &mut Posting, number: u32, candidates: Option<&Matches>, matches: &mut Matches) {
+    let size = cells.len();
+    let mut add = |doc: DocId, score: u32| {
+        let cell = &mut cells[doc as usize];
+        let level = *cell >> SCORE_BITS;
+        if level == number - 1 {
+            matches.push(doc, size);
+        } else if level != number {
+            return;
+        }
+        *cell = (number << SCORE_BITS) | ((*cell & MOST_SCORE) + score).min(MOST_SCORE);
+    };
+    match candidates {
+        // Looking a few products up in a long list beats reading the list.
+        Some(Matches { docs, is_many: false }) if docs.len() * 16 < posting.len() => posting.among(docs, add),
+        _ => posting.each(&mut add),
     }
+}
+
+/// Adds the score of a leaf to every product that it matches.
+fn widen(cells: &mut [u32], posting: &mut Posting, matches: &mut Matches) {
+    let size = cells.len();
+    posting.each(&mut |doc, score| {
+        let cell = &mut cells[doc as usize];
+        if *cell >> SCORE_BITS == 0 {
+            matches.push(doc, size);
+        }
+        *cell = (1 << SCORE_BITS) | ((*cell & MOST_SCORE) + score).min(MOST_SCORE);
+    });
 }
 
 /// The products that a leaf matches in one segment.
@@ -310,8 +356,16 @@ struct Posting {
 
 enum Score {
     Flat(u32),
-    Weighed { weight: Bm25Weight, norms: FieldNormReader },
+    Weighed {
+        weight: Bm25Weight,
+        norms: FieldNormReader,
+        /// Scores of products that have the term once, by their norm, for terms of many products.
+        once: Option<Box<[u32; 256]>>,
+    },
 }
+
+/// Number of products of a term from which on the scores of those that have it once are computed beforehand.
+const MANY: u32 = 1_024;
 
 impl Posting {
     fn open(
@@ -336,7 +390,14 @@ impl Posting {
                 let docs = statistics.docs.max(freq);
                 let weight = Bm25Weight::for_one_term_without_explain(freq, docs, statistics.mean_length(position));
                 let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
-                Score::Weighed { weight, norms: segment.get_fieldnorms_reader(field)? }
+                let once = (blocks.doc_freq() >= MANY).then(|| {
+                    let mut scores = Box::new([0; 256]);
+                    for (norm, score) in (0..=u8::MAX).zip(&mut *scores) {
+                        *score = rounded(weight.score(norm, 1));
+                    }
+                    scores
+                });
+                Score::Weighed { weight, norms: segment.get_fieldnorms_reader(field)?, once }
             }
         };
         Ok(Some(Self { blocks, score }))
@@ -355,9 +416,16 @@ impl Posting {
             }
             match &self.score {
                 Score::Flat(score) => docs.iter().for_each(|doc| visit(*doc, *score)),
-                Score::Weighed { weight, norms } => {
+                Score::Weighed { weight, norms, once } => {
                     for (doc, freq) in docs.iter().zip(self.blocks.freqs()) {
-                        visit(*doc, rounded(weight.score(norms.fieldnorm_id(*doc), *freq)));
+                        let norm = norms.fieldnorm_id(*doc);
+                        visit(
+                            *doc,
+                            match once {
+                                Some(scores) if *freq == 1 => scores[usize::from(norm)],
+                                _ => rounded(weight.score(norm, *freq)),
+                            },
+                        );
                     }
                 }
             }
@@ -376,7 +444,7 @@ impl Posting {
             if doc == *candidate {
                 let score = match &self.score {
                     Score::Flat(score) => *score,
-                    Score::Weighed { weight, norms } => {
+                    Score::Weighed { weight, norms, .. } => {
                         rounded(weight.score(norms.fieldnorm_id(doc), self.blocks.freq(at)))
                     }
                 };
@@ -386,11 +454,11 @@ impl Posting {
     }
 }
 
-/// Rounds a score to an integer, at least 1: every match counts.
+/// Rounds a score to an integer, at least 1: every match counts. Without `f32::round`, which is a call of a function.
 fn rounded(score: f32) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, which is what is wanted")]
-    let rounded = score.round() as u32;
-    rounded.max(1)
+    let rounded = (score + 0.5) as u32;
+    rounded.clamp(1, MOST_SCORE)
 }
 
 /// Returns `true` if a word may be corrected. Numbers and codes are not: another number is another thing.

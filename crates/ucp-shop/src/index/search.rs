@@ -4,9 +4,15 @@
 //! page before, by its place in that order and not by counting, so that products that are added in between neither
 //! repeat nor hide others.
 
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use tantivy::{DocId, Searcher, SegmentReader, Term, columnar::Column, schema::IndexRecordOption};
+use tantivy::{
+    DocId, Searcher, SegmentReader, Term, columnar::Column, fastfield::AliveBitSet, schema::IndexRecordOption,
+};
 use ucp_core::{
     Code, Refusal,
     catalog::{filter::Criteria, market::Presentation},
@@ -17,7 +23,7 @@ use ucp_core::{
 };
 
 use super::{
-    query::{Mode, Plan},
+    query::{Mode, Plan, Sheet},
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
     statistics::Statistics,
 };
@@ -99,6 +105,7 @@ pub(crate) struct Snapshot {
     /// The newest first.
     pub(super) statistics: Vec<Arc<Statistics>>,
     columns: Vec<Columns>,
+    sheets: Arc<Sheets>,
 }
 
 /// The columns of one segment.
@@ -137,13 +144,14 @@ impl Snapshot {
         searcher: Searcher,
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
+        sheets: Arc<Sheets>,
     ) -> tantivy::Result<Self> {
         let columns = searcher
             .segment_readers()
             .iter()
             .map(|segment| Columns::open(segment, &fields))
             .collect::<Result<_, _>>()?;
-        Ok(Self { searcher, fields, statistics, columns })
+        Ok(Self { searcher, fields, statistics, columns, sheets })
     }
 
     /// Number of products.
@@ -158,7 +166,7 @@ impl Snapshot {
         let Some(text) = text else {
             let mut page = PageOf::new(query, after.map(|position| position.place));
             for (segment, columns) in self.segments() {
-                page.collect(self, segment, columns, (0..segment.max_doc()).map(|doc| (doc, 0)))?;
+                page.within(self, segment, columns)?.browse(segment.max_doc());
             }
             return Ok(page.finish(|place| Position { epoch: 0, mode: Mode::All, place }));
         };
@@ -168,18 +176,17 @@ impl Snapshot {
         };
         let statistics = statistics.ok_or_else(Position::outdated)?;
         let plan = Plan::new(text, &self.fields, statistics, &self.searcher)?;
+        let place = after.map(|position| position.place);
         let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
-        let mut scored = self.score(&plan, statistics, mode)?;
+        let mut sheet = self.sheets.take();
+        let mut page = self.scored(&plan, statistics, mode, &mut sheet, PageOf::new(query, place))?;
         // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
         // an answer, and no reason to offer others.
-        if after.is_none() && !plan.is_single() && self.is_empty(&scored) {
+        if after.is_none() && !plan.is_single() && !page.is_matched {
             mode = Mode::Any;
-            scored = self.score(&plan, statistics, mode)?;
+            page = self.scored(&plan, statistics, mode, &mut sheet, PageOf::new(query, place))?;
         }
-        let mut page = PageOf::new(query, after.map(|position| position.place));
-        for ((segment, columns), scored) in self.segments().zip(scored) {
-            page.collect(self, segment, columns, scored)?;
-        }
+        self.sheets.put(sheet);
         let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
         let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected, prices: plan.prices };
         Ok(Hits { looseness, ..hits })
@@ -189,17 +196,40 @@ impl Snapshot {
         self.searcher.segment_readers().iter().zip(&self.columns)
     }
 
-    fn score(&self, plan: &Plan, statistics: &Statistics, mode: Mode) -> tantivy::Result<Vec<Vec<(DocId, u32)>>> {
-        self.searcher
-            .segment_readers()
-            .iter()
-            .map(|segment| plan.score(segment, &self.fields, statistics, mode))
-            .collect()
+    /// Collects the products that match a plan.
+    fn scored<'q>(
+        &self,
+        plan: &Plan,
+        statistics: &Statistics,
+        mode: Mode,
+        sheet: &mut Sheet,
+        mut page: PageOf<'q>,
+    ) -> tantivy::Result<PageOf<'q>> {
+        for (segment, columns) in self.segments() {
+            let mut within = page.within(self, segment, columns)?;
+            plan.score((segment, &self.fields, statistics), mode, sheet, |doc, score| within.take(doc, score))?;
+        }
+        Ok(page)
+    }
+}
+
+/// Sheets that searches use one after the other.
+#[derive(Default)]
+pub(super) struct Sheets(Mutex<Vec<Sheet>>);
+
+impl Sheets {
+    /// Number of sheets that are kept: as many as searches run at the same time on small machines.
+    const KEPT: usize = 4;
+
+    fn take(&self) -> Sheet {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    fn is_empty(&self, scored: &[Vec<(DocId, u32)>]) -> bool {
-        let segments = self.searcher.segment_readers().iter();
-        segments.zip(scored).all(|(segment, scored)| scored.iter().all(|(doc, _)| segment.is_deleted(*doc)))
+    fn put(&self, sheet: Sheet) {
+        let mut sheets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sheets.len() < Self::KEPT {
+            sheets.push(sheet);
+        }
     }
 }
 
@@ -212,6 +242,8 @@ struct PageOf<'a> {
     /// The best places so far, the worst of them on top; one more than the page holds, to know whether another follows.
     best: BinaryHeap<Place>,
     total: u64,
+    /// `true` if a product matches, whether or not it passes the filters.
+    is_matched: bool,
 }
 
 impl<'a> PageOf<'a> {
@@ -224,42 +256,19 @@ impl<'a> PageOf<'a> {
             limit,
             best: BinaryHeap::with_capacity(limit.saturating_add(2).min(1_024)),
             total: 0,
+            is_matched: false,
         }
     }
 
-    fn collect(
-        &mut self,
+    /// Prepares the page for the products of a segment.
+    fn within<'p>(
+        &'p mut self,
         snapshot: &Snapshot,
-        segment: &SegmentReader,
-        columns: &Columns,
-        scored: impl IntoIterator<Item = (DocId, u32)>,
-    ) -> tantivy::Result<()> {
+        segment: &'p SegmentReader,
+        columns: &'p Columns,
+    ) -> tantivy::Result<Within<'p, 'a>> {
         let filter = Filter::new(self.criteria, self.presentation, snapshot, segment, columns)?;
-        let alive = segment.alive_bitset();
-        for (doc, score) in scored {
-            if alive.is_some_and(|alive| alive.is_deleted(doc)) || !filter.admits(doc) {
-                continue;
-            }
-            self.total += 1;
-            // Not good enough wherever it is in the shop: most of the products that match a common word.
-            if self.best.len() > self.limit && self.best.peek().is_some_and(|worst| Reverse(score) > worst.0) {
-                continue;
-            }
-            let Some(seq) = columns.seq.first(doc) else {
-                continue;
-            };
-            let place = (Reverse(score), seq.cast_signed());
-            if self.after.is_some_and(|after| place <= after) {
-                continue;
-            }
-            if self.best.len() <= self.limit {
-                self.best.push(place);
-            } else if self.best.peek().is_some_and(|worst| place < *worst) {
-                self.best.pop();
-                self.best.push(place);
-            }
-        }
-        Ok(())
+        Ok(Within { page: self, filter, alive: segment.alive_bitset(), seq: &columns.seq })
     }
 
     fn finish(self, position: impl FnOnce(Place) -> Position) -> Hits {
@@ -276,10 +285,80 @@ impl<'a> PageOf<'a> {
     }
 }
 
+/// A page in the making, in one segment.
+struct Within<'p, 'a> {
+    page: &'p mut PageOf<'a>,
+    filter: Filter<'p>,
+    alive: Option<&'p AliveBitSet>,
+    seq: &'p Column<u64>,
+}
+
+impl Within<'_, '_> {
+    /// Takes all products that pass the filters.
+    fn browse(&mut self, all: DocId) {
+        match &mut self.filter.categories {
+            Some(categories) => std::mem::take(&mut categories.docs).into_iter().for_each(|doc| self.place(doc, 0)),
+            None => (0..all).for_each(|doc| self.place(doc, 0)),
+        }
+    }
+
+    /// Takes a product that matches, if it passes the filters and belongs on the page. Products come in ascending order.
+    fn take(&mut self, doc: DocId, score: u32) {
+        if !self.page.is_matched {
+            self.page.is_matched = !self.alive.is_some_and(|alive| alive.is_deleted(doc));
+        }
+        if self.filter.categories.as_mut().is_none_or(|categories| categories.contain(doc)) {
+            self.place(doc, score);
+        }
+    }
+
+    /// Puts a product of the categories on the page, if it passes the other filters and belongs there.
+    fn place(&mut self, doc: DocId, score: u32) {
+        if self.alive.is_some_and(|alive| alive.is_deleted(doc)) || !self.filter.admits(doc) {
+            return;
+        }
+        let page = &mut *self.page;
+        page.total += 1;
+        // Not good enough wherever it is in the shop: most of the products that match a common word.
+        if page.best.len() > page.limit && page.best.peek().is_some_and(|worst| Reverse(score) > worst.0) {
+            return;
+        }
+        let Some(seq) = self.seq.first(doc) else { return };
+        let place = (Reverse(score), seq.cast_signed());
+        if page.after.is_some_and(|after| place <= after) {
+            return;
+        }
+        if page.best.len() <= page.limit {
+            page.best.push(place);
+        } else if page.best.peek().is_some_and(|worst| place < *worst) {
+            page.best.pop();
+            page.best.push(place);
+        }
+    }
+}
+
+/// The products of a segment that are, or have a variant, in a category asked for.
+struct Categories {
+    /// Products, ascending.
+    docs: Vec<DocId>,
+    /// Number of those that were passed.
+    passed: usize,
+}
+
+impl Categories {
+    /// Returns `true` if a product is one of them. Products are asked for in ascending order.
+    fn contain(&mut self, doc: DocId) -> bool {
+        while self.docs.get(self.passed).is_some_and(|next| *next < doc) {
+            self.passed += 1;
+        }
+        self.docs.get(self.passed) == Some(&doc)
+    }
+}
+
 /// The criteria of a query, as the columns of one segment can be asked for them.
 struct Filter<'a> {
-    /// For each product whether it or one of its variants is in a category asked for; `None` if any will do.
-    categories: Option<Vec<bool>>,
+    /// Products in the categories asked for; `None` if any category will do.
+    categories: Option<Categories>,
     /// The hashes of the categories asked for.
     scopes: Vec<u64>,
     scope: Option<&'a Column<u64>>,
@@ -326,18 +405,22 @@ impl<'a> Filter<'a> {
         } else {
             let field = snapshot.fields.categories;
             let inverted = segment.inverted_index(field)?;
-            let mut within = vec![false; segment.max_doc() as usize];
+            let mut docs = Vec::new();
             for key in &keys {
                 let term = Term::from_field_text(field, key);
                 let Some(mut blocks) = inverted.read_block_postings(&term, IndexRecordOption::Basic)? else {
                     continue;
                 };
                 while !blocks.docs().is_empty() {
-                    blocks.docs().iter().for_each(|doc| within[*doc as usize] = true);
+                    docs.extend_from_slice(blocks.docs());
                     blocks.advance();
                 }
             }
-            Some(within)
+            if keys.len() > 1 {
+                docs.sort_unstable();
+                docs.dedup();
+            }
+            Some(Categories { docs, passed: 0 })
         };
         let own = columns.currencies.first();
         let preferred = columns.currencies.iter().skip(1).find(|columns| columns.currency == presentation.currency);
@@ -351,11 +434,8 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Whether one variant of the product passes everything.
+    /// Whether one variant of a product in the categories passes everything else.
     fn admits(&self, doc: DocId) -> bool {
-        if self.categories.as_ref().is_some_and(|within| !within[doc as usize]) {
-            return false;
-        }
         if !self.judges_offers {
             return true;
         }
