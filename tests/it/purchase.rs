@@ -1,5 +1,6 @@
 //! Carts, checkouts and orders, as platforms meet them: over every transport, in every release.
 
+mod authentication;
 mod bad_input;
 mod bridge;
 mod canary;

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Operation, Release,
     negotiation::Names,
-    operation::{AP2_MANDATE, EXTENSIONS, ORDER, Offering, SHOPPING},
+    operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT, ORDER, Offering, SHOPPING},
 };
 use ucp_wire::{dialect, site::Site};
 
@@ -56,13 +56,17 @@ pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> 
     keys
 }
 
+/// Extensions in which answers of a shop are handed on. Authentications of a shop's buyers take place on its own page:
+/// its answers would be of no use to platforms that cannot show them.
+pub(crate) const RELAYED: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
+
 /// Returns the profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys.
 #[must_use]
 pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value]) -> Value {
     let shopping = |operation: &Operation| operation.row().service == SHOPPING;
     let offering = Offering {
         operations: Operation::ALL.iter().copied().filter(shopping).collect(),
-        extensions: EXTENSIONS.iter().copied().filter(|extension| mandates || *extension != AP2_MANDATE).collect(),
+        extensions: RELAYED.iter().copied().filter(|extension| mandates || *extension != AP2_MANDATE).collect(),
         sealed_in: None,
     };
     let site = Site {

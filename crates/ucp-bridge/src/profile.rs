@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 use ucp_core::{
     Operation, Release,
-    operation::{EXTENSIONS, Offering, SHOPPING},
+    operation::{Offering, SHOPPING},
     purchase::payment::Declaration,
 };
 use ucp_trust::{jwk::PublicKey, profile::PlatformProfile};
 use ucp_wire::dialect;
 use url::Url;
+
+use crate::platform::RELAYED;
 
 /// Transport over which a shop is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +105,7 @@ impl Profile {
             };
             Offering {
                 operations: Operation::ALL.iter().copied().filter(shopping).collect(),
-                extensions: EXTENSIONS.iter().copied().filter(known).collect(),
+                extensions: RELAYED.iter().copied().filter(known).collect(),
                 sealed_in: Some(release),
             }
         });

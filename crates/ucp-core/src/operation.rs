@@ -191,8 +191,11 @@ pub const BUYER_CONSENT: &str = "dev.ucp.shopping.buyer_consent";
 /// Extension of checkouts with proofs of the buyer's agreement (mandates). Some releases name it differently.
 pub const AP2_MANDATE: &str = "dev.ucp.shopping.ap2_mandate";
 
+/// Extension of checkouts with authentications of the buyer that the platform shows while a payment is in progress.
+pub const PAYMENT_AUTHENTICATION: &str = "dev.ucp.common.payment.authentication";
+
 /// Extensions that the domain supports.
-pub const EXTENSIONS: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
+pub const EXTENSIONS: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE, PAYMENT_AUTHENTICATION];
 
 /// Capability to find merchants in a directory: a draft that is not part of any release.
 pub const MERCHANT: &str = "dev.ucp.menu.merchant";

@@ -9,14 +9,16 @@
 //! | `page` | frame and headers of all pages |
 //! | `purchase` | the pages of carts and checkouts |
 //! | `confirmation` | the page on which a buyer confirms to pay |
+//! | `authentication` | the pages on which a buyer is authenticated while a payment is in progress |
 //! | `receipt` | the page of an order |
 //!
-//! Pages are rendered here and need neither scripts nor anything from elsewhere but pictures of the goods. Texts of shops, platforms and buyers
-//! are escaped by the template language, without exception: nothing in this crate renders markup that came as data. A
+//! Pages are rendered here and need neither scripts nor anything from elsewhere but pictures of the goods; surfaces that platforms
+//! show have a script that talks to them. Texts of shops, platforms and buyers are escaped by the template language, without exception: nothing in this crate renders markup that came as data. A
 //! form is answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
 //! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
 mod address;
+mod authentication;
 mod brand;
 mod confirmation;
 mod form;
@@ -35,7 +37,10 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode, Uri,
+    header::{ALLOW, REFRESH},
+};
 use maud::{Markup, html};
 use ucp_core::{
     Code, Refusal,
@@ -81,10 +86,17 @@ pub fn router(options: Options) -> Router {
     let state = Arc::new(options);
     Router::new()
         .route("/continue/{token}", get(show).post(take).fallback(wrong_method))
+        .route("/continue/{token}/actions/{id}", get(authentication::surface).fallback(wrong_method))
+        .route("/continue/{token}/returned", get(authentication::returned).fallback(wrong_method))
+        .route("/continue/{token}/device", get(authentication::device).fallback(wrong_method))
+        .route("/continue/{token}/bank", get(authentication::bank).post(authentication::confirm).fallback(wrong_method))
         .route("/order/{token}", get(order).fallback(wrong_method))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), admitted))
         .with_state(state)
 }
+
+/// Time after which a page looks again whether the buyer's device has been looked at, in seconds.
+const DEVICE_REFRESH: &str = "3";
 
 type Shop = State<Arc<Options>>;
 type Token = Result<Path<String>, PathRejection>;
@@ -101,7 +113,8 @@ impl Options {
         let language = self.languages.of(wanted, headers, &market.language);
         let shop = self.name.as_ref().unwrap_or(&market.name).clone();
         let (links, picture_origins) = (market.links.clone(), BTreeSet::new());
-        Frame { shop, home: self.home.clone(), links, language, brand: &self.brand, picture_origins }
+        let device_origin = None;
+        Frame { shop, home: self.home.clone(), links, language, brand: &self.brand, picture_origins, device_origin }
     }
 
     /// Returns the frame of the page of a cart or checkout: in its language, with the pictures of its goods.
@@ -112,7 +125,12 @@ impl Options {
             Page::Over(_) => (None, &[][..]),
         };
         let wanted = context.map(|context| &*context.languages).unwrap_or_default();
-        self.frame(wanted, headers).picturing(lines.iter().map(|line| &line.item))
+        let frame = self.frame(wanted, headers).picturing(lines.iter().map(|line| &line.item));
+        let device = match page {
+            Page::Checkout(desktop) => desktop.device(),
+            Page::Cart(_) | Page::Over(_) => None,
+        };
+        Frame { device_origin: device.and_then(authentication::origin), ..frame }
     }
 }
 
@@ -168,6 +186,8 @@ fn rendered(
     };
     let leaves = matches!(page, Page::Checkout(desktop) if desktop.bank().is_some());
     let kept = leaves.then(|| way.kept(token, shop.secure)).flatten();
+    let looks = matches!(page, Page::Checkout(desktop) if desktop.device().is_some());
+    let answer = if looks { answer.with_header(REFRESH, HeaderValue::from_static(DEVICE_REFRESH)) } else { answer };
     answer.with_cookie(session.cookie(shop.secure)).with_cookie(kept)
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) brand: &'a Brand,
     /// Origins of the pictures of the goods.
     pub(crate) picture_origins: BTreeSet<String>,
+    /// Origin of the page on which a processor looks at the buyer's device.
+    pub(crate) device_origin: Option<String>,
 }
 
 impl<'a> Frame<'a> {
@@ -69,7 +71,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Content security policy: a page may apply its own style, show the logo of the shop and the pictures of its goods,
-    /// and submit its own forms, nothing else.
+    /// submit its own forms, and load the page on which a processor looks at the buyer's device, nothing else.
     fn policy(&self) -> String {
         let logo = self.brand.logo.as_ref().map(|logo| logo.origin().ascii_serialization());
         let images: BTreeSet<_> = logo.as_ref().into_iter().chain(&self.picture_origins).map(String::as_str).collect();
@@ -79,8 +81,10 @@ impl<'a> Frame<'a> {
             format!(" img-src {};", images.into_iter().collect::<Vec<_>>().join(" "))
         };
         let style = &self.brand.style_source;
+        let device =
+            self.device_origin.as_ref().map(|origin| format!(" frame-src {origin} 'self';")).unwrap_or_default();
         format!(
-            "default-src 'none'; style-src {style};{images} form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+            "default-src 'none'; style-src {style};{images}{device} form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
         )
     }
 
@@ -113,11 +117,16 @@ pub(crate) struct Answer {
 impl Answer {
     /// Page in its frame.
     pub(crate) fn page(frame: &Frame<'_>, page: Markup) -> Self {
-        let answer = Self { status: StatusCode::OK, headers: Vec::new(), page: page.into_string() };
+        let answer = Self::bare(page);
         match HeaderValue::try_from(frame.policy()) {
             Ok(policy) => answer.with_header(CONTENT_SECURITY_POLICY, policy),
             Err(_) => answer,
         }
+    }
+
+    /// Page without a frame.
+    pub(crate) fn bare(page: Markup) -> Self {
+        Self { status: StatusCode::OK, headers: Vec::new(), page: page.into_string() }
     }
 
     /// Redirection to a page, which answers a form.
@@ -371,7 +380,7 @@ mod tests {
     fn frame<'a>(languages: &'a Languages, brand: &'a Brand) -> Frame<'a> {
         let language = languages.of(&[], &HeaderMap::new(), "en");
         let (shop, picture_origins) = ("Flowers".to_owned(), BTreeSet::new());
-        Frame { shop, home: None, links: Vec::new(), language, brand, picture_origins }
+        Frame { shop, home: None, links: Vec::new(), language, brand, picture_origins, device_origin: None }
     }
 
     #[test]

@@ -110,6 +110,9 @@ pub(crate) fn checkout(
                 p { a.button href=(url) rel="noreferrer" { (texts.go_to_bank) } }
                 (cancel(texts, desktop.version, way, seal))
             }
+            @if let Some(url) = desktop.device() {
+                iframe hidden src=(url) title="" referrerpolicy="no-referrer" {}
+            }
             @if desktop.is_waiting() {
                 p { a.button href=(way.here()) { (texts.look_again) } }
             }

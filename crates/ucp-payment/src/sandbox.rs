@@ -6,6 +6,8 @@
 //! | `fail_token` | declined |
 //! | `challenge_token` | challenge: the buyer has to be authenticated first (3-D Secure) |
 //! | `challenge_passed_token` | captured; the token of a buyer who has been authenticated |
+//! | `three_ds_token` | waits for the buyer, whom a page that plays the bank asks to confirm; captured or declined then |
+//! | `device_data_token` | the same, after a page has collected data of the device, for which it gets 15 seconds |
 //! | `timeout_token` | unknown; an inquiry answers that it never arrived |
 //! | `unknown_token` | unknown; an inquiry answers that it is captured |
 //! | `slow_token` | unknown, also in inquiries, until it is captured some time after it was begun |
@@ -18,12 +20,14 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ucp_core::{
     message::Message,
     purchase::payment::{
-        Attempt, Capture, CaptureMode, Credential, Declaration, Handler, Instrument, Moved, Settlement, Tender,
+        Attempt, AuthenticationStep, Capture, CaptureMode, Challenge, Credential, Declaration, Handler, Instrument,
+        Moved, Settlement, Tender,
     },
 };
 
@@ -36,6 +40,12 @@ pub const SLOW: Duration = Duration::from_secs(10);
 /// that was suspended between storing an attempt and paying.
 const DEADLINE: Duration = Duration::from_secs(5);
 
+/// Time after the start of an attempt for which data of the device are waited for. The payment goes on without them.
+const DEVICE_DATA: SignedDuration = SignedDuration::from_secs(15);
+
+/// Time after the start of an attempt for which the buyer is waited for.
+const CONFIRMATION: SignedDuration = SignedDuration::from_mins(15);
+
 /// Course of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -44,6 +54,8 @@ enum Scenario {
     Decline,
     Challenge,
     ChallengePassed,
+    ThreeDs,
+    DeviceData,
     Timeout,
     Unknown,
     Slow,
@@ -57,6 +69,8 @@ impl Scenario {
         ("fail_token", Self::Decline),
         ("challenge_token", Self::Challenge),
         ("challenge_passed_token", Self::ChallengePassed),
+        ("three_ds_token", Self::ThreeDs),
+        ("device_data_token", Self::DeviceData),
         ("timeout_token", Self::Timeout),
         ("unknown_token", Self::Unknown),
         ("slow_token", Self::Slow),
@@ -140,6 +154,15 @@ impl Sandbox {
             Scenario::Challenge => {
                 Settlement::Challenged { reason: "The bank asks the buyer to confirm the payment.".into() }
             }
+            Scenario::ThreeDs | Scenario::DeviceData => match attempt.challenge.as_ref() {
+                Some(Challenge { step: AuthenticationStep::ThreeDsChallenge, answer: Some(true), .. }) => captured(),
+                Some(Challenge { step: AuthenticationStep::ThreeDsChallenge, answer: Some(false), .. }) => {
+                    Settlement::Declined {
+                        reason: "The buyer did not confirm the payment. Nothing was charged.".into(),
+                    }
+                }
+                _ => self.awaiting(attempt, scenario),
+            },
             Scenario::Timeout => Settlement::Absent,
             Scenario::Slow => {
                 let age = (self.clock)().duration_since(attempt.begun_at);
@@ -150,6 +173,28 @@ impl Sandbox {
                 reason: format!("The sandbox only takes its own tokens, such as `{}`.", Scenario::TOKENS[0].0),
             },
         }
+    }
+}
+
+impl Sandbox {
+    /// Returns the step that the buyer has to take next, on a page below the buyer's own.
+    fn awaiting(&self, attempt: &Attempt, scenario: Scenario) -> Settlement {
+        let Some(page) = &attempt.page_url else {
+            return Settlement::Challenged { reason: "The bank asks the buyer to confirm the payment.".into() };
+        };
+        let collected = match &attempt.challenge {
+            Some(Challenge { step: AuthenticationStep::DeviceDataCollection, answer, .. }) => answer.is_some(),
+            Some(_) => true,
+            None => false,
+        };
+        let after = |time| attempt.begun_at.saturating_add(time).unwrap_or(Timestamp::MAX);
+        let until = after(DEVICE_DATA);
+        if scenario == Scenario::DeviceData && !collected && (self.clock)() < until {
+            let (step, url) = (AuthenticationStep::DeviceDataCollection, format!("{page}/device"));
+            return Settlement::AwaitingBuyer { step, url, until };
+        }
+        let (step, url) = (AuthenticationStep::ThreeDsChallenge, format!("{page}/bank"));
+        Settlement::AwaitingBuyer { step, url, until: after(CONFIRMATION) }
     }
 }
 
@@ -180,6 +225,10 @@ impl Handler for Sandbox {
         self.outcome(attempt)
     }
 
+    fn authentication_origins(&self) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+
     fn confirmed_in_person(&self) -> Option<Tender> {
         let token = Scenario::TOKENS.iter().find(|(_, scenario)| *scenario == Scenario::ChallengePassed)?.0;
         let Value::Object(members) = json!({ "type": "token", "token": token }) else { return None };
@@ -203,7 +252,10 @@ impl Handler for Sandbox {
     async fn forget(&self, attempt: &Attempt) -> bool {
         matches!(
             self.outcome(attempt),
-            Settlement::Absent | Settlement::Declined { .. } | Settlement::Challenged { .. }
+            Settlement::Absent
+                | Settlement::Declined { .. }
+                | Settlement::Challenged { .. }
+                | Settlement::AwaitingBuyer { .. }
         )
     }
 }

@@ -83,9 +83,14 @@ impl Business {
             };
             Release::ALL.iter().map(of).collect()
         };
+        let unstated = |release: &Release| -> Vec<Declaration> {
+            let offers = offered(dialect(*release), offering).filter(|offer| !offer.signed && !offer.stated);
+            offers.map(|offer: &Offer| offer.declaration_under(names)).collect()
+        };
+        let unstated: Vec<_> = Release::ALL.iter().map(unstated).collect();
         let (declared, signing) = (declared(false), declared(true));
         let names: Vec<_> = Release::ALL.iter().map(|release| dialect::names(dialect(*release), names)).collect();
-        let everything = declared.iter().zip(&names);
+        let everything = unstated.iter().zip(&names);
         let everything = everything.map(|(declared, names)| Arc::new(Active::all(declared).under(names))).collect();
         Self { declared, signing, everything, names, merchant_signer: None, home }
     }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use ucp_core::{
     message::{Message, Severity},
     money::Amount,
-    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+    purchase::payment::{Attempt, AuthenticationStep, Declaration, Handler, Settlement, Tender},
 };
 
 use crate::{PATIENCE, give_way, locked, within};
@@ -225,6 +225,7 @@ fn captured(attempt: &Attempt) -> Settlement {
 fn awaiting(attempt: &Attempt) -> Settlement {
     let url = format!("https://bank.example/{}", attempt.id);
     Settlement::AwaitingBuyer {
+        step: AuthenticationStep::ThreeDsChallenge,
         url,
         until: attempt.begun_at.saturating_add(ScriptedHandler::PATIENCE).expect("a time"),
     }
@@ -257,6 +258,10 @@ impl Handler for ScriptedHandler {
 
     fn deadline(&self) -> Duration {
         Self::DEADLINE
+    }
+
+    fn authentication_origins(&self) -> Option<Vec<String>> {
+        Some(vec!["https://bank.example".to_owned()])
     }
 
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {

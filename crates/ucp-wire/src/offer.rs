@@ -25,6 +25,8 @@ pub struct Offer {
     pub known_as: &'static str,
     /// `true` if the business signs under it, so that it is offered only while there is a signing key.
     pub signed: bool,
+    /// `true` if it is active with callers alone that state it in a profile: it asks something of them.
+    pub stated: bool,
     /// `true` if it has no callable operation and only sends webhooks about orders.
     pub tells: bool,
     /// Accepted formats of verifiable presentations, for the capability's `config`.
@@ -48,6 +50,7 @@ impl Offer {
             published: true,
             known_as: name,
             signed: false,
+            stated: false,
             tells: false,
             presentations: &[],
         }
@@ -61,6 +64,11 @@ impl Offer {
     /// Makes it a capability with mandates in these formats, which needs a signing key.
     pub(crate) const fn signing(self, presentations: &'static [&'static str]) -> Self {
         Self { signed: true, presentations, ..self }
+    }
+
+    /// Makes it a capability that is active only with callers who state it.
+    pub(crate) const fn stated(self) -> Self {
+        Self { stated: true, ..self }
     }
 
     /// Makes it a capability that only sends webhooks, which are signed.

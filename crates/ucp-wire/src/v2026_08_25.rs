@@ -10,7 +10,7 @@ use ucp_core::{
     Operation, Release,
     operation::{
         AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT,
-        LOCATION_LOOKUP, LOCATION_SEARCH, MERCHANT, ORDER,
+        LOCATION_LOOKUP, LOCATION_SEARCH, MERCHANT, ORDER, PAYMENT_AUTHENTICATION,
     },
 };
 
@@ -81,6 +81,14 @@ const OFFERS: &[Offer] = &[
     .known_as(AP2_MANDATE)
     .extending(&[CHECKOUT])
     .signing(MANDATE_FORMATS),
+    Offer::root(
+        PAYMENT_AUTHENTICATION,
+        VERSION,
+        "specification/payment/extensions/authentication",
+        "schemas/common/payment_authentication.json",
+    )
+    .extending(&[CHECKOUT])
+    .stated(),
     Offer::root(
         LOCATION_SEARCH,
         VERSION,

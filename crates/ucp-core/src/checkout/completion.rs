@@ -17,7 +17,7 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     money::{Amount, Currency},
-    operation::AP2_MANDATE,
+    operation::{AP2_MANDATE, PAYMENT_AUTHENTICATION},
     order::{Confirmation, Expectation, Hold, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
     port::{Completion, Decision},
     purchase::{
@@ -25,7 +25,7 @@ use crate::{
         caller::Caller,
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
-        payment::{Attempt, Challenge, Handler, Settlement, Tender},
+        payment::{Attempt, AuthenticationStep, Challenge, Handler, Settlement, Tender},
         remote_cart::{OrderOutcome, PlaceRequest, RemoteCart, ShopOrder},
         sales_service::{SalesService, not_found},
         totals::{Total, TotalKind, amount_of},
@@ -71,7 +71,8 @@ impl SalesService {
             if checkout.state.attempt().is_some() {
                 return Ok(Some(match self.reconciled(checkout.clone(), version).await {
                     Some(decision) => decision,
-                    None if begun || checkout.state.challenge().is_some() => self.standing(checkout),
+                    None if begun => self.standing(checkout),
+                    None if checkout.state.challenge().is_some() => self.outstanding(caller, checkout),
                     None => self.closed(checkout, "be completed again"),
                 }));
             }
@@ -308,6 +309,7 @@ impl SalesService {
                 Err(message) => return self.not_begun(checkout, version, message),
             }
         };
+        let page_url = self.continue_url(&checkout.token, checkout.remote_cart.as_ref());
         let attempt = Attempt {
             id: self.unguessable("pay_"),
             handler_id: tender.as_ref().map(|tender| tender.instrument.handler_id.clone()).unwrap_or_default(),
@@ -317,7 +319,11 @@ impl SalesService {
             begun_at: self.now(),
             memo,
             at_shop: matches!(payer, Payer::Shop(_)),
-            return_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()),
+            return_url: page_url.as_ref().map(|url| {
+                // A page that the platform shows tells it when the buyer comes back.
+                if caller.has(PAYMENT_AUTHENTICATION) { format!("{url}/returned") } else { url.clone() }
+            }),
+            page_url,
             challenge: None,
         };
         checkout.state = checkout.state.begin(attempt).map_err(|illegal| unreachable_transition(&illegal))?;
@@ -439,12 +445,12 @@ impl SalesService {
             Ending::Challenged { reason, continue_url } => {
                 failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
             }
-            Ending::AwaitingBuyer { url, until } => {
+            Ending::AwaitingBuyer { step, url, until } => {
                 let known = checkout.state.challenge();
-                if known.is_some_and(|known| known.url == url) {
+                if known.is_some_and(|known| known.step == step && known.url == url) {
                     return None;
                 }
-                let challenge = Challenge { id: self.unguessable("act_"), url, until };
+                let challenge = Challenge { id: self.unguessable("act_"), step, url, until, answer: None };
                 let mut checkout = checkout.clone();
                 checkout.expires_at = checkout.expires_at.max(until);
                 checkout.state = checkout.state.await_buyer(challenge).ok()?;
@@ -501,6 +507,40 @@ impl SalesService {
         Some(decision)
     }
 
+    /// Returns the answer to another call that completes a checkout whose buyer has to be authenticated first: the
+    /// checkout as it stands, with the reason why the call had no effect.
+    fn outstanding(&self, caller: &Caller, checkout: Checkout) -> Decision {
+        let mut view = self.view_checkout(checkout, false);
+        if let Some(action) = view.action.as_ref().filter(|_| caller.has(PAYMENT_AUTHENTICATION)) {
+            let content = "The payment goes on once the action was processed. Read the checkout to learn its result.";
+            let path = format!("$.actions['{}'][0]", action.step.action_type());
+            view.messages.push(Message::error("action_outstanding", content, Severity::Recoverable).at(path));
+        }
+        Decision::unchanged(Outcome::Answer(Answer::Checkout(view)))
+    }
+
+    /// Records the answer of a buyer on a page of the gateway that plays the bank, and settles the payment as far as that
+    /// is possible. `challenge` is the identifier of the authentication. Returns `false` if it is not outstanding.
+    ///
+    /// # Errors
+    /// Errors of the ledger.
+    pub async fn answer_challenge(&self, token: &str, challenge: &str, confirmed: bool) -> Result<bool, Refusal> {
+        for _ in 0..TRIES {
+            let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(false) };
+            let Stored { document: mut checkout, version } = stored;
+            let Some(state) = checkout.state.answered(challenge, confirmed) else { return Ok(false) };
+            checkout.state = state;
+            let decision = match self.reconciled(checkout.clone(), version).await {
+                Some(decision) => decision,
+                None => self.changed_checkout(checkout, version),
+            };
+            if self.ledger.commit(decision.change, None).await? == Committed::Done {
+                return Ok(true);
+            }
+        }
+        Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
+    }
+
     /// Returns the answer to a call that has paid, or tried to: the checkout as it stands.
     fn standing(&self, checkout: Checkout) -> Decision {
         Decision::unchanged(Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false))))
@@ -550,7 +590,7 @@ enum Ending {
     /// The buyer has to authenticate first. No money moved, and none will for this attempt.
     Challenged { reason: String, continue_url: Option<String> },
     /// None yet: the attempt goes on once the buyer has authenticated.
-    AwaitingBuyer { url: String, until: Timestamp },
+    AwaitingBuyer { step: AuthenticationStep, url: String, until: Timestamp },
     /// It is not known yet.
     Open,
 }
@@ -568,7 +608,7 @@ impl From<Settlement> for Ending {
             Settlement::Authorized { reference } => Self::Authorized { reference },
             Settlement::Declined { reason } => Self::Declined { reason },
             Settlement::Challenged { reason } => Self::Challenged { reason, continue_url: None },
-            Settlement::AwaitingBuyer { url, until } => Self::AwaitingBuyer { url, until },
+            Settlement::AwaitingBuyer { step, url, until } => Self::AwaitingBuyer { step, url, until },
             Settlement::Unknown | Settlement::Absent => Self::Open,
         }
     }

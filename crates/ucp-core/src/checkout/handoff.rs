@@ -21,7 +21,7 @@ use crate::{
         draft::{DestinationDraft, FulfillmentDraft, GroupDraft, MethodDraft},
         fulfillment::MethodKind,
         ledger::{Change, Committed, Stored},
-        payment::Tender,
+        payment::{AuthenticationStep, Tender},
         sales_service::SalesService,
         totals::{TotalKind, amount_of},
     },
@@ -358,7 +358,18 @@ impl Desktop {
     /// progress.
     #[must_use]
     pub fn bank(&self) -> Option<&str> {
-        self.checkout.state.challenge().map(|challenge| challenge.url.as_str())
+        self.authentication(AuthenticationStep::ThreeDsChallenge)
+    }
+
+    /// Returns the URL of the page on which the processor looks at the buyer's device, without anything to see.
+    #[must_use]
+    pub fn device(&self) -> Option<&str> {
+        self.authentication(AuthenticationStep::DeviceDataCollection)
+    }
+
+    fn authentication(&self, step: AuthenticationStep) -> Option<&str> {
+        let challenge = self.checkout.state.challenge().filter(|challenge| challenge.step == step)?;
+        Some(&challenge.url)
     }
 }
 

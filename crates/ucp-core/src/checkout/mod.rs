@@ -30,7 +30,7 @@ use crate::{
         fulfillment::Fulfillment,
         line_item::LineItem,
         mandate::{Evidence, Mandate},
-        payment::{Declaration, Tender},
+        payment::{AuthenticationStep, Declaration, Tender},
         remote_cart_ref::RemoteCartRef,
         totals::Total,
     },
@@ -134,13 +134,29 @@ pub struct Complete {
     pub call: Option<String>,
 }
 
+/// An outstanding action (UCP *Actions*): an authentication of the buyer on a page that the platform shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Identifier of the occurrence.
+    pub id: String,
+    /// Step of the authentication, which is the type of the action.
+    pub step: AuthenticationStep,
+    /// Identifier of the payment instrument that the payment is made with.
+    pub payment_instrument_id: String,
+    /// URL of the page to show.
+    pub url: String,
+}
+
 /// Answer of the operations on checkouts.
 #[derive(Debug)]
 pub struct View {
     /// The checkout.
     pub checkout: Box<Checkout>,
-    /// Status that platforms see: a payment that waits for its buyer is an escalation.
+    /// Status that platforms see: a payment that waits for its buyer is an escalation, unless the platform can show the
+    /// [`action`](Self::action).
     pub status: Status,
+    /// Authentication of the buyer that the payment waits for, for platforms that can show it.
+    pub action: Option<Action>,
     /// URL at which the buyer can continue; present until the checkout is completed or canceled (rule CHK-03).
     pub continue_url: Option<String>,
     /// URL of the page of the order; `None` before completion.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Checkout, Create, State, Status, Update, View, status::Illegal};
+use super::{Action, Checkout, Create, State, Status, Update, View, status::Illegal};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
@@ -16,7 +16,7 @@ use crate::{
         pricing::missing,
         quote::{Previous, Purpose},
         remote_cart::{PriceQuote, PriceRequest},
-        sales_service::{SalesService, no_cart, not_found, nothing_to_buy},
+        sales_service::{SalesService, no_cart, not_found, nothing_to_buy, origin},
         totals::{TotalKind, amount_of},
     },
 };
@@ -315,6 +315,7 @@ impl SalesService {
 
     pub(crate) fn view_checkout(&self, checkout: Checkout, created: bool) -> View {
         let open_ended = !checkout.status().is_terminal();
+        let action = checkout.action().filter(|_| self.is_page_declared(&checkout));
         let mut messages = checkout.messages.clone();
         let mut status = checkout.status();
         if checkout.state.challenge().is_some() {
@@ -325,6 +326,7 @@ impl SalesService {
         }
         View {
             status,
+            action,
             continue_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()).filter(|_| open_ended),
             permalink_url: checkout.state.order().map(|order| order.permalink(|token| self.permalink(token))),
             handlers: self.declarations(),
@@ -335,6 +337,16 @@ impl SalesService {
         }
     }
 
+    /// Returns `true` if the page on which the buyer is authenticated has an origin that the handler declares: platforms
+    /// load no others.
+    fn is_page_declared(&self, checkout: &Checkout) -> bool {
+        let attempt = checkout.state.attempt();
+        let handler = attempt.and_then(|attempt| self.handler(&attempt.handler_id));
+        let origins = handler.and_then(|handler| handler.authentication_origins());
+        let page = checkout.state.challenge().and_then(|challenge| origin(&challenge.url));
+        page.zip(origins).is_some_and(|(page, origins)| origins.contains(&page) || origin(&self.pages) == Some(page))
+    }
+
     pub(crate) fn changed_checkout(&self, checkout: Checkout, version: u64) -> Decision {
         let change = Change { checkout: Some(Stored { document: checkout.clone(), version }), ..Change::default() };
         Decision { outcome: Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, version == 0))), change }
@@ -342,6 +354,19 @@ impl SalesService {
 }
 
 impl Checkout {
+    /// Returns the authentication of the buyer that the payment waits for, as an action of the platform.
+    pub(crate) fn action(&self) -> Option<Action> {
+        let attempt = self.state.attempt()?;
+        let challenge = attempt.challenge.as_ref()?;
+        let instrument = self.draft.instruments.get(self.draft.chosen_instrument())?;
+        Some(Action {
+            id: challenge.id.clone(),
+            step: challenge.step,
+            payment_instrument_id: instrument.id.clone(),
+            url: format!("{}/actions/{}", attempt.page_url.as_ref()?, challenge.id),
+        })
+    }
+
     /// Records that the buyer approves the checkout in person as it stands.
     pub(crate) fn approve(&mut self, now: Timestamp) {
         let stated = Approved {

@@ -200,6 +200,21 @@ impl State {
         }
     }
 
+    /// Returns the state in which the authentication of this identifier is answered; `None` unless it is outstanding on a
+    /// page of the gateway, and was not answered before.
+    #[must_use]
+    pub fn answered(&self, id: &str, confirmed: bool) -> Option<Self> {
+        let attempt = self.attempt()?;
+        let page = attempt.page_url.as_deref()?;
+        let challenge = attempt.challenge.as_ref().filter(|challenge| {
+            let own = challenge.url.strip_prefix(page).is_some_and(|rest| rest.starts_with('/'));
+            own && challenge.id == id && challenge.answer.is_none()
+        })?;
+        let challenge = Challenge { answer: Some(confirmed), ..challenge.clone() };
+        let attempt = Attempt { challenge: Some(challenge), ..attempt.clone() };
+        Some(Self::CompleteInProgress { attempt: Box::new(attempt) })
+    }
+
     /// Completes the checkout with its order.
     ///
     /// # Errors

@@ -115,9 +115,12 @@ pub struct Attempt {
     /// `true` if the attempt places an order at a shop behind another API, which takes the payment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_shop: bool,
-    /// URL of the buyer's page, to which the processor sends the buyer back after an authentication.
+    /// URL to which the processor sends the buyer back after an authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
+    /// URL of the buyer's page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_url: Option<String>,
     /// Authentication of the buyer that the attempt waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
@@ -126,12 +129,40 @@ pub struct Attempt {
 /// An authentication of the buyer in the middle of an attempt (3-D Secure): the attempt goes on after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
-    /// Identifier of the authentication; another one has another identifier.
+    /// Identifier of the authentication, unguessable; another one has another identifier.
     pub id: String,
+    /// Step of the authentication.
+    #[serde(default)]
+    pub step: AuthenticationStep,
     /// URL of the page of the processor or the bank.
     pub url: String,
     /// Time at which the attempt is called off unless the buyer has been authenticated, UTC.
     pub until: Timestamp,
+    /// Answer on a page of the gateway that plays the bank: `true` if the buyer confirmed. Processors know it themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<bool>,
+}
+
+/// Step of an authentication (UCP *Payment Authentication*, *Actions*).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthenticationStep {
+    /// Data of the buyer's device are collected, without anything to see.
+    DeviceDataCollection,
+    /// The bank challenges the buyer.
+    #[default]
+    ThreeDsChallenge,
+}
+
+impl AuthenticationStep {
+    /// Returns the type of the action that asks a platform for the step.
+    #[must_use]
+    pub const fn action_type(self) -> &'static str {
+        match self {
+            Self::DeviceDataCollection => "dev.ucp.common.payment.device_data_collection",
+            Self::ThreeDsChallenge => "dev.ucp.common.payment.three_ds_challenge",
+        }
+    }
 }
 
 /// Result of a payment attempt.
@@ -161,6 +192,8 @@ pub enum Settlement {
     /// The processor waits for an authentication of the buyer, and goes on with this attempt after it. No money has
     /// moved so far.
     AwaitingBuyer {
+        /// Step of the authentication.
+        step: AuthenticationStep,
         /// URL of the page of the processor or the bank: https, or http to the loopback interface in development.
         url: String,
         /// Time at which the attempt is called off unless the buyer has been authenticated, UTC.
@@ -257,6 +290,13 @@ pub trait Handler: Send + Sync {
     /// Asks for the result of an attempt. Never starts a new payment, but may capture one that was authorized and not
     /// captured.
     async fn inquire(&self, attempt: &Attempt) -> Settlement;
+
+    /// Returns the origins of the pages on which buyers are authenticated in the middle of an attempt, besides that of
+    /// the buyer's page; `None` for handlers that never return [`Settlement::AwaitingBuyer`]. Platforms load no other
+    /// origins (UCP *Payment Authentication*, *Surface Rendering*).
+    fn authentication_origins(&self) -> Option<Vec<String>> {
+        None
+    }
 
     /// Returns the tender of a buyer who has just confirmed the payment on the shop's own page; `None` for handlers
     /// that need more than that page has.

@@ -28,12 +28,15 @@ use crate::{
     call::{Answer, Outcome, SaleRequest},
     catalog::product::Link,
     message::{Message, Severity},
-    operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
+    operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT},
     port::{Catalog, Commerce, Decision, OrderInbox, SalesCapabilities},
 };
 
 /// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
 pub const ORPHANED_AFTER: SignedDuration = SignedDuration::from_mins(10);
+
+/// Extensions of a shop none of whose payment handlers authenticates buyers in the middle of an attempt.
+const WITHOUT_AUTHENTICATION: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
 
 /// Sales of the embedded shop: implements the operations on carts, checkouts and orders.
 #[derive(Clone)]
@@ -105,8 +108,17 @@ impl SalesService {
 
     /// Returns the declarations of the accepted payment handlers.
     pub fn declarations(&self) -> Arc<[Declaration]> {
-        let own = self.handlers.iter().map(|handler| handler.declaration());
-        own.chain(&*self.shop_handlers).cloned().collect()
+        let own = self.handlers.iter().map(|handler| {
+            let mut declaration = handler.declaration().clone();
+            if let Some(mut origins) = handler.authentication_origins() {
+                origins.extend(origin(&self.pages));
+                origins.sort();
+                origins.dedup();
+                declaration.config.insert("action_origins".to_owned(), origins.into());
+            }
+            declaration
+        });
+        own.chain(self.shop_handlers.iter().cloned()).collect()
     }
 
     /// Removes the parts of a draft that belong to extensions which were not negotiated.
@@ -229,7 +241,11 @@ fn in_pieces<'a>(draft: &'a Draft, previous: &Previous) -> (Cow<'a, Draft>, Vec<
 #[async_trait]
 impl Commerce for SalesService {
     fn capabilities(&self) -> SalesCapabilities {
-        let Some(shop) = &self.remote_carts else { return SalesCapabilities::ALL };
+        let Some(shop) = &self.remote_carts else {
+            let authenticates = self.handlers.iter().any(|handler| handler.authentication_origins().is_some());
+            let all = SalesCapabilities::ALL;
+            return if authenticates { all } else { SalesCapabilities { extensions: WITHOUT_AUTHENTICATION, ..all } };
+        };
         let own = shop.capabilities();
         SalesCapabilities { orders: own.orders || self.order_inbox.is_some(), ..own }
     }
@@ -284,6 +300,13 @@ fn ignored(request: &SaleRequest) -> Option<Message> {
 #[must_use]
 pub fn permalink(pages: &str, token: &str) -> String {
     format!("{pages}/order/{token}")
+}
+
+/// Returns the origin of an absolute URL without credentials, as far as it is one.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split('/').next().filter(|host| !host.is_empty())?;
+    Some(format!("{scheme}://{host}"))
 }
 
 /// Returns the outcome for an identifier that does not exist or belongs to another owner: the caller cannot tell which.

@@ -78,6 +78,7 @@ fn attempt() -> Attempt {
         memo: serde_json::Value::Null,
         at_shop: false,
         return_url: None,
+        page_url: None,
         challenge: None,
     }
 }

@@ -89,6 +89,7 @@ async fn what_it_did_survives_its_death() {
         memo: handler.prepare(&tender).expect("can pay"),
         at_shop: false,
         return_url: None,
+        page_url: None,
         challenge: None,
     };
     assert_eq!(handler.pay(&attempt, &tender).await, Settlement::Unknown);

@@ -105,6 +105,10 @@ impl Handler for CountedHandler {
         self.handler.confirmed_in_person()
     }
 
+    fn authentication_origins(&self) -> Option<Vec<String>> {
+        self.handler.authentication_origins()
+    }
+
     async fn forget(&self, attempt: &Attempt) -> bool {
         let agreed = self.handler.forget(attempt).await;
         self.counts.count(&*self.handler, "forget", if agreed { "agreed" } else { "refused" });

@@ -48,6 +48,9 @@ macro_rules! messages {
 }
 
 messages! {
+    "action_outstanding" Error LATER "$.actions['dev.ucp.common.payment.three_ds_challenge'][0]":
+        "The payment waits for an authentication of the buyer, and the call had no effect." => "Show the action's page, and read the checkout afterwards.",
+        "The payment goes on once the action was processed. Read the checkout to learn its result.";
     "address_undeliverable" Error CHANGED "$.fulfillment.methods[0].destinations[0]":
         "The shop does not deliver to this address." => "Ask the buyer for another address, or offer pick-up.",
         "Nothing can be sent to this address.";

@@ -150,6 +150,7 @@ fn attempt(id: &str) -> Attempt {
         memo: json!({ "endpoint": "https://psp.example/v1" }),
         at_shop: false,
         return_url: None,
+        page_url: None,
         challenge: None,
     }
 }

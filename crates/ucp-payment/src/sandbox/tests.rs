@@ -59,6 +59,7 @@ fn attempt(memo: Value) -> Attempt {
         memo,
         at_shop: false,
         return_url: None,
+        page_url: None,
         challenge: None,
     }
 }

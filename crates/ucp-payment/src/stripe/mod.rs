@@ -40,13 +40,16 @@ use ucp_core::{
     Code, Refusal,
     message::Message,
     money::Currency,
-    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Handler, Moved, Refund, Settlement, Tender},
+    purchase::payment::{
+        Attempt, AuthenticationStep, Capture, CaptureMode, Declaration, Handler, Moved, Refund, Settlement, Tender,
+    },
 };
 use ucp_net::outbound::SetupError;
 use url::form_urlencoded;
 
 pub use self::options::{API, Mode, Options};
 use self::{
+    options::PAGES,
     tokens::Members,
     wire::{Intent, Status, Step, Verdict},
 };
@@ -380,6 +383,7 @@ impl Stripe {
             Status::RequiresPaymentMethod | Status::RequiresConfirmation => Settlement::Absent,
             Status::RequiresAction => match intent.redirect(self.endpoint.url()) {
                 Some(url) => Settlement::AwaitingBuyer {
+                    step: AuthenticationStep::ThreeDsChallenge,
                     url,
                     until: attempt.begun_at.saturating_add(CHALLENGE).unwrap_or(Timestamp::MAX),
                 },
@@ -420,6 +424,13 @@ impl Handler for Stripe {
 
     fn deadline(&self) -> Duration {
         self.deadline
+    }
+
+    fn authentication_origins(&self) -> Option<Vec<String>> {
+        let endpoint = self.endpoint.url();
+        // Stripe's pages have an origin of their own; a stand-in for Stripe serves them itself.
+        let pages = if endpoint.as_str() == API { PAGES.to_owned() } else { endpoint.origin().ascii_serialization() };
+        Some(vec![pages])
     }
 
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {

@@ -10,6 +10,9 @@ use crate::{Clock, Endpoint, Secret};
 /// Address of Stripe.
 pub const API: &str = "https://api.stripe.com";
 
+/// Origin of the pages on which Stripe authenticates buyers.
+pub(super) const PAGES: &str = "https://hooks.stripe.com";
+
 /// Options of a Stripe account.
 #[derive(Clone)]
 pub struct Options {

@@ -63,6 +63,7 @@ pub(crate) fn attempt(id: &str, endpoint: &str) -> Attempt {
         memo: json!({ "endpoint": endpoint.as_str() }),
         at_shop: false,
         return_url: None,
+        page_url: None,
         challenge: None,
     }
 }

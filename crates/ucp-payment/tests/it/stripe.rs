@@ -13,7 +13,9 @@ use ucp_core::{
     money::Amount,
     purchase::{
         buyer::PostalAddress,
-        payment::{Attempt, Credential, Handler as _, Instrument, Moved, Refund, Settlement, Tender},
+        payment::{
+            Attempt, AuthenticationStep, Credential, Handler as _, Instrument, Moved, Refund, Settlement, Tender,
+        },
     },
 };
 use ucp_fake_psp::{FakeStripe, Fault, Options, Order};
@@ -52,6 +54,7 @@ fn attempt(id: &str, handler: &Stripe) -> Attempt {
         begun_at: Timestamp::now(),
         memo: handler.prepare(&tender("ok")).expect("a usable tender"),
         return_url: Some(RETURN.into()),
+        page_url: None,
         ..crate::shop::attempt(id, "http://127.0.0.1:1")
     }
 }
@@ -210,11 +213,13 @@ async fn buyers_authenticate_on_a_page_of_stripe() {
     let handler = handler(&stripe);
     for (id, verdict) in [("passes", "pass"), ("fails", "fail"), ("leaves", "")] {
         let attempt = attempt(id, &handler);
-        let Settlement::AwaitingBuyer { url, until } = handler.pay(&attempt, &tender("challenge")).await else {
+        let Settlement::AwaitingBuyer { step: _, url, until } = handler.pay(&attempt, &tender("challenge")).await
+        else {
             panic!("no challenge: {id}");
         };
         assert_eq!(until, attempt.begun_at + jiff::SignedDuration::from_mins(15));
-        let waiting = Settlement::AwaitingBuyer { url: url.clone(), until };
+        let step = AuthenticationStep::ThreeDsChallenge;
+        let waiting = Settlement::AwaitingBuyer { step, url: url.clone(), until };
         assert_eq!(handler.inquire(&attempt).await, waiting, "it is the same page each time");
         assert_eq!(stripe.psp().report().captures_of(id), 0);
         let page = url.split('?').next().expect("a page");

@@ -1,11 +1,12 @@
 //! Encoding of answers about carts, checkouts and orders.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use ucp_core::{
     Operation, Release, cart, checkout,
+    message::{Message, Severity},
     negotiation::Active,
-    operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT},
+    operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, PAYMENT_AUTHENTICATION},
     order,
     purchase::{buyer, discount, fulfillment, fulfillment::MethodKind, line_item, totals},
 };
@@ -13,10 +14,10 @@ use ucp_core::{
 use super::{
     payment::Payment,
     shape::{
-        Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Described, Discounts, Expectation, Fulfillment,
-        FulfillmentAvailableMethod, FulfillmentDestination, FulfillmentEvent, FulfillmentGroup, FulfillmentMethod,
-        FulfillmentOption, Item, LineItem, LineQuantity, Order, OrderConfirmation, OrderFulfillment, OrderLineItem,
-        OrderQuantity, Total,
+        Action, ActionConfig, Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Described, Discounts,
+        Expectation, Fulfillment, FulfillmentAvailableMethod, FulfillmentDestination, FulfillmentEvent,
+        FulfillmentGroup, FulfillmentMethod, FulfillmentOption, Item, LineItem, LineQuantity, Order, OrderConfirmation,
+        OrderFulfillment, OrderLineItem, OrderQuantity, Total,
     },
 };
 use crate::{
@@ -53,10 +54,11 @@ pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Act
     let checkout = &view.checkout;
     let extended = |extension: &str| active.relevant_to(CHECKOUT).any(|(name, _)| name == extension);
     let order = checkout.state.order().zip(view.permalink_url.as_deref());
+    let action = view.action.as_ref().filter(|_| extended(PAYMENT_AUTHENTICATION));
     json(&Checkout {
         ucp: CheckoutSuccess::new(Release::NEWEST, operation, active, &view.handlers),
         id: &checkout.id,
-        status: view.status.as_str(),
+        status: if action.is_some() { checkout.status() } else { view.status }.as_str(),
         line_items: lines(&checkout.line_items),
         buyer: checkout.draft.buyer.as_ref().map(|stated| buyer(stated, extended(BUYER_CONSENT))),
         context: checkout.draft.context_stated.as_ref(),
@@ -66,7 +68,12 @@ pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Act
         discounts: checkout.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts),
         fulfillment: checkout.fulfillment.as_ref().filter(|_| extended(FULFILLMENT)).map(fulfillment),
         payment: Payment::of(&checkout.draft.instruments),
-        messages: &view.messages,
+        actions: action.map(actions),
+        messages: match action {
+            // The platform shows the page itself.
+            Some(_) => view.messages.iter().filter(|message| !is_escalation(message)).cloned().collect(),
+            None => Cow::Borrowed(&*view.messages),
+        },
         links: &view.links,
         continue_url: view.continue_url.as_deref(),
         expires_at: checkout.expires_at.to_string(),
@@ -77,6 +84,16 @@ pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Act
         }),
         ap2: None,
     })
+}
+
+fn actions(action: &checkout::Action) -> BTreeMap<&'static str, [Action<'_>; 1]> {
+    let config = ActionConfig { payment_instrument_id: &action.payment_instrument_id, url: &action.url };
+    BTreeMap::from([(action.step.action_type(), [Action { id: &action.id, config }])])
+}
+
+/// Returns `true` for the message that sends the buyer to the page of the checkout to be authenticated.
+fn is_escalation(message: &Message) -> bool {
+    matches!(message, Message::Error { code, severity: Severity::RequiresBuyerInput, .. } if code == "requires_3ds")
 }
 
 /// Encodes an order. `active` are the capabilities negotiated with the caller.

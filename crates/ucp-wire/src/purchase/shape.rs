@@ -1,6 +1,6 @@
 //! Shapes of carts, checkouts and orders.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,9 +90,12 @@ pub(crate) struct Checkout<'a> {
     /// Payment instruments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) payment: Option<Payment<'a>>,
+    /// Authentications of the buyer that the payment in progress waits for, by the type of the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) actions: Option<BTreeMap<&'static str, [Action<'a>; 1]>>,
     /// Messages, including those about missing or invalid data.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) messages: &'a [Message],
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) messages: Cow<'a, [Message]>,
     /// Pages of the shop, such as its terms.
     pub(crate) links: &'a [Link],
     /// URL where the buyer can continue.
@@ -108,6 +111,32 @@ pub(crate) struct Checkout<'a> {
     // Added last, by `dialect::authorized`, because it covers all other members.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ap2: Option<Authorization<'a>>,
+}
+
+#[expect(clippy::ptr_arg, reason = "serde passes the field")]
+fn is_empty(messages: &Cow<'_, [Message]>) -> bool {
+    messages.is_empty()
+}
+
+/// An outstanding action of the platform (extension `payment.authentication`).
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Action<'a> {
+    /// ID of the occurrence, which is processed once.
+    #[schemars(length(min = 1))]
+    pub(crate) id: &'a str,
+    /// What has to be shown.
+    pub(crate) config: ActionConfig<'a>,
+}
+
+/// The page of an authentication.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ActionConfig<'a> {
+    /// ID of the payment instrument that is authenticated.
+    #[schemars(length(min = 1))]
+    pub(crate) payment_instrument_id: &'a str,
+    /// URL of the page, at one of the `action_origins` of the instrument's handler.
+    #[schemars(extend("format" = "uri"))]
+    pub(crate) url: &'a str,
 }
 
 /// The business's signature over a checkout (extension `ap2_mandate`).

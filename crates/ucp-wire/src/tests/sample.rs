@@ -148,6 +148,7 @@ pub(super) fn checkout(state: &Value) -> checkout::View {
     let checkout: Box<checkout::Checkout> = serde_json::from_value(checkout).expect("a checkout");
     checkout::View {
         status: checkout.status(),
+        action: None,
         checkout,
         continue_url: Some("https://shop.example/continue/t".to_owned()),
         permalink_url: Some("https://shop.example/order/t".to_owned()),
