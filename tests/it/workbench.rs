@@ -144,6 +144,59 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
 }
 
 #[test]
+fn a_call_that_was_recorded_whole_is_sent_again_and_compared() {
+    let gateway = Setup::new("[server]\nrecord_whole = true\n").start();
+    let other = Setup::new("").start();
+    let agent = ("UCP-Agent", "profile=\"https://replayed.example/profile.json\"");
+    let ids = [
+        ("read-1", "/catalog/search", json!({ "query": "runner" })),
+        ("made-1", "/carts", { json!({ "line_items": [{ "item": { "id": "var_abc123_blue_8" }, "quantity": 1 }] }) }),
+    ];
+    for (id, path, body) in &ids {
+        let headers = [agent, ("Content-Type", "application/json"), ("Request-Id", *id)];
+        let said = gateway.send("POST", path, &headers, body.to_string().as_bytes());
+        assert!(said.status < 300, "{}", said.body);
+        eventually("it is recorded", crate::wire::PATIENCE, || {
+            (gateway.get(&format!("/inspector/calls/{id}/whole")).status == 200).then_some(())
+        });
+    }
+    let [url, against] = [&gateway, &other].map(|gateway| format!("http://{}", gateway.address));
+    let replay = |arguments: &[&str]| {
+        let output = binary().arg("replay").args(arguments).args(["--url", &url]).ends();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8");
+        (output.status.code(), said)
+    };
+    let (code, said) = replay(&["read-1"]);
+    assert!(code == Some(0) && said.contains("no difference but in identifiers and times"), "{said}");
+    let (code, said) = replay(&["made-1"]);
+    assert!(code == Some(1) && said.contains("create_cart changes something"), "{said}");
+    let (code, said) = replay(&["made-1", "--allow-writes"]);
+    assert!(code == Some(0) && said.contains("(201)"), "another cart of the same contents: {said}");
+    let (code, said) = replay(&["made-1", "--allow-writes", "--against", &against]);
+    assert_eq!(code, Some(0), "both sell the same: {said}");
+
+    // In a file, and with another answer.
+    let folder = crate::harness::folder();
+    let file = folder.path().join("call.json");
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(replay(&["read-1", "--save", file]).0, Some(0));
+    let saved = std::fs::read_to_string(file).expect("a file").replace("Runner Pro", "Walker Pro");
+    std::fs::write(file, saved).expect("a file");
+    let (code, said) = replay(&[file]);
+    assert!(code == Some(1) && said.contains("Walker Pro") && said.contains("$.products[0].title"), "{said}");
+    let (code, said) = replay(&["unknown"]);
+    assert!(code == Some(1) && said.contains("server.record_whole"), "{said}");
+
+    // Nothing is kept whole without being asked for.
+    let headers = [agent, ("Content-Type", "application/json"), ("Request-Id", "read-2")];
+    assert_eq!(other.send("POST", "/catalog/search", &headers, br#"{"query":"runner"}"#).status, 200);
+    eventually("it is recorded", crate::wire::PATIENCE, || {
+        (other.get("/inspector/calls/read-2").status == 200).then_some(())
+    });
+    assert_eq!(other.get("/inspector/calls/read-2/whole").status, 404);
+}
+
+#[test]
 fn pages_for_developers_answer_only_this_machine_and_only_in_development() {
     let gateway = Gateway::shared();
     assert_eq!(gateway.get("/inspector/calls").status, 200);

@@ -22,7 +22,6 @@ use ucp_core::{
 use ucp_service::header;
 
 use crate::{
-    config::Policy,
     events::Events,
     inspector::recorder::{Following, Recorder},
     metrics::{Ended, Metrics},
@@ -94,7 +93,9 @@ impl Calls {
         let is_inspected = self.recorder(slot.as_deref()).is_some_and(Recorder::admits);
         let trace = if is_inspected { Some(Trace::kept(stated, own)) } else { Trace::new(stated, own) };
         let (request, following) = if is_inspected {
-            let (request, following) = Following::begin(request);
+            let is_development = slot.as_deref().is_some_and(Slot::is_development);
+            let (request, following) =
+                Following::begin(request, is_development && self.running.process().server.record_whole);
             (request, Some(following))
         } else {
             (request, None)
@@ -147,7 +148,7 @@ impl Calls {
 
     /// Returns the recorder of the calls of a shop, which is there under the policy `development`.
     fn recorder(&self, slot: Option<&Slot>) -> Option<&Recorder> {
-        let is_development = slot.is_some_and(|slot| slot.settings.policy == Policy::Development);
+        let is_development = slot.is_some_and(Slot::is_development);
         self.recorder.as_deref().filter(|_| is_development || self.running.process().server.inspect)
     }
 

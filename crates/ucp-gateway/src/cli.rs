@@ -8,8 +8,8 @@ use crate::{
         backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
         explain::ExplainOptions, import::ImportOptions, init::InitOptions, inspect::TailOptions, keys::OwnKeysCommand,
         manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
-        rehearse::RehearseOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions,
-        verify::VerifyOptions, webhooks::WebhooksCommand,
+        rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand,
+        terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -72,8 +72,10 @@ pub(crate) enum Command {
     Sign(SignOptions),
     /// Verify the signatures of an HTTP message in a file, and show the differences.
     Verify(VerifyOptions),
-    /// Show the calls of a gateway under development as they come.
+    /// Show the calls of a gateway as they come.
     Tail(TailOptions),
+    /// Send a call that was recorded whole again, and show where the answers differ; exit code 1 if they do.
+    Replay(ReplayOptions),
     /// Explain a decision of the gateway, or a call.
     Explain(ExplainOptions),
     /// Print the completions of a shell.

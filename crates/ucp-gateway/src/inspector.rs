@@ -11,7 +11,7 @@
 //!
 //! What happened on the way of a call is told by its [trace](ucp_core::record::Trace), which the spans of OpenTelemetry are
 //! made of too. A thread of its own masks what is kept, so that callers do not wait for it; of more calls than it can take,
-//! the others are only counted. Nothing is written to disk.
+//! the others are only counted. Nothing is written to disk. With `server.record_whole` calls are kept as they came, too, for `replay`.
 
 mod entry;
 mod mask;

@@ -93,6 +93,7 @@ fn main() -> ExitCode {
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),
         Command::Tail(options) => command::inspect::tail(&options),
+        Command::Replay(options) => command::replay::run(&options),
         Command::Explain(options) => command::explain::run(&options),
         Command::Spec(options) => command::spec::run(&options),
     };

@@ -23,7 +23,7 @@ use url::Url;
 use crate::{
     backend::{DataDirectory, Down},
     command::chain,
-    config::Settings,
+    config::{Policy, Settings},
     decisions::Decisions,
     files::Files,
     pool::Pool,
@@ -84,6 +84,11 @@ impl fmt::Debug for Slot {
 }
 
 impl Slot {
+    /// Returns `true` if the shop is under the policy `development`.
+    pub(crate) fn is_development(&self) -> bool {
+        self.settings.policy == Policy::Development
+    }
+
     /// Creates the place of a shop, which is opened later, on `data` if that is open already.
     pub(crate) fn new(
         settings: Arc<Settings>,

@@ -146,6 +146,20 @@ function plain(args) {
   return members.length === 1 && members[0] && typeof members[0] === 'object' ? members[0] : members.length ? rest : null;
 }
 
+/** The webhooks that a call led to, as they stand. */
+async function webhooks({ id, about }) {
+  if (!about) return;
+  const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}/webhooks`);
+  const events = answer.ok ? await answer.json() : [];
+  if (events.length === 0) return;
+  const cell = (text) => h('td', {}, String(text ?? ''));
+  document.getElementById('webhooks')?.replaceChildren(
+    h('h3', {}, 'Webhooks it led to'),
+    h('table', { class: 'measured' },
+      h('thead', {}, h('tr', {}, ['Event', 'State', 'Attempts', 'Problem'].map((title) => h('th', { scope: 'col' }, title)))),
+      h('tbody', {}, events.map(({ id: event, state, attempts, problem }) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, event)), cell(state), cell(attempts), cell(problem))))));
+}
+
 /** Shows a call as a whole. */
 async function open(id) {
   const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
@@ -172,11 +186,13 @@ async function open(id) {
       h('table', { class: 'way' },
         h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'amount' }, 'At ms'), h('th', { scope: 'col', class: 'amount' }, 'Took ms'), h('th', { scope: 'col' }, 'Detail'))),
         h('tbody', {}, call.way.map((happened) => step(happened, call.ms))))),
+    h('div', { id: 'webhooks' }),
     comparison(call),
     call.omitted && h('p', { class: 'quiet' }, `${count(call.omitted)} more were not kept.`),
     h('p', { class: 'quiet' }, 'Masked: what tells who a buyer is, opens a page of theirs, or pays. ', h('a', { href: `inspector/calls/${encodeURIComponent(call.id)}/report`, download: 'ucp-call.json' }, 'Save it for a report')),
     h('div', { class: 'sides' }, body('Request', call.bytes_in, call.request), body('Answer', call.bytes_out, call.answer)),
   ].flat().filter((part) => part));
+  await webhooks(call);
 }
 
 async function route() {

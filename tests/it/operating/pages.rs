@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ADMIN, admin, ask, configured, search};
 use crate::{
-    harness::{PROFILE, flower_shop},
+    harness::{Ends as _, PROFILE, binary, flower_shop},
     purchase::shopper::{Shopper, ready},
     setup::Setup,
     wire::{Connection, Response, request},
@@ -206,4 +206,15 @@ fn an_operator_inspects_calls_where_nobody_else_does() {
     assert_eq!(report.json()["call"]["outcome"], call["outcome"]);
     assert!(!report.body.contains("runner"), "the words of a search are masked");
     assert_eq!(send(address, "GET", "/inspector/calls/unknown/report", &bearer, "").status, 404);
+
+    // On a terminal the token opens it, too, and goes nowhere in the clear.
+    let folder = crate::harness::folder();
+    let file = folder.path().join("token");
+    fs::write(&file, format!("{TOKEN}\n")).expect("a file");
+    let explained = |url: &str| {
+        let output = binary().args(["explain", "call", id, "--url", url, "--token-file"]).arg(&file).ends();
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8")
+    };
+    assert!(explained(&format!("http://{address}")).contains("search_catalog"));
+    assert!(explained("http://shop.example:8081").contains("must be an https address"));
 }

@@ -1,8 +1,11 @@
-//! `tail` and `explain call`: what the [inspector](crate::inspector) of a gateway under development on this machine has recorded.
+//! `tail` and `explain call`: what the [inspector](crate::inspector) of a gateway has recorded, under development on this
+//! machine or at its admin listener.
 
 use std::{
     error::Error,
+    fs,
     io::{Write as _, stdout},
+    path::PathBuf,
     process::ExitCode,
     time::Duration,
 };
@@ -10,7 +13,7 @@ use std::{
 use clap::Args;
 use serde_json::Value;
 use ucp_net::outbound::{self, Client};
-use url::Url;
+use url::{Host, Url};
 
 use super::{
     Done,
@@ -19,7 +22,7 @@ use super::{
 use crate::terminal::Paint;
 
 /// Maximum time until the gateway takes a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Maximum length of a call in the stream, in bytes.
 const MAX_CALL: usize = 1 << 20;
@@ -27,12 +30,15 @@ const MAX_CALL: usize = 1 << 20;
 /// The gateway that is asked.
 #[derive(Debug, Args)]
 pub(crate) struct Inspected {
-    /// URL of the gateway, at an address of this machine.
+    /// URL of the gateway, at an address of this machine, or of its admin listener.
     #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
-    url: Url,
+    pub(super) url: Url,
+    /// A file with the token of the admin listener, which is sent over https, and to this machine.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// Write JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -52,7 +58,7 @@ pub(crate) struct TailOptions {
 
 impl Inspected {
     /// Returns the URL of what the inspector is asked, without a query.
-    fn at(&self, segments: &[&str]) -> Result<Url, Box<dyn Error>> {
+    pub(super) fn at(&self, segments: &[&str]) -> Result<Url, Box<dyn Error>> {
         let mut url = self.url.clone();
         url.set_query(None);
         let mut path = url.path_segments_mut().map_err(|()| "--url must be an http or https address")?;
@@ -62,9 +68,25 @@ impl Inspected {
     }
 
     /// Sends a GET request.
-    async fn get(&self, url: Url) -> Result<outbound::Response, Box<dyn Error>> {
+    pub(super) async fn get(&self, url: Url) -> Result<outbound::Response, Box<dyn Error>> {
         let client: Client = outbound::client(PATIENCE, &[], |builder| builder)?;
-        let asked = client.get(url).send().await;
+        let mut request = client.get(url);
+        if let Some(file) = &self.token_file {
+            let is_local = self.url.host().is_some_and(|host| match host {
+                Host::Domain(name) => name == "localhost",
+                Host::Ipv4(address) => address.is_loopback(),
+                Host::Ipv6(address) => address.is_loopback(),
+            });
+            if self.url.scheme() != "https" && !is_local {
+                return Err(
+                    "--url must be an https address, or one of this machine, for a token to be sent there".into()
+                );
+            }
+            let token = fs::read_to_string(file);
+            let token = token.map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+            request = request.bearer_auth(token.trim());
+        }
+        let asked = request.send().await;
         asked.map_err(|error| format!("the gateway at {} cannot be asked: {}", self.url, super::chain(&error)).into())
     }
 }
@@ -134,6 +156,12 @@ pub(crate) fn explain(gateway: &Inspected, id: &str) -> Done {
             let took = happened["ms"].as_f64().map_or_else(String::new, |ms| format!("{ms:.3} ms"));
             println!("  {after:>9.3} {kind:<11} {took:>12}  {}", text(&happened["detail"]));
         }
+        let led = gateway.get(gateway.at(&["calls", id, "webhooks"])?).await?;
+        let led: Value = if led.status() == 200 { serde_json::from_slice(&led.bytes().await?)? } else { Value::Null };
+        for event in led.as_array().into_iter().flatten() {
+            let (event, state) = (text(&event["id"]), text(&event["state"]));
+            println!("  {:>9} {:<11} {event}: {state}", "", "webhook");
+        }
         for name in ["request", "answer"] {
             if !call[name].is_null() {
                 println!("{}\n{:#}", paint.strong(name), call[name]);
@@ -145,7 +173,8 @@ pub(crate) fn explain(gateway: &Inspected, id: &str) -> Done {
 
 fn absent(url: &Url) -> String {
     format!(
-        "the gateway at {url} has no inspector: it is there under the policy `development`, for programs on the same machine"
+        "the gateway at {url} has no inspector: it is there under the policy `development` for programs on the same machine, and \
+         at the admin listener for those with its token (`--token-file`)"
     )
 }
 

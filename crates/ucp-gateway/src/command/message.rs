@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use ucp_trust::signature::Scheme;
+use ucp_trust::signature::{Scheme, SigningKey};
 
 use crate::clock::now;
 
@@ -44,6 +44,14 @@ pub(super) fn read_message(file: &Path) -> Result<Vec<u8>, String> {
         _ => fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
     read.map(|_| bytes).map_err(|error| format!("{} cannot be read: {error}", file.display()))
+}
+
+/// Reads a private key from a JWK file.
+pub(super) fn signing_key(file: &Path) -> Result<SigningKey, String> {
+    let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    // The parser's error is dropped because it may quote the file, which holds a private key.
+    let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", file.display()))?;
+    SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Returns the time `seconds` after the Unix epoch, or the current time if it is `None`.

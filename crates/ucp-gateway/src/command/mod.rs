@@ -21,6 +21,7 @@ pub(crate) mod orders;
 mod place;
 mod reach;
 pub(crate) mod rehearse;
+pub(crate) mod replay;
 mod runtime;
 pub(crate) mod serve;
 pub(crate) mod sign;

@@ -1,6 +1,6 @@
 //! `sign`: signs an HTTP message in a file as the gateway would.
 
-use std::{fs, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use http::HeaderName;
@@ -9,7 +9,7 @@ use ucp_trust::signature::{SigningKey, message::RawMessage};
 use super::{
     Done,
     keys::KeysPlace,
-    message::{SchemeOption, read_message, time},
+    message::{SchemeOption, read_message, signing_key, time},
 };
 
 #[derive(Debug, Args)]
@@ -55,10 +55,6 @@ impl SignOptions {
                 .cloned()
                 .ok_or_else(|| "there is no key to sign with; `keys generate` makes one".into());
         };
-        let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        // The parser's error is dropped because it may quote the file, which holds a private key.
-        let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", file.display()))?;
-        let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok(Arc::new(key))
+        Ok(Arc::new(signing_key(file)?))
     }
 }

@@ -156,6 +156,10 @@ pub(crate) struct Server {
     /// the admin listener.
     #[schemars(extend("x-process" = true))]
     pub(crate) inspect: bool,
+    /// Whether the inspector also keeps, under the policy `development` and in memory, calls as they came, without masking, so
+    /// that `ucp-gateway replay` can send them again.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) record_whole: bool,
     /// The address under which clients reach the gateway; by default the one it listens on. (`--public-url`,
     /// `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]

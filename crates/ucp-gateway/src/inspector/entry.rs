@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     pub(super) at: String,
     /// Identifier of the request.
     pub(super) id: String,
-    shop: String,
+    pub(super) shop: String,
     transport: &'static str,
     method: String,
     /// Path and query of the request.
@@ -40,7 +40,7 @@ pub(crate) struct Summary {
     pub(super) outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    ms: f64,
+    pub(super) ms: f64,
     bytes_in: usize,
     bytes_out: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub(crate) struct Summary {
     idempotency: Option<&'static str>,
     /// Identifiers of the cart, checkout and order in the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    about: Vec<String>,
+    pub(super) about: Vec<String>,
     /// Number of calls before it that were not recorded, because there were too many at once.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) skipped: u64,
@@ -58,6 +58,19 @@ pub(crate) struct Summary {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// A call as it came.
+#[derive(Debug, Serialize)]
+pub(super) struct Whole<'a> {
+    #[serde(flatten)]
+    pub(super) summary: &'a Summary,
+    /// Header fields of the request.
+    pub(super) fields: &'a [(String, String)],
+    /// Body of the request.
+    pub(super) body: &'a str,
+    /// Body of the answer.
+    pub(super) answered: &'a str,
 }
 
 /// A call as a whole.

@@ -16,14 +16,14 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use http::Request;
+use http::{HeaderName, Request, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use serde_json::Value;
 use tokio::sync::broadcast;
 use ucp_core::record::{Spans, Transport};
 
 use super::{
-    entry::{Entry, Summary},
+    entry::{Entry, Summary, Whole},
     mask::mask,
     ring::Ring,
 };
@@ -58,6 +58,7 @@ struct Taken {
     entry: Entry,
     request: Bytes,
     answer: Bytes,
+    fields: Option<Vec<(String, String)>>,
 }
 
 /// What is taken along of a call that is recorded.
@@ -67,7 +68,19 @@ pub(crate) struct Following {
     path: String,
     body: Arc<Mutex<Vec<u8>>>,
     answer: Bytes,
+    /// Header fields, if the call is kept whole.
+    fields: Option<Vec<(String, String)>>,
 }
+
+/// Header fields that a call which is sent again has, too. What proves who calls is not among them.
+const REPLAYED: [HeaderName; 6] = [
+    header::ACCEPT,
+    header::ACCEPT_LANGUAGE,
+    header::CONTENT_TYPE,
+    HeaderName::from_static("ucp-agent"),
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("mcp-protocol-version"),
+];
 
 impl Recorder {
     /// Starts a recorder of at most `per_second` calls in each second.
@@ -117,12 +130,12 @@ impl Recorder {
         if !is_recorded(ended) {
             return;
         }
-        let Following { method, path, body, answer } = following;
+        let Following { method, path, body, answer, fields } = following;
         let mut summary = Summary::of(ended, clock::timestamp().to_string(), method, path);
         let skipped = self.skipped.swap(0, Ordering::Relaxed);
         summary.skipped = skipped;
         let request = std::mem::take(&mut *body.lock().unwrap_or_else(PoisonError::into_inner)).into();
-        if self.waiting.try_send(Taken { entry: Entry::of(summary, spans), request, answer }).is_err() {
+        if self.waiting.try_send(Taken { entry: Entry::of(summary, spans), request, answer, fields }).is_err() {
             self.skipped.fetch_add(skipped + 1, Ordering::Relaxed);
         }
     }
@@ -134,15 +147,21 @@ fn is_recorded(ended: &Ended<'_>) -> bool {
 }
 
 impl Following {
-    /// Begins to follow a call. Its request comes back with a body that is taken along while it is read.
-    pub(crate) fn begin(request: Request<Body>) -> (Request<Body>, Self) {
+    /// Begins to follow a call, which is kept whole with `whole`. Its request comes back with a body that is taken along
+    /// while it is read.
+    pub(crate) fn begin(request: Request<Body>, whole: bool) -> (Request<Body>, Self) {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (head, body) = request.into_parts();
+        let field = |name: &HeaderName| {
+            let value = head.headers.get(name)?.to_str().ok()?;
+            Some((name.to_string(), value.to_owned()))
+        };
         let following = Self {
             method: head.method.to_string(),
             path: head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned(),
             body: Arc::clone(&kept),
             answer: Bytes::new(),
+            fields: whole.then(|| REPLAYED.iter().filter_map(field).collect()),
         };
         (Request::from_parts(head, Body::new(ReadAlong { body, kept })), following)
     }
@@ -197,15 +216,27 @@ impl HttpBody for ReadAlong {
 
 /// Masks and keeps calls until the recorder is gone.
 fn keep(ring: &Ring, taken: &Receiver<Taken>, live: &broadcast::Sender<Arc<Summary>>) {
-    for Taken { mut entry, request, answer } in taken {
+    for Taken { mut entry, request, answer, fields } in taken {
         (entry.request, entry.answer) = (document(&request), document(&answer));
         // Its maps have text as keys, so that it cannot fail.
         let Ok(json) = serde_json::to_string(&entry) else { continue };
         let summary = entry.summary;
-        ring.add(summary.clone(), json);
+        let whole = fields.and_then(|fields| whole(&summary, &fields, &request, &answer));
+        ring.add(summary.clone(), json, whole);
         // It fails while nobody listens.
         drop(live.send(Arc::new(summary)));
     }
+}
+
+/// Describes a call as it came, for `replay`. What is no text cannot be kept.
+fn whole(summary: &Summary, fields: &[(String, String)], request: &[u8], answer: &[u8]) -> Option<String> {
+    let whole = Whole {
+        summary,
+        fields,
+        body: std::str::from_utf8(request).ok()?,
+        answered: std::str::from_utf8(answer).ok()?,
+    };
+    serde_json::to_string(&whole).ok()
 }
 
 /// Reads a body as a document, and masks it. What is no JSON is left out.

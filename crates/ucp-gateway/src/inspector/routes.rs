@@ -14,7 +14,9 @@ use http::{
     HeaderValue, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE},
 };
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::broadcast::error::RecvError;
+use ucp_core::order::outbox::WebhookEvent;
 use ucp_workbench::Facts;
 use url::form_urlencoded;
 
@@ -26,6 +28,9 @@ const LISTED: usize = 200;
 
 /// Interval at which the live stream looks whether the gateway ends, and keeps its connection alive.
 const BEAT: Duration = Duration::from_secs(1);
+
+/// Difference between the times at which a call ends and its webhook events are stored, at most.
+const MARGIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Which calls are asked for.
 #[derive(Debug, Default)]
@@ -90,6 +95,8 @@ pub(crate) fn router(recorder: Arc<Recorder>, running: Arc<Running>, page: Route
         .route("/inspector/calls", get(calls))
         .route("/inspector/calls/{id}", get(call))
         .route("/inspector/calls/{id}/report", get(report))
+        .route("/inspector/calls/{id}/webhooks", get(webhooks))
+        .route("/inspector/calls/{id}/whole", get(whole))
         .route("/inspector/live", get(live))
         .with_state(Inspected(recorder, running))
         .merge(page)
@@ -145,6 +152,41 @@ async fn report(
     let file = HeaderValue::from_static("attachment; filename=\"ucp-call.json\"");
     response.headers_mut().insert(CONTENT_DISPOSITION, file);
     response
+}
+
+/// Answers with the webhook events that a call led to, as they stand: those about its orders from the time of the call.
+async fn webhooks(
+    State(Inspected(recorder, running)): State<Inspected>,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Response {
+    let Some(call) = id.ok().and_then(|Path(id)| recorder.ring().summary(&id)) else {
+        return ucp_rest::unknown_path(&uri);
+    };
+    let shop = running.shops.named(&call.shop).and_then(|slot| slot.shop());
+    let (Some(shop), Ok(ended)) = (shop, call.at.parse::<Timestamp>()) else { return json("[]".to_owned()) };
+    let begun = ended.saturating_sub(SignedDuration::from_secs_f64(call.ms / 1_000.0) + MARGIN);
+    let (begun, ended) = (begun.unwrap_or(Timestamp::MIN), ended.saturating_add(MARGIN).unwrap_or(Timestamp::MAX));
+    match shop.store.webhook_events(LISTED).await {
+        Ok(mut events) => {
+            let of_call = |event: &WebhookEvent| {
+                call.about.contains(&event.order_id) && (begun..=ended).contains(&event.occurred_at)
+            };
+            events.retain(of_call);
+            json(serde_json::to_string(&events).unwrap_or_default())
+        }
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("the store cannot be read: {error}")).into_response(),
+    }
+}
+
+/// Answers with a call as it came, if it was recorded whole.
+async fn whole(
+    State(Inspected(recorder, _)): State<Inspected>,
+    id: Result<Path<String>, PathRejection>,
+    uri: Uri,
+) -> Response {
+    let found = id.ok().and_then(|Path(id)| recorder.ring().whole(&id));
+    found.map_or_else(|| ucp_rest::unknown_path(&uri), json)
 }
 
 /// Answers with server-sent events: every wanted call as it is recorded, until the gateway ends.
