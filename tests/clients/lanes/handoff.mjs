@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -291,6 +293,93 @@ test('it works without scripts', async () => {
   await page.getByRole('heading', { name: 'This purchase was canceled' }).waitFor();
   assert.equal((await look(ready)).status, 'canceled');
   await page.context().close();
+});
+
+test('a platform shows the bank in a frame of its own page', async (t) => {
+  const extension = 'dev.ucp.common.payment.authentication';
+  const version = '2026-08-25';
+  const names = ['dev.ucp.shopping.checkout', 'dev.ucp.shopping.fulfillment', extension];
+  const capabilities = Object.fromEntries(names.map((name) => [name, [{ version, spec: `https://ucp.dev/${name}`, schema: `https://ucp.dev/${name}.json` }]]));
+  capabilities[extension][0].extends = 'dev.ucp.shopping.checkout';
+  // What a platform does, at an origin of its own: it answers the handshake, and notes what it is told.
+  const holder = (surface) => `<!doctype html><html lang="en"><title>Platform</title><script>
+    const heard = [];
+    addEventListener('message', ({ source, origin, data }) => {
+      if (source !== document.querySelector('iframe').contentWindow || origin !== ${JSON.stringify(url)}) return;
+      heard.push(data);
+      if (data.method === 'action.ready') source.postMessage({ jsonrpc: '2.0', id: data.id, result: {} }, origin);
+    });
+    </script><main><h1>Platform</h1><iframe src="${surface}" width="600" height="400" title="Bank"></iframe></main></html>`;
+  const platform = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url, 'http://platform');
+    const isProfile = pathname === '/profile.json';
+    response.setHeader('Content-Type', isProfile ? 'application/json' : 'text/html');
+    response.end(isProfile ? JSON.stringify({ ucp: { version, capabilities } }) : holder(searchParams.get('surface')));
+  }).listen(0, '127.0.0.1');
+  t.after(() => platform.close().closeAllConnections());
+  await once(platform, 'listening');
+  const own = `http://127.0.0.1:${platform.address().port}`;
+  const asked = async (method, path, payload) => {
+    const headers = { 'Content-Type': 'application/json', 'UCP-Agent': `profile="${own}/profile.json"`, 'Idempotency-Key': randomUUID() };
+    const answer = await fetch(url + path, { method, headers, body: payload && JSON.stringify(payload) });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return JSON.parse(text);
+  };
+  const buy = async (token) => {
+    const checkout = await asked('POST', '/checkout-sessions', wanted);
+    const begun = await asked('POST', `/checkout-sessions/${checkout.id}/complete`, paying(checkout, token));
+    assert.equal(begun.status, 'complete_in_progress', JSON.stringify(begun));
+    return begun;
+  };
+  const outstanding = ({ actions }) => {
+    const [[type, [{ id, config }]]] = Object.entries(actions);
+    return { type: type.split('.').at(-1), id, config };
+  };
+  const hold = async (surface) => {
+    const page = await (await browser.newContext()).newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && !/favicon|404/.test(message.text()) && complaints.push(message.text()));
+    await page.goto(`${own}/?surface=${encodeURIComponent(surface)}`);
+    return page;
+  };
+  const told = (page, method) => page.waitForFunction((name) => heard.find((message) => message.method === name), method, { timeout: 30_000 });
+  const read = ({ id }) => asked('GET', `/checkout-sessions/${id}`);
+
+  for (const [button, status] of [['Confirm and pay', 'completed'], ['Back, without paying', 'incomplete']]) {
+    const begun = await buy('three_ds_token');
+    const { type, id, config } = outstanding(begun);
+    assert.equal(type, 'three_ds_challenge');
+    const page = await hold(config.url);
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('heading', { name: 'The sandbox bank asks' }).waitFor();
+    assert.deepEqual(await objections(page.frames().at(-1)), []);
+    await picture(page, `action-${status}`);
+    const ready = await told(page, 'action.ready');
+    assert.deepEqual((await ready.jsonValue()).params, { id, version });
+    await frame.getByRole('button', { name: button }).click();
+    assert.deepEqual((await (await told(page, 'action.done')).jsonValue()).params, { id });
+    assert.equal((await read(begun)).status, status);
+    await page.context().close();
+    // An occurrence that is over says so.
+    const late = await hold(config.url);
+    const { error } = (await (await told(late, 'action.error')).jsonValue()).params;
+    assert.equal(error.messages[0].code, 'action_expired');
+    await late.context().close();
+  }
+
+  const begun = await buy('device_data_token');
+  const device = outstanding(begun);
+  assert.equal(device.type, 'device_data_collection');
+  const page = await hold(device.config.url);
+  assert.deepEqual((await (await told(page, 'action.done')).jsonValue()).params, { id: device.id });
+  assert.equal(outstanding(await read(begun)).type, 'three_ds_challenge');
+  await page.context().close();
+
+  // Without a platform around it, the surface leads to the page of the purchase.
+  const alone = await open(outstanding(await read(begun)).config.url);
+  await alone.getByRole('heading', { name: 'Your bank asks you to confirm' }).waitFor();
+  await alone.context().close();
 });
 
 test('nothing is loaded but the pages themselves and pictures', () => {

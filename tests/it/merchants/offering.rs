@@ -36,6 +36,8 @@ fn it_is_in_the_profile_where_it_is_enabled() {
         let mut expected: Vec<_> = draft.to_vec();
         if *release >= Release::V2026_08_25 {
             expected.extend(["dev.ucp.common", "dev.ucp.common.location.search", "dev.ucp.common.location.lookup"]);
+            // Of the sandbox.
+            expected.push("dev.ucp.common.payment.authentication");
         }
         let mut offered = beside(&gateway, *release);
         offered.sort();

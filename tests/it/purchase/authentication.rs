@@ -138,8 +138,11 @@ fn members(document: &Value) -> Vec<String> {
 #[test]
 fn the_documentation_shows_what_an_action_is() {
     let page = std::fs::read_to_string(repository().join("docs/selling.md")).expect("a page");
-    let shown = page.split("```json action\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let shown: Value = serde_json::from_str(shown).expect("JSON");
+    let documented = |name: &str| {
+        let block = page.split(&format!("```json {name}\n")).nth(1).and_then(|rest| rest.split("```").next());
+        serde_json::from_str::<Value>(block.expect("a block")).expect("JSON")
+    };
+    let shown = documented("action");
     let stage = Stage::set();
     let shopper = stage.shopper(true, Transport::Rest);
     let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));

@@ -5,12 +5,14 @@ use std::{net::SocketAddr, time::SystemTime};
 
 use aws_lc_rs::hmac;
 use serde_json::{Value, json};
+use ucp_core::Release;
 use ucp_fake_psp::{FakeStripe, Keys, Options};
 
 use super::shopper::{Shopper, errors, id, paying_in, ready, said_at, ways};
 use crate::{
     handoff::browser::{Browser, path},
     harness::{Ends as _, Gateway, binary, flower_shop},
+    platforms::host::{Host, profile_with},
     setup::Setup,
     wire::{Connection, Response, request},
 };
@@ -170,6 +172,39 @@ fn a_buyer_confirms_at_the_bank_and_comes_back() {
             assert_eq!(shopper.complete(&checkout, "pm_ok")["status"], "completed");
             assert_eq!(shop.taken(&checkout).0, 1);
         }
+    }
+}
+
+/// The surface leads on to Stripe's page, whose origin the handler declares, and that leads back to the surface.
+#[test]
+fn a_platform_shows_the_page_of_stripe_itself() {
+    let shop = Shop::open();
+    let host = Host::start();
+    let (extension, kind) = ("dev.ucp.common.payment.authentication", "dev.ucp.common.payment.three_ds_challenge");
+    let capabilities = ["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", extension];
+    let mut profile = profile_with(Release::NEWEST, &capabilities);
+    profile["ucp"]["capabilities"][extension][0]["extends"] = json!("dev.ucp.shopping.checkout");
+    let profile = host.profile("/shows", &profile);
+    for verdict in ["pass", "fail"] {
+        let shopper = Shopper::rest(&shop.gateway).named(&profile);
+        let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
+        let begun = shopper.complete(&checkout, "pm_challenge");
+        assert_eq!(begun["status"], "complete_in_progress", "{begun}");
+        let url = &begun["actions"][kind][0]["config"]["url"];
+        let origins = &begun["ucp"]["payment_handlers"]["com.stripe.payments"][0]["config"]["action_origins"];
+        let stripe = url::Url::parse(&shop.stripe.url()).expect("an address").origin().ascii_serialization();
+        assert!(origins.as_array().is_some_and(|origins| origins.contains(&json!(stripe))), "{begun}");
+        let surface = shop.gateway.get(&path(url));
+        let place = surface.body.split("data-begin=\"").nth(1).and_then(|rest| rest.split(['"', '?']).next());
+        let (status, back) = browse(&format!("{}/{verdict}", place.expect("the way to the bank")));
+        let back = url::Url::parse(&back).expect("the way back");
+        assert_eq!((status, back.path().ends_with("/returned")), (303, true), "{back}");
+        let returned = shop.gateway.get(&format!("{}?{}", back.path(), back.query().expect("what Stripe adds")));
+        assert!(returned.status == 200 && returned.body.contains("action.done"), "{returned:?}");
+        let seen = shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document();
+        let expected = if verdict == "pass" { ("completed", 1) } else { ("incomplete", 0) };
+        assert_eq!((&seen["status"], shop.taken(&checkout).0), (&json!(expected.0), expected.1), "{seen}");
+        assert_eq!(seen.get("actions"), None, "{seen}");
     }
 }
 
