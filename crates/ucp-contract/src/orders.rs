@@ -96,6 +96,7 @@ fn read(event: OrderPlaced) -> Result<PlacedOrder, (String, String)> {
             image_url: None,
             needs_fulfillment: true,
             weight_grams: 0,
+            lead_time: ucp_core::catalog::product::LeadTime::default(),
         };
         lines.push(PlacedLine { item, quantity: *quantity, totals: totals.finish().map_err(too_large)? });
     }

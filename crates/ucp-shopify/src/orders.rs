@@ -242,6 +242,7 @@ impl LinePayload {
                 image_url: None,
                 needs_fulfillment: self.requires_shipping,
                 weight_grams: 0,
+                lead_time: ucp_core::catalog::product::LeadTime::default(),
             },
             quantity: self.quantity,
             totals: totals.finish().map_err(too_large)?,

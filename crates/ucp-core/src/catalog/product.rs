@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -120,6 +121,40 @@ const fn yes() -> bool {
 impl Default for Availability {
     fn default() -> Self {
         Self { available: true, status: None }
+    }
+}
+
+/// Time before goods that are bought now can leave the shop. Not shown in the catalog: carts and checkouts tell it in
+/// `fulfillable_on` (UCP *Fulfillment Extension*).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadTime {
+    /// Number of days that the shop needs to make the goods ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u16>,
+    /// Date on which goods are there that are on backorder or preorder, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available_on: Option<Date>,
+}
+
+impl LeadTime {
+    /// Maximum number of days to make goods ready.
+    pub const MAX_DAYS: u16 = 730;
+
+    /// Number of days that a later date counts as.
+    const MOST_DAYS: u16 = 3_650;
+
+    /// Returns the number of whole days after `today` on which the goods can leave the shop; 0 for now.
+    #[must_use]
+    pub fn wait(&self, today: Date) -> u16 {
+        let until = self.available_on.and_then(|date| date.since(today).ok());
+        let until = until.map_or(0, |span| span.get_days().clamp(0, i32::from(Self::MOST_DAYS)).unsigned_abs());
+        u16::try_from(until).unwrap_or(Self::MOST_DAYS).max(self.days.unwrap_or_default())
+    }
+
+    /// Returns `true` if nothing is stated.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -245,6 +280,8 @@ pub struct Variant {
     pub availability: Availability,
     /// Quantities in which it is sold. Not shown to callers, who hear of it where they state another one.
     pub quantity_rule: QuantityRule,
+    /// Time before it can leave the shop. Not shown in the catalog.
+    pub lead_time: LeadTime,
     /// Shipping weight of one piece, in grams; 0 if unknown. Not shown to callers.
     pub weight_grams: u64,
     /// `true` if it is delivered digitally. Not shown to callers.

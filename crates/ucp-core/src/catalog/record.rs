@@ -2,11 +2,12 @@
 //!
 //! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
 //! beside a variant's `price`, and members for selling and shipping that are not shown to callers: `inventory`,
-//! `quantity_rule`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
+//! `quantity_rule`, `lead_days`, `available_on`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
 //! stores products. A record that passed [`Record::check`] can always be presented.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,8 +15,8 @@ use serde_json::{Map, Value};
 use super::{
     market::{Market, Presentation},
     product::{
-        Availability, Barcode, Category, Description, Media, OptionValue, Product, ProductOption, QuantityRule, Rating,
-        SelectedOption, Seller, UnitPrice, Variant,
+        Availability, Barcode, Category, Description, LeadTime, Media, OptionValue, Product, ProductOption,
+        QuantityRule, Rating, SelectedOption, Seller, UnitPrice, Variant,
     },
 };
 use crate::{
@@ -131,6 +132,14 @@ pub struct VariantRecord {
     /// Quantities in which it is sold; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity_rule: Option<QuantityRule>,
+    /// Number of days that the shop needs before the goods can leave it, 0 to 730.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 730))]
+    pub lead_days: Option<u16>,
+    /// Date on which goods are there again, or for the first time, that are sold on backorder or preorder: YYYY-MM-DD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date"))]
+    pub available_on: Option<Date>,
     /// Shipping weight of one piece, in grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_grams: Option<u64>,
@@ -170,6 +179,9 @@ impl VariantRecord {
             if let Some(count) = count.filter(|count| *count > MAX_COUNT) {
                 return Err((member, format!("{count} is more than {MAX_COUNT}")));
             }
+        }
+        if self.lead_days.is_some_and(|days| days > LeadTime::MAX_DAYS) {
+            return Err(("lead_days", format!("must be a number of days from 0 to {}", LeadTime::MAX_DAYS)));
         }
         if self.quantity_rule.is_some_and(|rule| !rule.is_usable()) {
             let most = QuantityRule::MAX;
@@ -440,6 +452,7 @@ impl Record {
                     unit_price: variant.unit_price.clone().filter(|_| foreign.is_none()),
                     availability: variant.availability.clone(),
                     quantity_rule: variant.quantity_rule.unwrap_or_default(),
+                    lead_time: LeadTime { days: variant.lead_days, available_on: variant.available_on },
                     weight_grams: variant.weight_grams.unwrap_or_default(),
                     digital: variant.digital,
                     values,

@@ -23,6 +23,7 @@ use crate::{
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
+        fulfillment::fulfillable_on,
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, AuthenticationStep, Challenge, Handler, Settlement, Tender},
@@ -488,7 +489,7 @@ impl SalesService {
             line_items: checkout.line_items.iter().cloned().map(OrderLine::bought).collect(),
             currency: checkout.currency,
             totals: checkout.totals.clone(),
-            expectations: expectations(&checkout),
+            expectations: expectations(&checkout, self.now()),
             events: Vec::new(),
             adjustments: Vec::new(),
             attribution: checkout.draft.attribution.clone(),
@@ -652,7 +653,7 @@ fn movements(checkout: &Checkout, sign: i64) -> Vec<Movement> {
 }
 
 /// Returns an expectation for each delivery group.
-fn expectations(checkout: &Checkout) -> Vec<Expectation> {
+fn expectations(checkout: &Checkout, now: Timestamp) -> Vec<Expectation> {
     let methods = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
     let groups = methods.flat_map(|method| method.groups.iter().map(move |group| (method, group)));
     groups
@@ -668,13 +669,14 @@ fn expectations(checkout: &Checkout) -> Vec<Expectation> {
                 let line = checkout.line_items.iter().find(|line| line.id == *id)?;
                 Some(LineQuantity { id: id.clone(), quantity: i64::try_from(line.quantity).ok()? })
             };
+            let lines = checkout.line_items.iter().filter(|line| group.line_item_ids.contains(&line.id));
             Expectation {
                 id: format!("exp_{}", position + 1),
                 line_items: group.line_item_ids.iter().filter_map(quantity).collect(),
                 method: Some(method.kind),
                 destination: destination.map_or_else(PostalAddress::default, |destination| destination.address.clone()),
                 description: option.map(|option| option.title.clone()),
-                fulfillable_on: Some("now".into()),
+                fulfillable_on: Some(fulfillable_on(lines.map(|line| line.item.lead_time), now)),
             }
         })
         .collect()

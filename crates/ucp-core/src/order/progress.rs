@@ -241,6 +241,7 @@ pub(super) mod tests {
                 image_url: None,
                 needs_fulfillment: true,
                 weight_grams: 0,
+                lead_time: crate::catalog::product::LeadTime::default(),
             },
             original: quantity,
             total: quantity,

@@ -1,9 +1,10 @@
 //! Delivery of goods: methods, destinations, groups and options (UCP *Fulfillment Extension*; rules FUL-01 to FUL-07).
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::{buyer::PostalAddress, totals::Total};
+use crate::catalog::product::LeadTime;
 
 /// Delivery of the goods of a checkout.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,6 +104,18 @@ pub struct DeliveryOption {
     pub latest: Option<Timestamp>,
     /// Price of the option: `subtotal`, `discount` if it is free or reduced, `total`.
     pub totals: Vec<Total>,
+}
+
+/// Returns when goods can all leave the shop: `now`, or the time at which that day begins, RFC 3339, UTC.
+pub(crate) fn fulfillable_on(lead_times: impl Iterator<Item = LeadTime>, now: Timestamp) -> String {
+    let today = now.to_zoned(TimeZone::UTC).date();
+    match lead_times.map(|lead_time| lead_time.wait(today)).max() {
+        None | Some(0) => "now".to_owned(),
+        Some(days) => {
+            let day = today.saturating_add(i64::from(days).days());
+            day.to_zoned(TimeZone::UTC).map_or_else(|_| day.to_string(), |begin| begin.timestamp().to_string())
+        }
+    }
 }
 
 /// A fulfillment method that could be used.

@@ -68,6 +68,7 @@ fn good(product: &Product, position: usize) -> Good {
         available: variant.availability.available,
         stock: None,
         quantity_rule: variant.quantity_rule,
+        lead_time: variant.lead_time,
         problem: None,
         weight_grams: variant.weight_grams,
         needs_fulfillment: !variant.digital,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::totals::Total;
-use crate::money::Amount;
+use crate::{catalog::product::LeadTime, money::Amount};
 
 /// Maximum quantity of one line.
 pub const MAX_QUANTITY: u64 = 1_000_000;
@@ -42,6 +42,9 @@ pub struct Item {
     /// Weight of one piece in grams; 0 if unknown.
     #[serde(default)]
     pub weight_grams: u64,
+    /// Time before it can leave the shop.
+    #[serde(default, skip_serializing_if = "LeadTime::is_unknown")]
+    pub lead_time: LeadTime,
 }
 
 const fn yes() -> bool {

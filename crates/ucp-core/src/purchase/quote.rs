@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{discount::Discounts, fulfillment::Fulfillment, line_item::LineItem, totals::Total};
 use crate::{
-    catalog::product::{QuantityRule, SelectedOption},
+    catalog::product::{LeadTime, QuantityRule, SelectedOption},
     message::Message,
     money::{Amount, Currency},
 };
@@ -87,6 +87,8 @@ pub struct Good {
     pub stock: Option<u64>,
     /// Quantities in which a line of it is sold.
     pub quantity_rule: QuantityRule,
+    /// Time before it can leave the shop.
+    pub lead_time: LeadTime,
     /// Reason for which the shop does not sell it, or not in the wanted quantity; `None` if it does.
     pub problem: Option<LineProblem>,
     /// Weight of one piece in grams; 0 if unknown.

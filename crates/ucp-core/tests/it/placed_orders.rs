@@ -90,6 +90,7 @@ fn order(shop: &Shop, remote: &Remote) -> PlacedOrder {
         image_url: None,
         needs_fulfillment: false,
         weight_grams: 0,
+        lead_time: ucp_core::catalog::product::LeadTime::default(),
     };
     PlacedOrder {
         reference,

@@ -107,6 +107,7 @@ impl RemoteCart for Remote {
             quantity_rule: ucp_core::catalog::product::QuantityRule::default(),
             problem: None,
             weight_grams: 0,
+            lead_time: ucp_core::catalog::product::LeadTime::default(),
             needs_fulfillment: false,
         };
         let currency = "USD".parse().expect("a currency");

@@ -211,6 +211,7 @@ impl Reading<'_> {
                 image_url: merchandise.image.as_ref().and_then(|image| text::address(&image.url)),
                 needs_fulfillment: merchandise.requires_shipping,
                 weight_grams: 0,
+                lead_time: ucp_core::catalog::product::LeadTime::default(),
             },
             quantity: line.quantity,
             totals: totals.finish().map_err(too_large)?,

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Map;
 use ucp_core::{
     catalog::product::{
-        Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption,
-        QuantityRule, Variant,
+        Availability, Barcode, Category, Combination, Description, LeadTime, Media, OptionValue, Product,
+        ProductOption, QuantityRule, Variant,
     },
     money::{Currency, Price, PriceRange},
     rendering::Renderings,
@@ -296,6 +296,7 @@ impl Builder<'_> {
             unit_price: unit_price.and_then(|(stated, measurement)| unit::price(stated, measurement, price)),
             availability: Availability { available, status: status.map(str::to_owned) },
             quantity_rule: QuantityRule::default(),
+            lead_time: LeadTime::default(),
             weight_grams: 0,
             digital: *variant.requires_shipping == Some(false),
             values,

@@ -20,8 +20,8 @@ use ucp_core::{
         detail::Detail,
         lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
         product::{
-            Availability, Category, Description, OptionValue, Product, ProductOption, QuantityRule, SelectedOption,
-            UnitPrice, Variant,
+            Availability, Category, Description, LeadTime, OptionValue, Product, ProductOption, QuantityRule,
+            SelectedOption, UnitPrice, Variant,
         },
         search::Found,
         selection::Signal,
@@ -71,6 +71,7 @@ fn product() -> Arc<Product> {
         ),
         availability: Availability::default(),
         quantity_rule: QuantityRule::default(),
+        lead_time: LeadTime::default(),
         weight_grams: 0,
         digital: false,
         values: vec![position],

@@ -14,7 +14,9 @@ use crate::{
         buyer::PostalAddress,
         caller::Caller,
         draft::{Draft, MethodDraft},
-        fulfillment::{AvailableMethod, DeliveryOption, Destination, Fulfillment, Group, Method, MethodKind},
+        fulfillment::{
+            AvailableMethod, DeliveryOption, Destination, Fulfillment, Group, Method, MethodKind, fulfillable_on,
+        },
         quote::{Facts, Previous},
         terms::{AddressField, Place, Terms, is_country},
         totals::{TotalKind, amount_of},
@@ -119,10 +121,12 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
 /// Returns the kinds of method that the shop offers, each for all lines that need delivery.
 fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
     let line_item_ids: Vec<_> = needing.iter().map(|position| scene.lines.priced[*position].id.clone()).collect();
+    let lead_times = needing.iter().map(|position| scene.lines.priced[*position].good.lead_time);
+    let fulfillable_on = fulfillable_on(lead_times, scene.facts.now);
     let method = |kind, description| AvailableMethod {
         kind,
         line_item_ids: line_item_ids.clone(),
-        fulfillable_on: Some("now".to_owned()),
+        fulfillable_on: Some(fulfillable_on.clone()),
         description: Some(description),
     };
     let shipping = (!scene.terms.shipping.rates.is_empty())

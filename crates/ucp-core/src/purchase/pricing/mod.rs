@@ -246,6 +246,7 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
             image_url: line.good.image_url.clone(),
             needs_fulfillment: line.good.needs_fulfillment,
             weight_grams: line.good.weight_grams,
+            lead_time: line.good.lead_time,
         },
         quantity: line.quantity,
         totals: totals.finish()?,

@@ -32,6 +32,13 @@ impl Package<'_> {
         self.inside.iter().filter_map(|position| self.lines.get(*position)).map(grams).sum()
     }
 
+    /// Returns the number of days after `now` on which all goods can leave the shop.
+    fn wait(&self, now: Timestamp) -> u16 {
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let lines = self.inside.iter().filter_map(|position| self.lines.get(*position));
+        lines.map(|line| line.good.lead_time.wait(today)).max().unwrap_or_default()
+    }
+
     fn subtotal(&self) -> i128 {
         self.inside.iter().filter_map(|position| self.left.get(*position)).sum()
     }
@@ -62,7 +69,7 @@ pub(super) fn offers(
         MethodKind::Shipping => shipping(destination, package, facts, terms),
         MethodKind::Pickup => {
             let place = terms.pickup.places.iter().find(|place| place.id == destination.id);
-            let option = place.map(|place| pickup(place, facts)).transpose()?.flatten();
+            let option = place.map(|place| pickup(place, package, facts)).transpose()?.flatten();
             Ok(Offers { free: vec![None; option.iter().len()], options: option.into_iter().collect(), reachable: true })
         }
     }
@@ -72,6 +79,7 @@ fn shipping(destination: &Destination, package: Package<'_>, facts: &Facts, term
     let country = destination.address.address_country.as_deref().unwrap_or_default().trim();
     let is = |code: &String| code.eq_ignore_ascii_case(country);
     let mut offers = Offers::default();
+    let wait = package.wait(facts.now);
     let mut found: Vec<(DeliveryOption, Option<String>)> = Vec::new();
     for rate in &terms.shipping.rates {
         if !(rate.countries.is_empty() || rate.countries.iter().any(is)) || rate.except.iter().any(is) {
@@ -95,8 +103,10 @@ fn shipping(destination: &Destination, package: Package<'_>, facts: &Facts, term
             },
             description: rate.description.clone(),
             carrier: rate.carrier.clone(),
-            earliest: rate.min_days.and_then(|days| in_days(facts.now, days, Time::MIN)),
-            latest: rate.max_days.and_then(|days| in_days(facts.now, days, Time::constant(23, 59, 59, 0))),
+            earliest: rate.min_days.and_then(|days| in_days(facts.now, wait.saturating_add(days), Time::MIN)),
+            latest: rate
+                .max_days
+                .and_then(|days| in_days(facts.now, wait.saturating_add(days), Time::constant(23, 59, 59, 0))),
             totals: totals(price, free.is_some())?,
         };
         found.push((option, free.map(|free| free.title.clone())));
@@ -128,7 +138,7 @@ fn is_met(free: &FreeShipping, country: &str, package: Package<'_>, facts: &Fact
         && (free.items.is_empty() || package.lines.iter().any(|line| line.is_one_of(&free.items)))
 }
 
-fn pickup(place: &PickupPlace, facts: &Facts) -> Result<Option<DeliveryOption>, TooLarge> {
+fn pickup(place: &PickupPlace, package: Package<'_>, facts: &Facts) -> Result<Option<DeliveryOption>, TooLarge> {
     let price = match &place.price {
         None => Some(Amount::ZERO),
         Some(amounts) => amounts.in_currency(facts.currency, facts.own_currency),
@@ -139,7 +149,9 @@ fn pickup(place: &PickupPlace, facts: &Facts) -> Result<Option<DeliveryOption>, 
             title: format!("Pickup at {}", place.name),
             description: place.description.clone(),
             carrier: None,
-            earliest: place.ready_after_days.and_then(|days| in_days(facts.now, days, Time::MIN)),
+            earliest: place
+                .ready_after_days
+                .and_then(|days| in_days(facts.now, package.wait(facts.now).saturating_add(days), Time::MIN)),
             latest: None,
             totals: totals(price, false)?,
         })

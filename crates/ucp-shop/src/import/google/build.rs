@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{
         market::Market,
-        product::{Availability, Barcode, Category, Description, Media, SelectedOption},
+        product::{Availability, Barcode, Category, Description, LeadTime, Media, SelectedOption},
         record::{Record, VariantRecord},
     },
     money::Price,
@@ -116,6 +116,8 @@ fn variant(
         availability: availability(item)?,
         inventory: None,
         quantity_rule: None,
+        lead_days: item.text("max_handling_time").map(|days| handling(item, &days)).transpose()?,
+        available_on: item.text("availability_date").map(|text| day(item, &text)).transpose()?,
         weight_grams: item.grams()?,
         digital: false,
         options,
@@ -126,6 +128,19 @@ fn variant(
         seller: None,
         extra: Map::new(),
     })
+}
+
+/// Reads the number of days in which an item is made ready.
+fn handling(item: &FeedItem, days: &str) -> Result<u16, BadRow> {
+    let days = days.trim().parse().ok().filter(|days| *days <= LeadTime::MAX_DAYS);
+    let expected = || format!("must be a number of days from 0 to {}", LeadTime::MAX_DAYS);
+    days.ok_or_else(|| item.fault("max_handling_time", expected()))
+}
+
+/// Reads the day of a time in ISO 8601, as its own offset has it.
+fn day(item: &FeedItem, text: &str) -> Result<Date, BadRow> {
+    let day = text.trim().get(..10).and_then(|day| day.parse().ok());
+    day.ok_or_else(|| item.fault("availability_date", "must be a time in ISO 8601, such as 2026-12-24T08:00+0100"))
 }
 
 fn mpn(item: &FeedItem) -> Option<Barcode> {

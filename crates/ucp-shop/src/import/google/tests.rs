@@ -35,7 +35,8 @@ const RSS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <item>
   <g:id>R60</g:id><g:item_group_id>rose</g:item_group_id><title>Rose – 60 cm</title>
   <link>https://shop.example.com/rose?length=60</link><g:price>4.90 EUR</g:price>
-  <g:availability>preorder</g:availability><g:size>60 cm</g:size><g:color>Red</g:color>
+  <g:availability>preorder</g:availability><g:availability_date>2026-12-24T08:00+0100</g:availability_date>
+  <g:max_handling_time>3</g:max_handling_time><g:size>60 cm</g:size><g:color>Red</g:color>
 </item>
 <item>
   <g:id>OLD</g:id><title>Old</title><g:price>1.00 EUR</g:price><g:availability>in_stock</g:availability>
@@ -92,6 +93,8 @@ fn items_of_a_group_are_variants_of_one_product_wherever_they_stand() {
     assert_eq!((short.price.amount.minor(), short.list_price.expect("a list price").amount.minor()), (295, 350));
     assert_eq!((long.price.amount.minor(), long.list_price), (490, None));
     assert_eq!(long.availability.status.as_deref(), Some("preorder"));
+    assert_eq!(long.lead_days, Some(3));
+    assert_eq!(long.available_on, Some(jiff::civil::date(2026, 12, 24)));
     let barcodes: Vec<_> = short.barcodes.iter().map(|code| (code.kind.as_str(), code.value.as_str())).collect();
     assert_eq!(barcodes, [("EAN", "4006381333931"), ("MPN", "ROSE-40")]);
     assert_eq!((short.weight_grams, long.weight_grams), (Some(60), None));

@@ -119,6 +119,8 @@ fn priced(row: &Row, currency: Currency) -> Result<VariantRecord, BadRow> {
         availability,
         inventory,
         quantity_rule: None,
+        lead_days: None,
+        available_on: None,
         weight_grams,
         digital,
         options: Vec::new(),

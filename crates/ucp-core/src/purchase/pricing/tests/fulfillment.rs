@@ -88,6 +88,30 @@ fn the_only_destination_and_the_cheapest_option_are_chosen() {
     assert!(quote.deliverable && quote.messages.is_empty(), "{:?}", quote.messages);
 }
 
+/// What takes time to make ready, or is not there yet, leaves the shop later, and arrives later.
+#[test]
+fn goods_that_are_not_ready_are_fulfilled_later() {
+    let date = |text: &str| Some(text.parse().expect("a date"));
+    for (days, available_on, on, earliest) in [
+        (None, None, "now", "2026-06-06T00:00:00Z"),
+        (Some(3), None, "2026-06-04T00:00:00Z", "2026-06-09T00:00:00Z"),
+        (None, date("2026-07-01"), "2026-07-01T00:00:00Z", "2026-07-06T00:00:00Z"),
+        (Some(3), date("2026-06-02"), "2026-06-04T00:00:00Z", "2026-06-09T00:00:00Z"),
+        (Some(0), date("2026-05-01"), "now", "2026-06-06T00:00:00Z"),
+    ] {
+        let late = Good { lead_time: LeadTime { days, available_on }, ..good("pot", 1_500) };
+        let quote = update(&flower_shop(), &[(late, 1)], to("US"), &Previous::default());
+        let fulfillment = quote.fulfillment.as_ref().expect("a delivery");
+        assert!(fulfillment.available_methods.iter().all(|method| method.fulfillable_on.as_deref() == Some(on)));
+        let option = &methods(&quote)[0].groups[0].options[0];
+        assert_eq!(
+            option.earliest.map(|time| time.to_string()).as_deref(),
+            Some(earliest),
+            "{days:?} {available_on:?}"
+        );
+    }
+}
+
 #[test]
 fn an_update_by_id_keeps_the_destination_and_changes_the_option() {
     let shop = flower_shop();

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
-    catalog::product::QuantityRule,
+    catalog::product::{LeadTime, QuantityRule},
     money::Amount,
     negotiation::{Active, Declaration},
     operation::{CHECKOUT, FULFILLMENT},
@@ -65,6 +65,7 @@ pub(crate) fn good(id: &str, price: i64) -> Good {
         available: true,
         stock: None,
         quantity_rule: QuantityRule::default(),
+        lead_time: LeadTime::default(),
         problem: None,
         weight_grams: 1_000,
         needs_fulfillment: true,
