@@ -85,8 +85,18 @@ fn requests_reach_the_shop_of_their_host_or_path() {
     ] {
         let profile = send(&gateway, host, "GET", &format!("{path}/.well-known/ucp"), &Value::Null);
         assert_eq!(profile.status, 200, "{host}: {profile:?}");
-        // Every address in the profile and the documents lies below the shop's own.
-        let text = profile.body;
+        // Every address in the profile and the documents lies below the shop's own; origins of pages are no addresses.
+        let mut document = profile.json();
+        for handlers in document["ucp"]["payment_handlers"].as_object_mut().into_iter().flat_map(|all| all.values_mut())
+        {
+            for handler in handlers.as_array_mut().into_iter().flatten() {
+                let origins =
+                    handler["config"].as_object_mut().and_then(|config| config.shift_remove("action_origins"));
+                let own = url::Url::parse(&base).expect("an address").origin().ascii_serialization();
+                assert_eq!(origins, Some(json!([own])), "{host}");
+            }
+        }
+        let text = document.to_string();
         assert!(text.contains(&format!("\"{base}")), "{host}: {text}");
         for found in text.split(&format!(":{port}")).skip(1).filter(|_| !path.is_empty()) {
             assert!(found.starts_with(path), "{host}: an address without the path: {found:.80}");

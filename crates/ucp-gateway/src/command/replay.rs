@@ -92,7 +92,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Done {
             Some(other) => {
                 (send(&recorded, other, key.as_ref()).await?, [other.as_str(), options.gateway.url.as_str()])
             }
-            None => (recorded.answer(), ["recorded", "now"]),
+            None => (recorded.answer(&options.gateway.url), ["recorded", "now"]),
         };
         let mut differences = Vec::new();
         if old.status != new.status {
@@ -156,8 +156,8 @@ impl Recorded {
         }
     }
 
-    fn answer(&self) -> Answer {
-        Answer { status: self.status.unwrap_or_default(), document: document(&self.answered) }
+    fn answer(&self, gateway: &Url) -> Answer {
+        Answer { status: self.status.unwrap_or_default(), document: document(&self.answered, gateway) }
     }
 
     /// Returns the request as a message for `at`, under a new idempotency key: under the old one, the recorded answer would
@@ -212,12 +212,14 @@ async fn send(recorded: &Recorded, gateway: &Url, key: Option<&SigningKey>) -> R
     let response = sent.map_err(|error| format!("the gateway at {gateway} cannot be asked: {}", chain(&error)))?;
     let status = response.status().as_u16();
     let bytes = response.bytes().await?;
-    Ok(Answer { status, document: document(&String::from_utf8_lossy(&bytes)) })
+    Ok(Answer { status, document: document(&String::from_utf8_lossy(&bytes), gateway) })
 }
 
-/// Reads an answer as a document; the text itself, if it is no JSON.
-fn document(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+/// Reads an answer as a document; the text itself, if it is no JSON. The gateway's own address is left out of both, which
+/// another gateway has another of.
+fn document(text: &str, gateway: &Url) -> Value {
+    let text = text.replace(&gateway.origin().ascii_serialization(), "<gateway>");
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
 
 /// Adds the places at which two documents differ other than in identifiers and times.

@@ -155,7 +155,7 @@ fn the_declaration_says_what_can_be_tried() {
     let declared = declaration("mock_payment_handler");
     assert_eq!(declared.id, "mock_payment_handler");
     let tokens = declared.config["supported_tokens"].as_array().expect("tokens");
-    assert_eq!(tokens.len(), 7);
+    assert_eq!(tokens.len(), 9);
     for token in tokens {
         assert_ne!(Scenario::of(token.as_str().expect("a token")), Scenario::NoSuchToken);
     }

@@ -431,6 +431,7 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
             _ => (&service[0], profile["ucp"]["capabilities"].as_object().map(Map::len)),
         };
         assert_eq!(rest["endpoint"], "https://shop.example/ucp");
-        assert_eq!(capabilities, Some(if modern { 9 } else { 6 } + if locations { 3 } else { 1 }));
+        // Locations, and payment authentication.
+        assert_eq!(capabilities, Some(if modern { 9 } else { 6 } + if locations { 4 } else { 1 }));
     }
 }

@@ -7,12 +7,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ucp_core::{
     Answer, Code, Operation, Outcome, Refusal, Release, Request,
+    checkout::{Action, Status},
     message::{Message, Severity},
     money::Amount,
     negotiation::Active,
     purchase::{
         draft::Draft,
         fulfillment::MethodKind,
+        payment::AuthenticationStep,
         totals::{Total, TotalKind},
     },
 };
@@ -292,11 +294,41 @@ fn extensions_are_answered_only_when_they_are_active() {
         assert!(
             full["fulfillment"].is_object() && full["discounts"].is_object() && full["buyer"]["consent"].is_object()
         );
+        // Payment authentication among them, in the newest release.
+        let extensions = if dialect.release() == Release::NEWEST { 6 } else { 5 };
         let capabilities = &full["ucp"]["capabilities"];
         assert_eq!(
             capabilities.as_object().map_or_else(|| capabilities.as_array().map(Vec::len), |map| Some(map.len())),
-            Some(5)
+            Some(extensions)
         );
+    }
+}
+
+/// An authentication is an action for those who can show it, and an escalation for everybody else.
+#[test]
+fn an_authentication_is_an_action_or_an_escalation() {
+    let mut view = sample::checkout(&json!({ "status": "incomplete" }));
+    view.status = Status::RequiresEscalation;
+    view.messages = vec![Message::error("requires_3ds", "The bank asks.", Severity::RequiresBuyerInput)];
+    view.action = Some(Action {
+        id: "act_1".to_owned(),
+        step: AuthenticationStep::ThreeDsChallenge,
+        payment_instrument_id: "card_1".to_owned(),
+        url: "https://shop.example/continue/t/actions/act_1".to_owned(),
+    });
+    let outcome = Outcome::Answer(Answer::Checkout(view));
+    for dialect in dialects() {
+        let shown = encoded(dialect, Operation::GetCheckout, &outcome);
+        let escalated = shown["status"] == "requires_escalation";
+        assert_eq!(escalated, dialect.release() != Release::NEWEST, "{shown}");
+        assert_eq!(shown.get("actions").is_none(), escalated, "{shown}");
+        assert_eq!(shown.to_string().contains("requires_3ds"), escalated, "{shown}");
+        if !escalated {
+            let expected = json!({ "dev.ucp.common.payment.three_ds_challenge": [{ "id": "act_1", "config": {
+                "payment_instrument_id": "card_1", "url": "https://shop.example/continue/t/actions/act_1",
+            } }] });
+            assert_eq!(shown["actions"], expected);
+        }
     }
 }
 

@@ -35,8 +35,7 @@ const RSS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <item>
   <g:id>R60</g:id><g:item_group_id>rose</g:item_group_id><title>Rose – 60 cm</title>
   <link>https://shop.example.com/rose?length=60</link><g:price>4.90 EUR</g:price>
-  <g:availability>preorder</g:availability><g:availability_date>2026-12-24T08:00+0100</g:availability_date>
-  <g:max_handling_time>3</g:max_handling_time><g:size>60 cm</g:size><g:color>Red</g:color>
+  <g:availability>preorder</g:availability><g:availability_date>2026-12-24T08:00+0100</g:availability_date><g:max_handling_time>3</g:max_handling_time><g:size>60 cm</g:size><g:color>Red</g:color>
 </item>
 <item>
   <g:id>OLD</g:id><title>Old</title><g:price>1.00 EUR</g:price><g:availability>in_stock</g:availability>
