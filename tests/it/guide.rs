@@ -234,7 +234,7 @@ fn every_block_is_run_somewhere() {
                         let text = fs::read_to_string(repository().join(file)).expect("the tests of blocks");
                         text.contains(&format!("(\"{name}\")"))
                     };
-                    assert!(readers.iter().any(|file| reads(&file)), "{at}: nothing reads it");
+                    assert!(readers.iter().any(reads), "{at}: nothing reads it");
                 }
                 Some(("sh", name)) => {
                     let runs = gates.contains(&format!("$(documented {name})"));

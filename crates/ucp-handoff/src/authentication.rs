@@ -64,7 +64,7 @@ struct Surface<'p> {
 }
 
 impl Surface<'_> {
-    fn answer(&self, content: Markup) -> Answer {
+    fn answer(&self, content: &Markup) -> Answer {
         let language = self.frame.language.tag.as_str();
         let page = html! {
             (maud::DOCTYPE)
@@ -144,7 +144,7 @@ pub(crate) async fn surface(State(shop): Shop, occurrence: Occurrence, headers: 
             p role="status" { (frame.texts().please_wait) }
         }
     };
-    surface.answer(content)
+    surface.answer(&content)
 }
 
 /// The page that the bank leads back to.
@@ -161,7 +161,7 @@ pub(crate) async fn returned(State(shop): Shop, token: Token, headers: HeaderMap
             noscript { p { a.button href=(page) { (frame.texts().back_to_purchase) } } }
         }
     };
-    Surface { frame: &frame, speaks: true, loads: None, plain: shop.plain }.answer(content)
+    Surface { frame: &frame, speaks: true, loads: None, plain: shop.plain }.answer(&content)
 }
 
 /// The page on which a shop that only plays looks at the buyer's device.
@@ -205,7 +205,7 @@ pub(crate) async fn bank(State(shop): Shop, token: Token, headers: HeaderMap) ->
             }
         }
     };
-    Surface { frame: &frame, speaks: false, loads: None, plain: shop.plain }.answer(content)
+    Surface { frame: &frame, speaks: false, loads: None, plain: shop.plain }.answer(&content)
 }
 
 /// The answer of a buyer on that page.

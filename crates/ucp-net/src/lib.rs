@@ -5,7 +5,7 @@
 //! what it wants ([`UpstreamRequest`]), what an answer means ([`Classifier`]), and what a read may be answered with
 //! instead ([`Freshness`](ucp_core::operation::Freshness)).
 //!
-//! [`Upstream`] is a stack of tower layers ([`policy`]) around an HTTP [`client`]. From the caller inwards:
+//! [`Upstream`] is a stack of tower layers (`policy`) around an HTTP [`client`]. From the caller inwards:
 //!
 //! | layer | what it does | why at this place |
 //! | :-- | :-- | :-- |
