@@ -60,9 +60,10 @@ pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> 
 /// its answers would be of no use to platforms that cannot show them.
 pub(crate) const RELAYED: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
 
-/// Returns the profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys.
+/// Returns the profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys; `orders` is the
+/// address at which it receives webhook events about orders, if it wants them.
 #[must_use]
-pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value]) -> Value {
+pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value], orders: Option<&str>) -> Value {
     let shopping = |operation: &Operation| operation.row().service == SHOPPING;
     let offering = Offering {
         operations: Operation::ALL.iter().copied().filter(shopping).collect(),
@@ -85,7 +86,8 @@ pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value]) -> 
             entry.shift_remove("endpoint");
         }
     }
-    let webhook = json!({ "webhook_url": format!("{base}{ORDERS_PATH}") });
+    let Some(orders) = orders else { return profile };
+    let webhook = json!({ "webhook_url": orders });
     match &mut ucp["capabilities"] {
         Value::Object(named) => {
             for entry in named.get_mut(ORDER).and_then(Value::as_array_mut).into_iter().flatten() {

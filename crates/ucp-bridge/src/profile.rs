@@ -52,7 +52,7 @@ pub enum ProfileError {
 }
 
 /// Profile of a shop in one release.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Profile {
     /// Release of the profile; `None` if the gateway does not know it.
     pub release: Option<Release>,

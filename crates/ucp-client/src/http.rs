@@ -9,16 +9,20 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::Value;
-use ucp_net::outbound::{self, BodyError, SetupError, check_address, has_content_coding, is_tls};
+use ucp_net::outbound::{self, BodyError, SetupError, chain, check_address, has_content_coding, is_tls};
+use ucp_trust::{
+    address::{ProfileUrl, Reach},
+    fetch::{self, FetchError, FetchOptions},
+};
 use url::{Origin, Url};
 
 /// Time for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Maximum time of one exchange.
+/// Maximum time of one exchange, unless a guarded client has another.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Maximum length of an answer in bytes.
+/// Maximum length of an answer in bytes, unless a guarded client has another.
 pub const MAX_BODY: usize = 16 << 20;
 
 /// Bytes of text per token, the usual estimate for English and JSON.
@@ -58,33 +62,49 @@ pub enum Unanswered {
     #[error("the certificate is not trusted, or TLS failed")]
     Tls,
     /// The answer is late.
-    #[error("there was no answer within {} seconds", PATIENCE.as_secs())]
-    Late,
+    #[error("there was no answer within {} seconds", .0.as_secs())]
+    Late(Duration),
     /// The connection broke.
     #[error("the connection broke off")]
     Broken,
     /// The answer is too large.
-    #[error("the answer is larger than {} MiB", MAX_BODY >> 20)]
-    TooLarge,
+    #[error("the answer is larger than {} MiB", .0 >> 20)]
+    TooLarge(usize),
     /// The answer is encoded, although nothing but `identity` was accepted.
     #[error("the answer has a content coding that was not accepted")]
     Encoded,
+    /// The address must not be connected to.
+    #[error("it is not connected to: {0}")]
+    Forbidden(String),
     /// The request could not be written.
     #[error("the request could not be written: {0}")]
     Unsendable(String),
 }
 
+/// Request as it went over the wire.
+#[derive(Clone)]
+pub struct Request {
+    /// Method.
+    pub method: Method,
+    /// Address.
+    pub url: Url,
+    /// Header fields; a bearer token among them is marked as sensitive.
+    pub headers: HeaderMap,
+    /// Body.
+    pub body: Option<Bytes>,
+}
+
 /// Request and complete answer.
 #[derive(Clone)]
 pub struct Exchange {
+    /// Request.
+    pub request: Request,
     /// HTTP status.
     pub status: StatusCode,
     /// Header fields of the answer.
     pub headers: HeaderMap,
     /// Body of the answer.
     pub body: Bytes,
-    /// Length of the body of the request, in bytes.
-    pub sent: usize,
     /// Time until the answer was complete.
     pub took: Duration,
 }
@@ -96,6 +116,12 @@ impl fmt::Debug for Exchange {
 }
 
 impl Exchange {
+    /// Returns the length of the body of the request, in bytes.
+    #[must_use]
+    pub fn sent(&self) -> usize {
+        self.request.body.as_ref().map_or(0, Bytes::len)
+    }
+
     /// Returns the text of a header field; all values of one that is repeated, with commas.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<String> {
@@ -138,9 +164,13 @@ pub fn shortened(text: &str, most: usize) -> String {
 #[derive(Clone, Debug)]
 pub struct Http {
     client: outbound::Client,
-    /// Profile of the platform that every request names.
-    pub profile: String,
+    /// Profile of the platform that every request names, if it names one.
+    pub profile: Option<String>,
     token: Option<(Token, Origin)>,
+    patience: Duration,
+    max_body: usize,
+    /// Networks that may be reached; `None` if whoever names addresses may name any.
+    reach: Option<Reach>,
 }
 
 impl Http {
@@ -151,7 +181,28 @@ impl Http {
     pub fn new(shop: &Url, profile: String, token: Option<Token>) -> Result<Self, SetupError> {
         check_address(shop, token.is_none())?;
         let client = outbound::client(CONNECT, &[], |builder| builder).map_err(SetupError::Tls)?;
-        Ok(Self { client, profile, token: token.map(|token| (token, shop.origin())) })
+        let token = token.map(|token| (token, shop.origin()));
+        Ok(Self { client, profile: Some(profile), token, patience: PATIENCE, max_body: MAX_BODY, reach: None })
+    }
+
+    /// Creates a client for addresses that somebody else names: it connects only where `options` permit it, and ends
+    /// within their times and sizes. It names no profile.
+    ///
+    /// # Errors
+    /// [`SetupError::Tls`] if TLS cannot be set up.
+    pub fn guarded(options: &FetchOptions) -> Result<Self, SetupError> {
+        let client = fetch::client(options).map_err(SetupError::Tls)?;
+        let (patience, max_body, reach) = (options.deadline, options.max_body, Some(options.reach));
+        Ok(Self { client, profile: None, token: None, patience, max_body, reach })
+    }
+
+    /// Returns the same client for another caller, whose token is sent to the origin of `shop` alone.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the token would travel without encryption.
+    pub fn of_caller(&self, shop: &Url, profile: Option<String>, token: Option<Token>) -> Result<Self, SetupError> {
+        check_address(shop, token.is_none())?;
+        Ok(Self { profile, token: token.map(|token| (token, shop.origin())), ..self.clone() })
     }
 
     /// Sends a request once, and reads the whole answer.
@@ -166,9 +217,16 @@ impl Http {
         body: Option<Vec<u8>>,
     ) -> Result<Exchange, Unanswered> {
         let began = Instant::now();
-        let agent = HeaderValue::from_str(&format!("profile=\"{}\"", self.profile));
-        let agent = agent.map_err(|_| Unanswered::Unsendable("the profile is no header field".to_owned()))?;
-        headers.entry("ucp-agent").or_insert(agent);
+        if let Some(reach) = self.reach
+            && let Err(rejection) = ProfileUrl::parse(url.as_str(), reach)
+        {
+            return Err(Unanswered::Forbidden(format!("the address {rejection}")));
+        }
+        if let Some(profile) = &self.profile {
+            let agent = HeaderValue::from_str(&format!("profile=\"{profile}\""));
+            let agent = agent.map_err(|_| Unanswered::Unsendable("the profile is no header field".to_owned()))?;
+            headers.entry("ucp-agent").or_insert(agent);
+        }
         headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some((token, origin)) = &self.token
             && *origin == url.origin()
@@ -178,14 +236,20 @@ impl Http {
             bearer.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, bearer);
         }
-        let sent = body.as_ref().map_or(0, Vec::len);
-        let mut request = self.client.request(method, url.clone()).headers(headers);
-        if let Some(body) = body {
-            request = request.body(body);
+        let request = Request { method, url: url.clone(), headers, body: body.map(Bytes::from) };
+        let mut sent = self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            sent = sent.body(body.clone());
         }
         let answer = async {
-            let response = request.send().await.map_err(|error| {
-                if error.is_builder() {
+            let response = sent.send().await.map_err(|error| {
+                let forbidden = chain(&error).find_map(|error| match error.downcast_ref::<FetchError>() {
+                    Some(FetchError::ForbiddenAddress { range }) => Some(*range),
+                    _ => None,
+                });
+                if let Some(range) = forbidden {
+                    Unanswered::Forbidden(format!("its host resolves to a special-use address ({range})"))
+                } else if error.is_builder() {
                     Unanswered::Unsendable(error.without_url().to_string())
                 } else if is_tls(&error) {
                     Unanswered::Tls
@@ -199,13 +263,13 @@ impl Http {
                 return Err(Unanswered::Encoded);
             }
             let (status, headers) = (response.status(), response.headers().clone());
-            let body = outbound::body(response, MAX_BODY).await.map_err(|error| match error {
-                BodyError::TooLarge => Unanswered::TooLarge,
+            let body = outbound::body(response, self.max_body).await.map_err(|error| match error {
+                BodyError::TooLarge => Unanswered::TooLarge(self.max_body),
                 BodyError::Broken(_) => Unanswered::Broken,
             })?;
-            Ok(Exchange { status, headers, body, sent, took: began.elapsed() })
+            Ok(Exchange { request, status, headers, body, took: began.elapsed() })
         };
-        tokio::time::timeout(PATIENCE, answer).await.map_err(|_| Unanswered::Late)?
+        tokio::time::timeout(self.patience, answer).await.map_err(|_| Unanswered::Late(self.patience))?
     }
 
     /// Fetches a document.
@@ -214,5 +278,56 @@ impl Http {
     /// [`Unanswered`].
     pub async fn get(&self, url: &Url) -> Result<Exchange, Unanswered> {
         self.send(Method::GET, url, HeaderMap::new(), None).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, net::IpAddr};
+
+    use futures_util::future::BoxFuture;
+    use ucp_trust::fetch::Resolver;
+
+    use super::*;
+
+    /// A name server that says of every host that it is this machine.
+    struct Here;
+
+    impl Resolver for Here {
+        fn resolve(&self, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            Box::pin(async { Ok(vec![IpAddr::from([127, 0, 0, 1])]) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_guarded_client_connects_to_permitted_addresses_alone() {
+        let options = FetchOptions { resolver: Arc::new(Here), ..FetchOptions::default() };
+        let http = Http::guarded(&options).expect("a client");
+        for address in [
+            "https://shop.example/",
+            "http://shop.example/",
+            "https://127.0.0.1/",
+            "https://[::1]/",
+            "https://2130706433/",
+            "https://10.0.0.7/",
+            "https://169.254.169.254/latest",
+            "https://localhost/",
+            "https://user@shop.example/",
+            "https://shop.example:25/",
+        ] {
+            let refused = http.get(&address.parse().expect("an address")).await.expect_err(address);
+            assert!(matches!(refused, Unanswered::Forbidden(_)), "{address}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_token_travels_encrypted_and_to_its_origin_alone() {
+        let http = Http::guarded(&FetchOptions::default()).expect("a client");
+        let token = || Some(Token::new("secret"));
+        let shop: Url = "http://shop.example/".parse().expect("an address");
+        assert!(http.of_caller(&shop, None, token()).is_err());
+        let shop: Url = "https://shop.example/a".parse().expect("an address");
+        let keyed = http.of_caller(&shop, None, token()).expect("a client");
+        assert_eq!(keyed.token.map(|(_, origin)| origin), Some(shop.origin()));
     }
 }

@@ -27,6 +27,12 @@ impl Endpoint {
         Self { url, session: None }
     }
 
+    /// Returns its address.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// Sends a message and returns the exchange with the message that answers it, if there is one.
     ///
     /// # Errors

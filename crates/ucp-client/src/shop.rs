@@ -55,7 +55,7 @@ pub fn profile_url(shop: &Url) -> Url {
 }
 
 /// A shop, in the release in which it is called.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shop {
     /// Client that calls it.
     pub http: Http,
@@ -338,12 +338,12 @@ impl Shop {
     ) -> Result<(Exchange, Option<Map<String, Value>>, Option<Refused>), Unanswered> {
         let mcp = self.mcp.as_ref().ok_or_else(|| Unanswered::Unsendable("there is no MCP endpoint".to_owned()))?;
         let mut arguments = Map::new();
-        let agent = json!({ "profile": self.http.profile });
+        let agent = self.http.profile.as_ref().map(|profile| json!({ "profile": profile }));
         if self.methods {
-            arguments.insert("_meta".to_owned(), json!({ "ucp": agent }));
+            arguments.extend(agent.map(|agent| ("_meta".to_owned(), json!({ "ucp": agent }))));
             arguments.extend(key.map(|key| ("idempotency_key".to_owned(), key.into())));
         } else {
-            let mut meta = Map::from_iter([("ucp-agent".to_owned(), agent)]);
+            let mut meta: Map<_, _> = agent.map(|agent| ("ucp-agent".to_owned(), agent)).into_iter().collect();
             meta.extend(key.map(|key| ("idempotency-key".to_owned(), key.into())));
             arguments.insert("meta".to_owned(), meta.into());
         }

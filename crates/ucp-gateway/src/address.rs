@@ -27,3 +27,38 @@ pub(crate) fn audiences(public_url: &Url) -> Arc<[String]> {
     names.dedup();
     names.into()
 }
+
+/// Reads an address that a person has typed, which may lack `https://`, or `http://` on this machine.
+///
+/// # Errors
+/// What the address must be.
+pub(crate) fn web_url(text: &str) -> Result<Url, String> {
+    let local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
+    let whole = match text.split_once("://") {
+        Some(_) => text.to_owned(),
+        None => format!("{}://{text}", if local { "http" } else { "https" }),
+    };
+    let url = Url::parse(&whole).map_err(|error| format!("must be an http or https address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("must be an http or https address".to_owned());
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_may_be_left_out() {
+        for (text, expected) in [
+            ("shop.example", "https://shop.example/"),
+            ("localhost:8080", "http://localhost:8080/"),
+            ("127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
+            ("http://shop.example", "http://shop.example/"),
+        ] {
+            assert_eq!(web_url(text).expect(text).as_str(), expected);
+        }
+        assert!(web_url("ftp://shop.example").is_err() && web_url("").is_err());
+    }
+}

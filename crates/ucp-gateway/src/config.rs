@@ -382,7 +382,7 @@ fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
 }
 
 /// Returns `true` if a URL is one of this machine.
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     url.host().is_some_and(|host| is_loopback_host(&host))
 }
 

@@ -14,8 +14,17 @@ use ucp_service::ingress::{Hosts, Peer};
 
 /// Restricts routes to requests of programs on this machine. To others there is nothing under their paths.
 pub(crate) fn only(router: Router) -> Router {
-    router.layer(from_fn(async |request: Request, next: Next| -> Response {
-        if is_local(&request) { next.run(request).await } else { ucp_rest::unknown_path(request.uri()) }
+    restricted(router, is_local)
+}
+
+/// Restricts routes to the same, and to requests that a page of the same address has sent.
+pub(crate) fn only_pages(router: Router) -> Router {
+    restricted(router, is_local_page)
+}
+
+fn restricted(router: Router, admits: fn(&Request) -> bool) -> Router {
+    router.layer(from_fn(async move |request: Request, next: Next| -> Response {
+        if admits(&request) { next.run(request).await } else { ucp_rest::unknown_path(request.uri()) }
     }))
 }
 

@@ -54,7 +54,8 @@ use crate::{
     decisions::Decisions,
     directory as merchants, docs, payments,
     pool::Pool,
-    webhooks, workbench,
+    webhooks,
+    workbench::{self, signer::Signer},
 };
 
 /// Opens the keys of a shop, in its directory.
@@ -149,6 +150,12 @@ impl Shop {
         let bots = callers::bots(settings, callers::fetcher(settings, &base, &signing_key)?);
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
+        let signer = (settings.policy == config::Policy::Development)
+            .then(|| Signer::new(settings, public_url, operations).map(Arc::new))
+            .flatten();
+        if let Some(signer) = &signer {
+            signer.pin(&directory);
+        }
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
             .refusing(decisions.blocked.clone());
         let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
@@ -165,7 +172,7 @@ impl Shop {
             McpErrorStatus::Matching => ErrorStatus::Matching,
         };
         let keys = keyring.published(clock::now());
-        let first_page = workbench::router(settings, &base, &name, operations);
+        let first_page = workbench::router(settings, &base, &name, operations, signer);
         let mut router = docs::router(&settings.mount.path).merge(own).merge(first_page);
         let mut publications = Vec::new();
         for endpoint in endpoints() {

@@ -270,7 +270,7 @@ impl Fetcher {
     /// [`reqwest::Error`] if TLS cannot be set up, for instance because one of the roots is not a certificate of an
     /// authority.
     pub fn new(options: FetchOptions) -> Result<Self, reqwest::Error> {
-        let client = client_of(&options, &|builder| builder)?;
+        let client = client(&options)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
         Ok(Self { client, reach, deadline, max_body, sign })
     }
@@ -321,7 +321,17 @@ impl Fetch for Fetcher {
     }
 }
 
-/// Creates a client for addresses that callers name; `adapt` makes the settings that differ.
+/// Creates a client for addresses that callers name, which connects only where [`FetchOptions::reach`] permits it. The
+/// caller judges addresses that are written as IP addresses, which are never resolved ([`ProfileUrl::parse`]), and bounds
+/// time and size.
+///
+/// # Errors
+/// [`reqwest::Error`] if TLS cannot be set up.
+pub fn client(options: &FetchOptions) -> Result<Client, reqwest::Error> {
+    client_of(options, &|builder| builder)
+}
+
+/// Creates such a client; `adapt` makes the settings that differ.
 pub(crate) fn client_of(
     options: &FetchOptions,
     adapt: &dyn Fn(ClientBuilder) -> ClientBuilder,

@@ -64,7 +64,7 @@ impl Shopper<'_> {
         self.calls.push(CallCost {
             operation,
             step: self.step,
-            sent: answer.exchange.sent,
+            sent: answer.exchange.sent(),
             received: answer.exchange.body.len(),
             took: answer.exchange.took,
         });

@@ -156,7 +156,8 @@ impl PlatformEndpoint {
         let own = self.signing_key.published().iter().filter_map(PublicKey::to_jwk).collect();
         let theirs = platform.and_then(|platform| self.bridge.platform_keys(platform)).unwrap_or_default();
         let keys = beside(own, theirs.iter().cloned());
-        let profile = profile(release, platform.is_some(), self.base.as_str().trim_end_matches('/'), &keys);
+        let base = self.base.as_str().trim_end_matches('/');
+        let profile = profile(release, platform.is_some(), base, &keys, Some(&format!("{base}{ORDERS_PATH}")));
         let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, CACHE_CONTROL)];
         (headers, profile.to_string()).into_response()
     }

@@ -11,10 +11,10 @@ use url::Url;
 
 use super::{
     Done,
-    reach::{ReachOptions, web_url},
+    reach::ReachOptions,
     runtime::{runtime, wait},
 };
-use crate::{progress::spinner, terminal::Paint};
+use crate::{address::web_url, progress::spinner, terminal::Paint};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -7,6 +7,8 @@ use ucp_client::http::{Http, Token};
 use ucp_core::Release;
 use url::Url;
 
+use crate::address::web_url;
+
 /// Profile that calls name where no other is stated. A gateway for development takes it unread.
 pub(super) const AGENT: &str = "https://agent.example.com/profile.json";
 
@@ -38,39 +40,7 @@ impl ReachOptions {
     }
 }
 
-/// Reads an address, which may lack `https://`, or `http://` on this machine.
-pub(super) fn web_url(text: &str) -> Result<Url, String> {
-    let local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
-    let whole = match text.split_once("://") {
-        Some(_) => text.to_owned(),
-        None => format!("{}://{text}", if local { "http" } else { "https" }),
-    };
-    let url = Url::parse(&whole).map_err(|error| format!("must be an http or https address: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err("must be an http or https address".to_owned());
-    }
-    Ok(url)
-}
-
 fn release(text: &str) -> Result<Release, String> {
     let known = || Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
     Release::from_date(text).ok_or_else(|| format!("must be one of {}", known()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scheme_may_be_left_out() {
-        for (text, expected) in [
-            ("shop.example", "https://shop.example/"),
-            ("localhost:8080", "http://localhost:8080/"),
-            ("127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
-            ("http://shop.example", "http://shop.example/"),
-        ] {
-            assert_eq!(web_url(text).expect(text).as_str(), expected);
-        }
-        assert!(web_url("ftp://shop.example").is_err() && web_url("").is_err());
-    }
 }
