@@ -7,6 +7,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
 const STYLE: &str = include_str!("style.css");
+const CALLS: &str = include_str!("calls.js");
+const COPIES: &str = include_str!("copies.js");
 const COPY: &str = include_str!("copy.js");
 const DOM: &str = include_str!("dom.js");
 const WIRE: &str = include_str!("wire.js");
@@ -24,6 +26,8 @@ pub(crate) fn router() -> Router {
     let (css, js, svg) = ("text/css; charset=utf-8", "text/javascript; charset=utf-8", "image/svg+xml");
     Router::new()
         .route("/workbench/style.css", file(css, STYLE))
+        .route("/workbench/calls.js", file(js, CALLS))
+        .route("/workbench/copies.js", file(js, COPIES))
         .route("/workbench/copy.js", file(js, COPY))
         .route("/workbench/dom.js", file(js, DOM))
         .route("/workbench/wire.js", file(js, WIRE))

@@ -64,9 +64,10 @@ pub fn home(facts: &Facts, otherwise: impl Fn(&Request) -> Response + Clone + Se
         .merge(assets::router())
 }
 
-/// Returns the routes of the playground.
-pub fn playground(facts: &Facts) -> Router {
-    let html = playground::page(facts).into_string();
+/// Returns the routes of the playground. `signs` says that the gateway signs calls for it, at `/playground/sign`; what it
+/// asks of other endpoints, `/playground/endpoint` and `/playground/call`, the gateway answers.
+pub fn playground(facts: &Facts, signs: bool) -> Router {
+    let html = playground::page(facts, signs).into_string();
     Router::new().route("/playground", get(async move || page::html(html, true)))
 }
 

@@ -1,7 +1,8 @@
 //! The playground: left the shop as a buyer would see it, right every call on the wire, on REST and MCP side by side.
 //!
-//! The page is a shell. `shop.js` draws the shop from the answers of calls, which `wire.js` makes as every other client
-//! does: to the public endpoints, in the chosen release, view and name.
+//! The page is a shell. `shop.js` draws the shop from the answers of calls. `calls.js` makes them as every other client does:
+//! to the public endpoints, in the chosen release, view and name; those of another endpoint the gateway makes for it.
+//! `wire.js` shows them, and `copies.js` writes them down for other programs.
 
 use maud::{Markup, html};
 use serde_json::json;
@@ -12,8 +13,8 @@ use crate::{
     page::{self, Place},
 };
 
-/// Renders the shell.
-pub(crate) fn page(facts: &Facts) -> Markup {
+/// Renders the shell. `signs` says that the gateway signs calls for the page.
+pub(crate) fn page(facts: &Facts, signs: bool) -> Markup {
     let operations: serde_json::Map<_, _> = facts
         .operations
         .iter()
@@ -38,11 +39,22 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                 select #caller {
                     option value="https://agent.example.com/profile.json" { "agent.example.com" }
                     option value="https://assistant.example.org/ucp.json" { "assistant.example.org" }
+                    option value="profile" { "another profile" }
+                    @if signs { option value="signed" { "signed, by a key of this gateway" } }
                     option value="key" { "an API key" }
                     option value="none" { "nobody" }
                 }
             }
+            label #profile-field hidden { "Profile " input #profile type="url" autocomplete="off" spellcheck="false" size="28" value="https://platform.example/profile.json"; }
             label #key-field hidden { "Key " input #key type="password" autocomplete="off" spellcheck="false" size="18"; }
+            form.elsewhere #elsewhere {
+                label { "Shop " input #address autocomplete="off" autocapitalize="none" spellcheck="false" size="26" placeholder="this gateway, or an address"; }
+                button.chip type="submit" { "Open" }
+                button.chip #own type="button" hidden { "Back to this gateway" }
+            }
+            label #changes-field hidden { "Changes over "
+                select #changes { option value="one" { "one transport" } option value="both" { "both, under one key" } }
+            }
         }
         main.playground #main tabindex="-1" data-base=(facts.base) data-operations=(serde_json::Value::Object(operations)) {
             section.shop aria-label="The shop" {
@@ -52,6 +64,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                     a.cart-link href="#/cart" { "Cart" span #cart-count .count hidden {} }
                 }
                 p #status .hidden role="status" {}
+                div #endpoint {}
                 div #view-shop aria-live="off" { p.quiet { "The playground needs scripts of this gateway." } }
             }
             section.wire aria-label="The wire" {

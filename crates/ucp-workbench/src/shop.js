@@ -1,10 +1,12 @@
 // The shop as a buyer would see it, drawn from the answers of calls.
+import { ask, call, choose, close, endpoint, form, offers, open, whose } from './calls.js';
 import { h } from './dom.js';
-import { ask, call, currentRelease, operations } from './wire.js';
+import './wire.js';
 
 const place = document.getElementById('view-shop');
 const query = document.getElementById('query');
-const state = { lines: [], cart: undefined, checkout: undefined, buyer: {}, address: {}, codes: [], chosen: {}, order: undefined, wants: {} };
+const nothing = () => ({ lines: [], cart: undefined, checkout: undefined, codes: [], chosen: {}, order: undefined, wants: {}, tops: undefined, category: undefined });
+const state = { ...nothing(), buyer: {}, address: {} };
 
 /** Says something to screen readers. */
 const say = (text) => {
@@ -14,18 +16,28 @@ const say = (text) => {
 /** An amount in minor units, as people write it. */
 function money(amount, currency) {
   if (amount === undefined) return '–';
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
-  return format.format(amount / 10 ** format.resolvedOptions().maximumFractionDigits);
+  try {
+    const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+    return format.format(amount / 10 ** format.resolvedOptions().maximumFractionDigits);
+  } catch {
+    // Other shops may state a currency that there is not.
+    return `${amount} ${currency ?? ''}`;
+  }
 }
 
-function range({ min, max }) {
+/** An address that may be linked to; other shops may state any text. */
+const web = (address) => (/^https?:\/\//i.test(address ?? '') ? address : undefined);
+
+function range(prices) {
+  if (!prices?.min || !prices.max) return '';
+  const { min, max } = prices;
   const from = money(min.amount, min.currency);
   return min.amount === max.amount ? from : `${from} – ${money(max.amount, max.currency)}`;
 }
 
 /** A picture, or a place for one. */
 function picture(media, className) {
-  const shown = (media ?? []).find(({ type }) => type === 'image');
+  const shown = (media ?? []).find(({ type, url }) => type === 'image' && web(url));
   if (!shown) return h('div', { class: `${className} blank`, 'aria-hidden': 'true' });
   return h('img', { class: className, src: shown.url, alt: shown.alt_text ?? '', width: 400, height: 400, loading: 'lazy' });
 }
@@ -80,12 +92,21 @@ async function categories() {
 function wish(cursor) {
   const words = query.value.trim();
   const { category } = state;
-  const filters = { ...(category && { categories: [category] }), ...(!words && { available: true }) };
+  const filters = { ...(category && { categories: [category] }), ...(!words && !endpoint() && { available: true }) };
   const pagination = { limit: 12, ...(cursor && { cursor }) };
   return { ...(words && { query: words }), ...(Object.keys(filters).length > 0 && { filters }), pagination };
 }
 
+/** Opens a product by its identifier, at a shop that cannot be searched. */
+function named() {
+  const id = h('input', { id: 'product-id', autocomplete: 'off', spellcheck: 'false', required: true });
+  show(heading('Open a product'), h('p', {}, 'This shop offers no search over UCP.'),
+    h('form', { class: 'panel', onsubmit: (event) => { event.preventDefault(); location.hash = `#/product/${encodeURIComponent(id.value.trim())}`; } },
+      h('label', { for: 'product-id' }, 'Identifier of a product'), h('div', { class: 'row' }, id, h('button', { class: 'button second' }, 'Open'))));
+}
+
 async function search() {
+  if (!offers('search_catalog')) return named();
   const turn = ++asked;
   const words = query.value.trim();
   const { category } = state;
@@ -111,10 +132,10 @@ async function search() {
     chips.hidden = tops.length < 2;
   };
   if (state.tops) fill(state.tops);
-  else guarded(async () => fill((state.tops = await categories())));
+  else if (!endpoint()) guarded(async () => fill((state.tops = await categories())));
   say(`${total} products`);
   show(
-    heading(words ? `Results for “${words}”` : (category ?? 'Everything in stock'), h('p', { class: 'quiet' }, `${total} products`)),
+    heading(words ? `Results for “${words}”` : (category ?? (endpoint() ? 'Products' : 'Everything in stock')), h('p', { class: 'quiet' }, `${total} products`)),
     chips,
     (answer.messages ?? []).length > 0 && h('div', { class: 'note' }, answer.messages.map(({ content }) => h('p', {}, quoting(content)))),
     products.length === 0 && h('p', { class: 'quiet' }, 'Nothing here is like that.'),
@@ -151,12 +172,13 @@ function card(product) {
       picture(product.media, 'thumb'),
       h('span', { class: 'title' }, product.title),
       h('span', { class: 'price' }, range(product.price_range)),
-      rating && h('span', { class: 'rating' }, `★ ${rating.value}`, h('span', { class: 'quiet' }, ` (${rating.count})`))));
+      rating?.value && h('span', { class: 'rating' }, `★ ${rating.value}`, rating.count !== undefined && h('span', { class: 'quiet' }, ` (${rating.count})`))));
 }
 
 // ---- Product
 
 async function product(id, wants = {}, latest) {
+  if (!offers('get_product')) return show(heading('No page for a product'), h('p', {}, 'This shop does not offer `get_product`: what it sells is in its search alone.'), h('p', {}, h('a', { href: '#/' }, 'All products')));
   const selected = Object.entries(wants).map(([name, label]) => ({ name, label }));
   // The choice that was just made is the last to be given up.
   const preferences = latest && [latest, ...Object.keys(wants).filter((name) => name !== latest)];
@@ -179,7 +201,7 @@ async function product(id, wants = {}, latest) {
       picture(media, 'large'),
       h('div', {},
         heading(found.title),
-        h('p', { class: 'price big' }, complete && variant ? money(variant.price.amount, variant.price.currency) : range(found.price_range),
+        h('p', { class: 'price big' }, complete && variant?.price ? money(variant.price.amount, variant.price.currency) : range(found.price_range),
           variant?.list_price && complete && h('s', {}, h('span', { class: 'hidden' }, 'before: '), money(variant.list_price.amount, variant.list_price.currency))),
         h('p', {}, found.description?.plain ?? ''),
         lost.length > 0 && h('div', { class: 'note', role: 'status' },
@@ -237,17 +259,17 @@ async function add(variant, { title, media }, quantity) {
   location.hash = '#/cart';
 }
 
-/** Makes the cart at the shop what it is here; releases without carts have none there. */
+/** Makes the cart at the shop what it is here; shops and releases without carts have none there. */
 async function store() {
-  if (!operations.create_cart || state.lines.length === 0) {
+  if (!offers('create_cart') || state.lines.length === 0) {
     state.cart = undefined;
     return;
   }
   const body = { line_items: asLines() };
-  const same = state.cart?.id && state.cartRelease === currentRelease();
-  const answer = same ? await call('update_cart', { id: state.cart.id, body: { id: state.cart.id, ...body } }) : await call('create_cart', { body });
+  const same = state.cart?.id && state.cartOf === whose();
+  const answer = same ? await call('update_cart', { id: state.cart.id, body: { id: state.cart.id, ...body }, before: state.cart }) : await call('create_cart', { body });
   state.cart = answer?.line_items ? answer : undefined;
-  state.cartRelease = currentRelease();
+  state.cartOf = whose();
   state.cartProblem = answer?.line_items || answer?.code === 'unknown_path' ? undefined : answer;
 }
 
@@ -315,15 +337,15 @@ function wanted() {
 }
 
 async function begin() {
-  const body = state.cart?.id && state.cartRelease === currentRelease() ? { cart_id: state.cart.id, line_items: [] } : wanted();
+  const body = state.cart?.id && state.cartOf === whose() ? { cart_id: state.cart.id, line_items: [] } : wanted();
   const answer = await call('create_checkout', { body });
   state.checkout = answer?.line_items ? answer : undefined;
-  state.checkoutRelease = currentRelease();
+  state.checkoutOf = whose();
   return answer;
 }
 
 async function update() {
-  const answer = await call('update_checkout', { id: state.checkout.id, body: { ...(currentRelease() < '2026-04-08' && { id: state.checkout.id }), ...wanted() } });
+  const answer = await call('update_checkout', { id: state.checkout.id, body: { ...(form() < '2026-04-08' && { id: state.checkout.id }), ...wanted() }, before: state.checkout });
   if (answer?.line_items) state.checkout = answer;
   checkout(answer?.line_items ? undefined : answer);
   say(answer?.status ? `The checkout is ${answer.status}` : 'That was refused');
@@ -331,7 +353,8 @@ async function update() {
 
 async function checkout(problem) {
   if (state.lines.length === 0 && !state.checkout) return cart();
-  if (!state.checkout || state.checkoutRelease !== currentRelease()) {
+  if (!offers('create_checkout')) return show(heading('No checkout'), h('p', {}, 'This shop sells nothing over UCP: a buyer goes on at the shop itself.'));
+  if (!state.checkout || state.checkoutOf !== whose()) {
     const answer = await begin();
     if (!state.checkout) return show(heading('Checkout'), refused(answer));
   }
@@ -391,7 +414,7 @@ function payment(held) {
     h('button', { id: 'pay', type: 'button', class: 'button', disabled: held.status !== 'ready_for_complete', onclick: () => guarded(() => pay(held, sandbox, token.value)) }, 'Pay'));
 }
 
-const onward = (held, text) => held.continue_url && h('p', { class: 'actions' }, text, ' ', h('a', { class: 'button', href: held.continue_url, target: '_blank', rel: 'noreferrer' }, 'Open the buyer’s page'));
+const onward = (held, text) => web(held.continue_url) && h('p', { class: 'actions' }, text, ' ', h('a', { class: 'button', href: held.continue_url, target: '_blank', rel: 'noreferrer' }, 'Open the buyer’s page'));
 
 async function pay(held, { id }, token) {
   const credential = { type: 'token', token };
@@ -411,9 +434,9 @@ async function pay(held, { id }, token) {
 // ---- Order
 
 async function order(id) {
-  const answer = operations.get_order ? await call('get_order', { id }) : undefined;
+  const answer = offers('get_order') ? await call('get_order', { id }) : undefined;
   const known = answer?.line_items ? answer : undefined;
-  const address = known?.permalink_url ?? state.order?.permalink_url;
+  const address = web(known?.permalink_url ?? state.order?.permalink_url);
   show(
     heading(`Order ${known?.label ?? state.order?.label ?? ''}`, h('span', { class: 'tag completed' }, 'placed')),
     known && h('ul', { class: 'lines' }, known.line_items.map(({ item, quantity, status, totals: all }) => h('li', {},
@@ -441,7 +464,7 @@ function route() {
 }
 
 /** Draws again, and shows what goes wrong on the way. */
-const guarded = (work) => Promise.resolve().then(work).catch((error) => show(heading('The gateway cannot be reached'), h('p', { class: 'note alarm', role: 'alert' }, error.message)));
+const guarded = (work) => Promise.resolve().then(work).catch((error) => show(heading('There is no answer'), h('p', { class: 'note alarm', role: 'alert' }, error.message)));
 
 addEventListener('hashchange', () => guarded(route));
 let typing;
@@ -454,5 +477,57 @@ query.addEventListener('input', () => {
   }, 180);
 });
 document.querySelector('form.search').addEventListener('submit', (event) => event.preventDefault());
-for (const id of ['release', 'view', 'caller', 'key']) document.getElementById(id).addEventListener('change', () => guarded(route));
+for (const id of ['view', 'caller', 'key', 'profile']) document.getElementById(id).addEventListener('change', () => guarded(route));
+document.getElementById('release').addEventListener('change', () => guarded(async () => {
+  await choose();
+  describe();
+  await route();
+}));
+
+// ---- Another endpoint
+
+const described = document.getElementById('endpoint');
+
+/** Says which other endpoint is shown, and what it lacks. */
+function describe() {
+  const found = endpoint();
+  if (!found) return described.replaceChildren();
+  const over = [found.rest && 'REST', found.mcp && 'MCP'].filter(Boolean).join(' and ');
+  described.replaceChildren(h('div', { class: 'note' },
+    h('p', {}, h('strong', {}, new URL(found.address).host), ` speaks ${found.release} over ${over}.`),
+    found.lacks.length > 0 && h('p', {}, 'It lacks:'),
+    found.lacks.length > 0 && h('ul', {}, found.lacks.map((text) => h('li', {}, text)))));
+}
+
+/** Shows another shop from its beginning. */
+async function begun() {
+  Object.assign(state, nothing());
+  query.value = '';
+  counted();
+  describe();
+  if (location.hash === '' || location.hash === '#/') await route();
+  else location.hash = '#/';
+}
+
+const addressed = document.getElementById('address');
+document.getElementById('elsewhere').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (!addressed.value.trim()) return;
+  say('The endpoint is asked');
+  described.replaceChildren(h('p', { class: 'quiet' }, 'The endpoint is asked for its profile …'));
+  try {
+    await open(addressed.value);
+  } catch (error) {
+    describe();
+    described.prepend(h('div', { class: 'note alarm', role: 'alert' }, h('p', {}, error.message), error.answer?.accepted && h('p', {}, `Accepted: ${error.answer.accepted}.`)));
+    return;
+  }
+  guarded(begun);
+});
+document.getElementById('own').addEventListener('click', () => {
+  close();
+  addressed.value = '';
+  addressed.focus();
+  guarded(begun);
+});
 guarded(route);
