@@ -9,7 +9,7 @@ mod session;
 use std::{error::Error, sync::Arc, time::Instant};
 
 use axum::{
-    Router,
+    Extension, Router,
     body::{Body, Bytes},
     extract::{DefaultBodyLimit, FromRef, FromRequestParts, Path, Request, State},
     middleware::{self, Next},
@@ -30,6 +30,7 @@ use ucp_trust::address::ProfileUrl;
 use self::session::{Sessions, same};
 use crate::{
     address::base,
+    audit::Actor,
     clock,
     decisions::{Decision, Decisions},
     inspector::{self, recorder::Recorder},
@@ -219,6 +220,7 @@ async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Re
     let (is_page, is_file) = (is_page(path), pages::is_file(path));
     let Some(token) = &admin.token else {
         if is_local(&request) || (is_page || is_file) && is_local_page(&request) {
+            request.extensions_mut().insert(Actor::Local);
             request.extensions_mut().insert(sessions.own.clone());
             return uncached(next.run(request).await);
         }
@@ -228,11 +230,13 @@ async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Re
     let presented = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let presented = presented.and_then(|value| value.strip_prefix("Bearer "));
     if presented.is_some_and(|presented| same(presented, token.reveal())) {
+        request.extensions_mut().insert(Actor::Token);
         request.extensions_mut().insert(sessions.own.clone());
         return uncached(next.run(request).await);
     }
     if is_page && is_own_page(request.headers()) {
         if let Some(key) = sessions.of(request.headers(), token, Instant::now()) {
+            request.extensions_mut().insert(Actor::Browser);
             request.extensions_mut().insert(key);
             return uncached(next.run(request).await);
         }
@@ -263,8 +267,8 @@ struct OfPlatform {
     profile: String,
 }
 
-async fn reload(State(running): State<Arc<Running>>) -> Answer {
-    audited(&running.decisions, "reload", "")?;
+async fn reload(Extension(actor): Extension<Actor>, State(running): State<Arc<Running>>) -> Answer {
+    audited(&running.decisions, actor, "reload", "")?;
     match running.reload().await {
         Ok(late) => Ok(Document(json!({ "reloaded": true, "from_next_start": late }))),
         Err(problem) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, problem)),
@@ -286,24 +290,24 @@ async fn shops(State(running): State<Arc<Running>>) -> Answer {
     Ok(Document(running.shops.all().iter().map(shown).collect()))
 }
 
-async fn pause(Of(slot): Of) -> Answer {
-    decide(&slot, &Decision::Pause(slot.id.clone()))
+async fn pause(Extension(actor): Extension<Actor>, Of(slot): Of) -> Answer {
+    decide(&slot, actor, &Decision::Pause(slot.id.clone()))
 }
 
-async fn resume(Of(slot): Of) -> Answer {
-    decide(&slot, &Decision::Resume(slot.id.clone()))
+async fn resume(Extension(actor): Extension<Actor>, Of(slot): Of) -> Answer {
+    decide(&slot, actor, &Decision::Resume(slot.id.clone()))
 }
 
 async fn blocked(Of(slot): Of) -> Answer {
     Ok(Document(json!(slot.decisions.blocked())))
 }
 
-async fn block(Of(slot): Of, body: Bytes) -> Answer {
-    decide(&slot, &Decision::Block(profile(&slot, &body)?))
+async fn block(Extension(actor): Extension<Actor>, Of(slot): Of, body: Bytes) -> Answer {
+    decide(&slot, actor, &Decision::Block(profile(&slot, &body)?))
 }
 
-async fn unblock(Of(slot): Of, body: Bytes) -> Answer {
-    decide(&slot, &Decision::Unblock(profile(&slot, &body)?))
+async fn unblock(Extension(actor): Extension<Actor>, Of(slot): Of, body: Bytes) -> Answer {
+    decide(&slot, actor, &Decision::Unblock(profile(&slot, &body)?))
 }
 
 /// Returns the profile URL in a body, normalised.
@@ -316,17 +320,17 @@ fn profile(slot: &Slot, body: &[u8]) -> Result<String, Failure> {
     Ok(url.as_str().to_owned())
 }
 
-fn decide(slot: &Slot, decision: &Decision) -> Answer {
+fn decide(slot: &Slot, actor: Actor, decision: &Decision) -> Answer {
     let unkept = |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the decision cannot be kept: {error}"));
-    slot.decisions.take(decision).map_err(unkept)?;
+    slot.decisions.take(actor, decision).map_err(unkept)?;
     Ok(Document(json!({ "done": true })))
 }
 
 /// Writes a line of the audit log about a step that is not kept among the decisions.
-fn audited(decisions: &Decisions, action: &str, subject: &str) -> Result<(), Failure> {
+fn audited(decisions: &Decisions, actor: Actor, action: &str, subject: &str) -> Result<(), Failure> {
     let unwritten =
         |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the audit log cannot be written: {error}"));
-    decisions.audit(action, subject).map_err(unwritten)
+    decisions.audit.add(actor, action, subject).map_err(unwritten)
 }
 
 async fn upstream(State(running): State<Arc<Running>>, of: Of) -> Answer {
@@ -350,8 +354,8 @@ async fn catalog(State(running): State<Arc<Running>>, of: Of) -> Answer {
     Ok(Document(document))
 }
 
-async fn release(State(running): State<Arc<Running>>, of: Of) -> Answer {
-    audited(&of.0.decisions, "catalog release", "")?;
+async fn release(Extension(actor): Extension<Actor>, State(running): State<Arc<Running>>, of: Of) -> Answer {
+    audited(&of.0.decisions, actor, "catalog release", "")?;
     match synchroniser(&of, &running).await?.release().await {
         Ok(removed) => Ok(Document(json!({ "removed": removed.unwrap_or_default() }))),
         Err(SyncError::Busy) => Err(Failure(StatusCode::CONFLICT, SyncError::Busy.to_string())),
@@ -373,6 +377,7 @@ async fn show(State(running): State<Arc<Running>>, of: Of, Path(Identified { id,
 }
 
 async fn step(
+    Extension(actor): Extension<Actor>,
     State(running): State<Arc<Running>>,
     of: Of,
     Path(Identified { id, step }): Path<Identified>,
@@ -387,7 +392,7 @@ async fn step(
     };
     let action = format!("order {step}");
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    audited(&of.0.decisions, &action, &id)?;
+    audited(&of.0.decisions, actor, &action, &id)?;
     let shop = of.opened(&running).await?;
     Ok(Document(orders::shown(&orders::take(&*shop.store, shop.handlers(), &id, &step, clock::timestamp).await?)))
 }
@@ -396,8 +401,13 @@ async fn webhooks(State(running): State<Arc<Running>>, of: Of) -> Answer {
     Ok(Document(json!(of.store(&running).await?.webhook_events(LISTED).await?)))
 }
 
-async fn resend(State(running): State<Arc<Running>>, of: Of, Path(Identified { id, .. }): Path<Identified>) -> Answer {
-    audited(&of.0.decisions, "webhook resend", &id)?;
+async fn resend(
+    Extension(actor): Extension<Actor>,
+    State(running): State<Arc<Running>>,
+    of: Of,
+    Path(Identified { id, .. }): Path<Identified>,
+) -> Answer {
+    audited(&of.0.decisions, actor, "webhook resend", &id)?;
     if of.store(&running).await?.resend(&id, clock::timestamp()).await? {
         return Ok(Document(json!({ "id": id, "state": "waiting" })));
     }

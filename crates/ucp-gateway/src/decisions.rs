@@ -1,5 +1,5 @@
 //! What the operator has decided while the gateway runs: shops that are paused, and platforms that are blocked. It is
-//! kept in the data directory, and every decision is a line of the audit log beside it.
+//! kept in the data directory, and every decision is a line of the [audit log](crate::audit) beside it.
 
 use std::{
     collections::BTreeSet,
@@ -11,17 +11,13 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use ucp_core::ShopId;
 use ucp_service::platform::Blocked;
 
-use crate::clock;
+use crate::audit::{Actor, AuditLog};
 
 /// File in the data directory.
 const FILE: &str = "decisions.json";
-
-/// Audit log in the data directory: a JSON object in each line.
-const AUDIT: &str = "audit.jsonl";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
@@ -37,6 +33,8 @@ struct Kept {
 pub(crate) struct Decisions {
     directory: Arc<Path>,
     kept: Arc<Mutex<Kept>>,
+    /// The audit log beside them.
+    pub(crate) audit: AuditLog,
     /// The platforms that are blocked.
     pub(crate) blocked: Blocked,
 }
@@ -79,8 +77,12 @@ impl Decisions {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
             Err(error) => return Err(error),
         };
-        let decisions =
-            Self { directory: directory.into(), kept: Arc::new(Mutex::new(kept.clone())), blocked: Blocked::default() };
+        let decisions = Self {
+            directory: directory.into(),
+            kept: Arc::new(Mutex::new(kept.clone())),
+            audit: AuditLog::in_directory(directory),
+            blocked: Blocked::default(),
+        };
         decisions.blocked.set(kept.blocked);
         Ok(decisions)
     }
@@ -99,7 +101,7 @@ impl Decisions {
     ///
     /// # Errors
     /// An error if it cannot be kept or audited; then nothing has changed.
-    pub(crate) fn take(&self, decision: &Decision) -> io::Result<()> {
+    pub(crate) fn take(&self, actor: Actor, decision: &Decision) -> io::Result<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = kept.clone();
         match decision {
@@ -109,41 +111,21 @@ impl Decisions {
             Decision::Unblock(profile) => next.blocked.remove(profile),
         };
         let (action, subject) = decision.told();
-        self.audit(action, subject)?;
+        self.audit.add(actor, action, subject)?;
         self.keep(&next)?;
         self.blocked.set(next.blocked.clone());
         *kept = next;
         Ok(())
     }
 
-    /// Adds a line to the audit log. Blocks.
-    ///
-    /// # Errors
-    /// An error if it cannot be written.
-    pub(crate) fn audit(&self, action: &str, subject: &str) -> io::Result<()> {
-        tracing::info!(action, subject, "the operator has decided");
-        let line = json!({ "timestamp": clock::timestamp().to_string(), "action": action, "subject": subject });
-        fs::create_dir_all(&self.directory)?;
-        let mut file = private().append(true).open(self.directory.join(AUDIT))?;
-        file.write_all(format!("{line}\n").as_bytes())?;
-        file.sync_all()
-    }
-
     /// Replaces the file as a whole.
     fn keep(&self, kept: &Kept) -> io::Result<()> {
         let partial: PathBuf = self.directory.join(FILE).with_extension("json.partial");
-        let mut file = private().write(true).truncate(true).open(&partial)?;
+        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&partial)?;
         file.write_all(&serde_json::to_vec(kept)?)?;
         file.sync_all()?;
         fs::rename(&partial, self.directory.join(FILE))
     }
-}
-
-/// Options of a file that only its owner can read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.create(true).mode(0o600);
-    options
 }
 
 #[cfg(test)]
@@ -155,18 +137,15 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let (shop, profile) = (ShopId::default(), "https://agent.example/profile".to_owned());
         let decisions = Decisions::open(directory.path()).expect("nothing is kept");
-        decisions.take(&Decision::Pause(shop.clone())).expect("is kept");
-        decisions.take(&Decision::Block(profile.clone())).expect("is kept");
+        decisions.take(Actor::Token, &Decision::Pause(shop.clone())).expect("is kept");
+        decisions.take(Actor::Token, &Decision::Block(profile.clone())).expect("is kept");
         let again = Decisions::open(directory.path()).expect("is read");
         assert!(again.is_paused(&shop) && again.blocked.contains(&profile));
-        again.take(&Decision::Resume(shop.clone())).expect("is kept");
-        again.take(&Decision::Unblock(profile.clone())).expect("is kept");
+        again.take(Actor::Token, &Decision::Resume(shop.clone())).expect("is kept");
+        again.take(Actor::Token, &Decision::Unblock(profile.clone())).expect("is kept");
         assert!(!again.is_paused(&shop) && !again.blocked.contains(&profile));
-        let audited = fs::read_to_string(directory.path().join(AUDIT)).expect("is there");
-        let actions: Vec<_> = audited
-            .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["action"].clone())
-            .collect();
+        let audited = again.audit.newest(None, 9, |_| true).expect("is read").lines;
+        let actions: Vec<_> = audited.iter().rev().map(|line| line.action.as_str()).collect();
         assert_eq!(actions, ["pause", "block", "resume", "unblock"]);
         fs::write(directory.path().join(FILE), "{").expect("a file");
         assert!(Decisions::open(directory.path()).is_err(), "nobody is served whom it may have named");

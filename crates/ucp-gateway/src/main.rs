@@ -5,6 +5,7 @@
 
 mod address;
 mod admin;
+mod audit;
 mod backend;
 mod callers;
 mod calls;

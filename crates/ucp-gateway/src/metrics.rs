@@ -194,14 +194,23 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Returns all metrics, by name.
+    ///
+    /// # Errors
+    /// [`prometheus::Error`] if two of them have one name.
+    pub(crate) async fn families(&self) -> prometheus::Result<Vec<MetricFamily>> {
+        let mut families = self.metrics.registry.gather();
+        families.extend(self.read().await?);
+        families.sort_by(|one, other| one.name().cmp(other.name()));
+        Ok(families)
+    }
+
     /// Returns all metrics in the text format.
     ///
     /// # Errors
     /// [`prometheus::Error`] if they cannot be written.
     pub(crate) async fn text(&self) -> prometheus::Result<Vec<u8>> {
-        let mut families = self.metrics.registry.gather();
-        families.extend(self.read().await?);
-        families.sort_by(|one, other| one.name().cmp(other.name()));
+        let families = self.families().await?;
         let mut text = Vec::with_capacity(16 << 10);
         TextEncoder::new().encode(&families, &mut text)?;
         Ok(text)
