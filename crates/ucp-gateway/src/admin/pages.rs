@@ -5,14 +5,20 @@
 //! | `/operator` | whether the gateway is ready, and the shops |
 //! | `/operator/shops/ID` | a shop: what is behind it, orders, webhooks, payments, platforms, keys, buyers |
 //! | `/operator/shops/ID/orders/ID` | an order and its steps |
+//! | `/operator/metrics` | the figures that are looked at first |
+//! | `/operator/audit` | what operators did |
 //! | `/operator/login` | asks a browser for the admin token |
 //!
 //! Whatever is done is done by the function that answers the same call of the admin endpoint, and so is audited.
 
+mod audit;
+mod login;
+mod metrics;
 mod order;
+mod part;
 mod shop;
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Extension, Router,
@@ -21,10 +27,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
     routing::{get, post},
 };
-use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{REFERRER_POLICY, SET_COOKIE},
-};
+use http::{HeaderValue, StatusCode, header::REFERRER_POLICY};
 use maud::{Markup, html};
 use serde_json::json;
 use ucp_workbench::Frame;
@@ -32,13 +35,13 @@ use url::form_urlencoded;
 
 use super::{
     Answer, Failure, Identified, Of, block, pause, release, reload, resend, resume,
-    session::{FormKey, Sessions, same},
+    session::{FormKey, Sessions},
     step, unblock,
 };
 use crate::{
     address::base,
+    audit::Actor,
     inspector::{self, recorder::Recorder},
-    local::is_own_page,
     metrics::Sources,
     running::Running,
 };
@@ -89,9 +92,11 @@ pub(super) fn router(sources: Sources, sessions: Arc<Sessions>, recorder: Option
         .route(PATH, get(overview))
         .route("/operator/shops/{shop}", get(one_shop))
         .route("/operator/shops/{shop}/orders/{id}", get(one_order))
+        .route("/operator/metrics", get(all_metrics))
+        .route("/operator/audit", get(audit_log))
         .route("/operator/do", post(act))
-        .route(LOGIN, get(ask_for_token).post(login))
-        .route("/operator/logout", post(logout))
+        .route(LOGIN, get(login::ask_for_token).post(login::login))
+        .route("/operator/logout", post(login::logout))
         .with_state(View { sources: Arc::new(sources), sessions, is_inspected })
         .merge(inspector.unwrap_or_default())
         .merge(ucp_workbench::files())
@@ -104,6 +109,8 @@ fn links(up: &str, title: &str, is_inspected: bool, key: Option<&FormKey>) -> Ma
     };
     html! {
         (link("Shops", "operator"))
+        (link("Metrics", "operator/metrics"))
+        (link("Audit log", "operator/audit"))
         @if is_inspected { (link("Inspector", "inspector")) }
         @if let Some(key) = key {
             li {
@@ -161,7 +168,7 @@ fn failed(failure: Failure, up: &str, view: &View, key: &FormKey) -> Response {
         main.operator #main tabindex="-1" {
             h1 { "This was not done" }
             p.note.alarm role="alert" { (problem) }
-            p { a href={ (up) "operator" } { "All shops" } }
+            p.actions { a.button.second href={ (up) "operator" } { "All shops" } }
         }
     };
     shown("Not done", up, status, Some((view, key)), &content)
@@ -197,6 +204,22 @@ fn done(query: Option<&str>) -> Markup {
 async fn overview(State(view): State<View>, Extension(key): Extension<FormKey>, RawQuery(query): RawQuery) -> Response {
     let reasons = view.sources.health.reasons().await;
     let slots = view.running().shops.all();
+    let rows: Vec<_> = slots
+        .iter()
+        .map(|slot| {
+            let (id, shop, paused) = (slot.id.as_str(), slot.shop(), slot.decisions.is_paused(&slot.id));
+            let (action, label) = if paused { ("resume", "Resume") } else { ("pause", "Pause") };
+            vec![
+                html! {
+                    a href={ "operator/shops/" (id) } { (id) }
+                    @if let Some(shop) = &shop { small { (shop.name) } }
+                },
+                state(shop.as_ref().map(|shop| shop.ready), paused),
+                html! { code { (base(&slot.public_url)) } },
+                button(&key, action, id, &[("back", "all")], label, id),
+            ]
+        })
+        .collect();
     let content = html! {
         main.operator #main tabindex="-1" {
             (done(query.as_deref()))
@@ -207,29 +230,12 @@ async fn overview(State(view): State<View>, Extension(key): Extension<FormKey>, 
             @if !reasons.is_empty() {
                 div.note.alarm { ul { @for (part, reason) in &reasons { li { strong { (part) } ": " (reason) } } } }
             }
-            div.scroll tabindex="0" role="group" aria-label="Shops" {
-                table {
-                    thead { tr { th scope="col" { "Shop" } th scope="col" { "State" } th scope="col" { "Address" } th scope="col" { "Name" } th scope="col" { span.hidden { "What can be done" } } } }
-                    tbody {
-                        @for slot in &slots {
-                            @let (id, shop, paused) = (slot.id.as_str(), slot.shop(), slot.decisions.is_paused(&slot.id));
-                            tr {
-                                th scope="row" { a href={ "operator/shops/" (id) } { (id) } }
-                                td { (state(shop.as_ref().map(|shop| shop.ready), paused)) }
-                                td { (base(&slot.public_url)) }
-                                td { @if let Some(shop) = &shop { (shop.name) } }
-                                td {
-                                    @if paused { (button(&key, "resume", id, &[("back", "all")], "Resume", id)) }
-                                    @else { (button(&key, "pause", id, &[("back", "all")], "Pause", id)) }
-                                }
-                            }
-                        }
-                    }
-                }
+            (part::table("Shops", &["Shop", "State", "Address", "Do"], &rows, "No shop is configured."))
+            section.card aria-labelledby="configuration" {
+                h2 #configuration { "Configuration" }
+                p { "It is read again without a restart. What is wrong with it is said, and then nothing changes." }
+                (button(&key, "reload", "", &[("back", "all")], "Read it again", ""))
             }
-            h2 { "Configuration" }
-            p { "It is read again without a restart. What is wrong with it is said, and then nothing changes." }
-            (button(&key, "reload", "", &[("back", "all")], "Read it again", ""))
         }
     };
     shown("Shops", "./", StatusCode::OK, Some((&view, &key)), &content)
@@ -275,13 +281,37 @@ async fn one_order(
     answered(page, "../../../../", &view, &key)
 }
 
-/// Reads the fields of a form.
+async fn all_metrics(
+    State(view): State<View>,
+    Extension(key): Extension<FormKey>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let named = fields(query.unwrap_or_default().as_bytes());
+    let page = metrics::page(&view, named.get("shop").map(String::as_str)).await;
+    answered(page.map(|content| ("Metrics".to_owned(), content)), "../", &view, &key)
+}
+
+async fn audit_log(
+    State(view): State<View>,
+    Extension(key): Extension<FormKey>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let page = audit::page(&view, query.as_deref()).await;
+    answered(page.map(|content| ("Audit log".to_owned(), content)), "../", &view, &key)
+}
+
+/// Reads the fields of a form, or of a query.
 fn fields(body: &[u8]) -> Fields {
     form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
 /// Does what a form says, and leads back to the page that it is on.
-async fn act(State(view): State<View>, Extension(key): Extension<FormKey>, body: Bytes) -> Response {
+async fn act(
+    State(view): State<View>,
+    Extension(key): Extension<FormKey>,
+    Extension(actor): Extension<Actor>,
+    body: Bytes,
+) -> Response {
     let fields = fields(&body);
     let field = |name: &str| fields.get(name).map(String::as_str).unwrap_or_default();
     if !key.is(field("key")) {
@@ -289,7 +319,7 @@ async fn act(State(view): State<View>, Extension(key): Extension<FormKey>, body:
         return failed(Failure(StatusCode::FORBIDDEN, problem), "../", &view, &key);
     }
     let (action, shop, id) = (field("action"), field("shop"), field("id"));
-    if let Err(failure) = carry_out(&view, action, shop, &fields).await {
+    if let Err(failure) = carry_out(&view, actor, action, shop, &fields).await {
         return failed(failure, "../", &view, &key);
     }
     let place = match (field("back"), action) {
@@ -301,80 +331,28 @@ async fn act(State(view): State<View>, Extension(key): Extension<FormKey>, body:
     Redirect::to(&format!("{place}?done={action}")).into_response()
 }
 
-async fn carry_out(view: &View, action: &str, shop: &str, fields: &Fields) -> Answer {
+async fn carry_out(view: &View, actor: Actor, action: &str, shop: &str, fields: &Fields) -> Answer {
+    let actor = Extension(actor);
     let field = |name: &str| fields.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
     let running = State(Arc::clone(view.running()));
     if action == "reload" {
-        return reload(running).await;
+        return reload(actor, running).await;
     }
     let missing = || Failure(StatusCode::NOT_FOUND, format!("there is no shop `{shop}`"));
     let of = Of(view.running().shops.named(shop).ok_or_else(missing)?);
     let profile = || Bytes::from(json!({ "profile": field("profile") }).to_string());
     let named = |step: &str| Path(Identified { id: field("id").unwrap_or_default().to_owned(), step: step.to_owned() });
     match action {
-        "pause" => pause(of).await,
-        "resume" => resume(of).await,
-        "block" => block(of, profile()).await,
-        "unblock" => unblock(of, profile()).await,
-        "release" => release(running, of).await,
-        "resend" => resend(running, of, named("")).await,
+        "pause" => pause(actor, of).await,
+        "resume" => resume(actor, of).await,
+        "block" => block(actor, of, profile()).await,
+        "unblock" => unblock(actor, of, profile()).await,
+        "release" => release(actor, running, of).await,
+        "resend" => resend(actor, running, of, named("")).await,
         "step" => {
             let details = order::details(fields)?;
-            step(running, of, named(field("step").unwrap_or_default()), details).await
+            step(actor, running, of, named(field("step").unwrap_or_default()), details).await
         }
         _ => Err(Failure(StatusCode::BAD_REQUEST, "there is no such action".to_owned())),
     }
-}
-
-/// Asks for the token.
-async fn ask_for_token() -> Response {
-    asking(StatusCode::OK, false)
-}
-
-fn asking(status: StatusCode, refused: bool) -> Response {
-    let content = html! {
-        main.operator #main tabindex="-1" {
-            h1 { "Operator" }
-            p { "The admin token opens this for 8 hours, in this browser. It is the one in " code { "server.admin_token_file" } " or "
-                code { "server.admin_token_env" } "." }
-            form method="post" action=(LOGIN) {
-                div.field {
-                    label for="token" { "Admin token" }
-                    @if refused { p.note.alarm #wrong role="alert" { "This is not the admin token." } }
-                    input #token name="token" type="password" autocomplete="off" required aria-describedby=[refused.then_some("wrong")];
-                }
-                p { button.button type="submit" { "Open" } }
-            }
-        }
-    };
-    shown("Log in", "../", status, None, &content)
-}
-
-/// Opens a session for a browser that shows the token.
-async fn login(State(view): State<View>, headers: HeaderMap, body: Bytes) -> Response {
-    let process = view.running().process();
-    let Some(token) = process.admin.as_ref().and_then(|admin| admin.token.as_ref()) else {
-        return Redirect::to(PATH).into_response();
-    };
-    if !is_own_page(&headers) || !fields(&body).get("token").is_some_and(|given| same(given.trim(), token.reveal())) {
-        tracing::warn!("a browser did not show the admin token");
-        return asking(StatusCode::UNAUTHORIZED, true);
-    }
-    let secure = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
-    let cookie = view.sessions.begin(token, secure, Instant::now());
-    tracing::info!("an operator has logged in with a browser");
-    ([(SET_COOKIE, cookie)], Redirect::to(PATH)).into_response()
-}
-
-async fn logout(
-    State(view): State<View>,
-    Extension(key): Extension<FormKey>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    if !fields(&body).get("key").is_some_and(|given| key.is(given)) {
-        let problem = "the form is not one of this session: open the page anew".to_owned();
-        return failed(Failure(StatusCode::FORBIDDEN, problem), "../", &view, &key);
-    }
-    ([(SET_COOKIE, view.sessions.end(&headers))], Redirect::to(LOGIN)).into_response()
 }

@@ -4,26 +4,18 @@ use axum::body::Bytes;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    money::Currency,
     order::Order,
     purchase::totals::{TotalKind, amount_of},
 };
 
-use super::{Fields, View, hidden};
+use super::{
+    Fields, View, hidden,
+    part::{Figure, cell, money, table, tiles, when},
+};
 use crate::{
     admin::{Failure, Of, session::FormKey},
     orders::{self, NotTaken, STEPS},
 };
-
-/// Formats an amount in minor units.
-pub(super) fn money(minor: i64, currency: Currency) -> String {
-    let exponent = currency.exponent() as usize;
-    let (sign, digits) = (if minor < 0 { "-" } else { "" }, minor.unsigned_abs().to_string());
-    let digits = format!("{digits:0>width$}", width = exponent + 1);
-    let (whole, parts) = digits.split_at(digits.len() - exponent);
-    let point = if parts.is_empty() { "" } else { "." };
-    format!("{sign}{whole}{point}{parts} {}", currency.as_str())
-}
 
 /// Reads the details of a step from a form: quantities in fields `line:ID`, and texts.
 ///
@@ -68,41 +60,51 @@ pub(super) async fn page(
     let stored = of.store(view.running()).await?.any_order(id).await?;
     let order = &stored.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?.document;
     let shop = of.0.id.as_str();
-    let fact = |name: &str, value: String| html! { div { dt { (name) } dd { (value) } } };
+    let fact = |name: &str, value: &str| html! { div { dt { (name) } dd { (value) } } };
     let title = format!("Order {}", order.label);
-    let heads = ["Line", "Goods", "Ordered", "Now", "Shipped", "State"];
+    let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
+    let refundable = money(order.refundable(), order.currency);
+    let figures = [
+        Figure::new("Total", total, format!("{} lines", order.line_items.len())),
+        Figure::new("Can be refunded", refundable, ""),
+        Figure::new("Paid by", &*order.payment.handler_id, format!("reference {}", order.payment.reference)),
+    ];
+    let lines: Vec<_> = order
+        .line_items
+        .iter()
+        .map(|line| {
+            vec![
+                html! { (line.item.title) small { (line.id) } },
+                cell(&line.original),
+                cell(&line.total),
+                cell(&line.fulfilled),
+                html! { span.tag { (line.status().as_str()) } },
+            ]
+        })
+        .collect();
     let content = html! {
         main.operator #main tabindex="-1" {
             p.crumbs { a href={ "../../" (shop) } { (shop) } }
             (done)
             div.heading { h1 { (title) } span.tag { (orders::status(order)) } }
-            dl.facts {
-                (fact("Identifier", order.id.clone()))
-                (fact("Placed", order.placed_at.to_string()))
-                (fact("Platform", order.owner.clone()))
-                (fact("Checkout", order.checkout_id.clone()))
-                (fact("Total", money(amount_of(&order.totals, TotalKind::Total), order.currency)))
-                (fact("Can be refunded", money(order.refundable(), order.currency)))
-                (fact("Payment", format!("{}, reference {}", order.payment.handler_id, order.payment.reference)))
+            (tiles(&figures))
+            section.card aria-labelledby="goods" {
+                h2 #goods { "Goods" }
+                (table("Goods", &["Goods", "Ordered", "Now", "Shipped", "State"], &lines, "The order has no line."))
             }
-            h2 { "Goods" }
-            div.scroll tabindex="0" role="group" aria-label="Goods" {
-                table {
-                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                    tbody { @for line in &order.line_items {
-                        tr {
-                            th scope="row" { (line.id) }
-                            td.wraps { (line.item.title) }
-                            td { (line.original) } td { (line.total) } td { (line.fulfilled) }
-                            td { (line.status().as_str()) }
-                        }
-                    } }
+            section.card aria-labelledby="happened" { h2 #happened { "What happened" } (happened(order)) }
+            section.card aria-labelledby="facts" {
+                h2 #facts { "Where it comes from" }
+                dl.facts {
+                    (fact("Order", &order.id))
+                    (fact("Checkout", &order.checkout_id))
+                    (fact("Platform", &order.owner))
                 }
             }
-            h2 { "What happened" }
-            (happened(order))
-            h2 { "Steps" }
-            @for step in STEPS { (form(step, order, shop, key)) }
+            section aria-labelledby="steps" {
+                h2 #steps { "Steps" }
+                @for step in STEPS { (form(step, order, shop, key)) }
+            }
         }
     };
     Ok((title, content))
@@ -119,12 +121,10 @@ fn happened(order: &Order) -> Markup {
         let said: Vec<_> = totals.chain(adjustment.description.clone()).collect();
         (adjustment.occurred_at, adjustment.kind.as_str(), said.join(", "))
     });
-    let mut all: Vec<_> = events.chain(adjustments).collect();
+    let placed = std::iter::once((order.placed_at, "placed", String::new()));
+    let mut all: Vec<_> = placed.chain(events).chain(adjustments).collect();
     all.sort_by_key(|(at, ..)| *at);
-    html! {
-        @if all.is_empty() { p.quiet { "Nothing yet since the order was placed." } }
-        @else { ul { @for (at, kind, said) in all { li { (at) " " strong { (kind) } " " (said) } } } }
-    }
+    html! { ol.events { @for (at, kind, said) in all { li { (when(at)) strong { (kind) } @if !said.is_empty() { span { (said) } } } } } }
 }
 
 /// The form of a step. What is left empty is all that there is.
@@ -165,14 +165,6 @@ fn form(step: &str, order: &Order, shop: &str, key: &FormKey) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_have_the_places_of_their_currency() {
-        let of = |minor, code: &str| money(minor, code.parse().expect("a currency"));
-        assert_eq!(of(12_345, "USD"), "123.45 USD");
-        assert_eq!(of(-5, "USD"), "-0.05 USD");
-        assert_eq!(of(1_200, "JPY"), "1200 JPY");
-    }
 
     #[test]
     fn a_form_says_what_the_admin_endpoint_is_told() {

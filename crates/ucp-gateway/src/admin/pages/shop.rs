@@ -1,6 +1,6 @@
 //! The page of a shop.
 
-use std::{collections::BTreeMap, fmt::Display};
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ucp_core::{
@@ -12,7 +12,11 @@ use ucp_core::{
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::Quota;
 
-use super::{View, button, hidden, order::money, state};
+use super::{
+    View, button, hidden,
+    part::{Figure, cell, money, number, numbers, table, tiles, when},
+    state,
+};
 use crate::{
     address::base,
     admin::{Failure, LISTED, Of, session::FormKey},
@@ -37,51 +41,59 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
         ("buyers", "Funnel", funnel(view, id)),
         ("caches", "Caches and replays", caches(view, &shop, id)),
     ];
+    let figures = figures(&shop, slot).await?;
     Ok(html! {
         main.operator #main tabindex="-1" {
             p.crumbs { a href="../../operator" { "All shops" } }
             (done)
-            div.heading { h1 { (shop.name) } (state(Some(shop.ready), paused)) }
-            p { code { (base(&slot.public_url)) } }
-            @if paused { (button(key, "resume", id, &[], "Resume", &shop.name)) }
-            @else { (button(key, "pause", id, &[], "Pause", &shop.name)) }
-            nav.jump aria-label="On this page" {
-                ul { @for (anchor, title, _) in &sections { li { a href={ "#" (anchor) } { (title) } } } }
+            div.heading {
+                h1 { (shop.name) }
+                div.state {
+                    (state(Some(shop.ready), paused))
+                    @if paused { (button(key, "resume", id, &[], "Resume", &shop.name)) }
+                    @else { (button(key, "pause", id, &[], "Pause", &shop.name)) }
+                }
             }
-            @for (anchor, title, section) in &sections {
-                section aria-labelledby=(anchor) { h2 id=(anchor) { (title) } (section) }
+            p { code { (base(&slot.public_url)) } }
+            (tiles(&figures))
+            div.with-contents {
+                nav.jump aria-label="On this page" {
+                    ul { @for (anchor, title, _) in &sections { li { a href={ "#" (anchor) } { (title) } } } }
+                }
+                div {
+                    @for (anchor, title, section) in &sections {
+                        section.card aria-labelledby=(anchor) { h2 id=(anchor) { (title) } (section) }
+                    }
+                }
             }
         }
     })
 }
 
-/// Renders a table; `none` stands for one without rows.
-fn table(label: &str, heads: &[&str], rows: &[Vec<Markup>], none: &str) -> Markup {
-    html! {
-        @if rows.is_empty() { p.quiet { (none) } } @else {
-            div.scroll tabindex="0" role="group" aria-label=(label) {
-                table {
-                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                    tbody { @for row in rows { tr { @for (place, cell) in row.iter().enumerate() {
-                        @if place == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
-                    } } } }
-                }
-            }
-        }
-    }
-}
-
-fn cell(text: &dyn Display) -> Markup {
-    html! { (text) }
-}
-
-/// A list of numbers with their names.
-fn numbers(numbers: impl IntoIterator<Item = (String, u64)>) -> Markup {
-    html! {
-        dl.facts.numbers {
-            @for (name, number) in numbers { div { dt { (name) } dd { (number) } } }
-        }
-    }
+/// Returns the figures that are looked at first.
+async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
+    let (backlog, unsettled) =
+        (shop.store.backlog().await?, shop.store.unsettled(clock::timestamp(), LISTED).await?.len());
+    let oldest = backlog.since.map(|since| clock::timestamp().duration_since(since).as_secs());
+    let open = shop.counters.as_ref().map(|counters| counters.snapshot().is_open());
+    let backend = match open {
+        Some(true) => ("left alone", "it failed too often, and is tried again after a while"),
+        Some(false) => ("in use", "the shop behind the gateway answers"),
+        None => ("its own", "the shop is the gateway's own"),
+    };
+    let blocked = slot.decisions.blocked().len();
+    let listed = if unsettled == LISTED { format!("{unsettled} or more") } else { unsettled.to_string() };
+    Ok([
+        Figure::new("Backend", backend.0, backend.1).alarming(open == Some(true)),
+        Figure::new("Webhooks waiting", backlog.waiting.to_string(), match oldest {
+            Some(seconds) => format!("the oldest for {} s", seconds.max(0)),
+            None => "none is late".to_owned(),
+        })
+        .alarming(oldest.is_some_and(|seconds| seconds > 300)),
+        Figure::new("Payments without a known end", listed, "their provider is asked again").alarming(unsettled > 0),
+        Figure::new("Platforms", slot.settings.platforms.len().to_string(), format!("registered, {blocked} blocked"))
+            .alarming(blocked > 0),
+    ])
 }
 
 async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
@@ -102,19 +114,19 @@ async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
         } @else { p { "The shop is the gateway's own." } }
         @match lag {
             Some(0) => p { "Every change of products can be searched." },
-            Some(products) => p { (products) " products whose last change cannot be searched yet." },
+            Some(products) => p { (number(products)) " products whose last change cannot be searched yet." },
             None => {}
         }
         @if let Some(status) = copy {
             h3 { "Copy of the catalog" }
             p {
-                @if let Some(at) = status.state.as_of { "As of " (at) "." } @else { "There is none yet." }
+                @if let Some(at) = status.state.as_of { "As of " (when(at)) "." } @else { "There is none yet." }
                 @if let Some(run) = &status.running { " A run is under way, and has read " (run.tally.read()) " products." }
                 @if status.failures > 0 { " The last " (status.failures) " runs failed." }
             }
             @if let Some(held) = &status.state.held {
                 div.note.alarm {
-                    p { "The shop no longer states " (held.lost) " of " (held.of) " products, since " (held.since) ". They stay until you remove them." }
+                    p { "The shop no longer states " (held.lost) " of " (held.of) " products, since " (when(held.since)) ". They stay until you remove them." }
                     (button(key, "release", slot.id.as_str(), &[], "Remove them", "from the copy"))
                 }
             }
@@ -130,9 +142,9 @@ async fn placed(shop: &Shop, id: &str) -> Result<Markup, Failure> {
             let order = &stored.document;
             vec![
                 html! { a href={ (id) "/orders/" (order.id) } { (order.label) } },
-                cell(&orders::status(order)),
+                html! { span.tag { (orders::status(order)) } },
                 cell(&money(amount_of(&order.totals, TotalKind::Total), order.currency)),
-                cell(&order.placed_at),
+                when(order.placed_at),
                 cell(&order.owner),
             ]
         })
@@ -151,10 +163,10 @@ async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failur
                 WebhookState::Waiting | WebhookState::Unwanted => "tag",
             };
             vec![
-                cell(&event.occurred_at),
+                when(event.occurred_at),
                 html! { span class=(class) { (event.state.as_str()) } },
                 cell(&event.attempts),
-                html! { @if let Some(at) = event.next_at { (at) } },
+                html! { @if let Some(at) = event.next_at { (when(at)) } },
                 html! { @if let Some(problem) = &event.problem { (problem) } },
                 cell(&format!("{} in version {}", event.order_id, event.order_version)),
                 cell(&event.owner),
@@ -164,7 +176,7 @@ async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failur
         .collect();
     let heads = ["Happened", "State", "Tries", "Next try", "Reason", "Order", "Platform", "Do"];
     Ok(html! {
-        p { (backlog.waiting) " wait" @if let Some(since) = backlog.since { ", the oldest since " (since) } "." }
+        p { (backlog.waiting) " wait" @if let Some(since) = backlog.since { ", the oldest since " (when(since)) } "." }
         (table("Webhooks", &heads, &rows, "No webhook yet."))
     })
 }
@@ -177,7 +189,7 @@ async fn payments(shop: &Shop) -> Result<Markup, Failure> {
             let CheckoutState::CompleteInProgress { attempt } = &stored.document.state else { return None };
             Some(vec![
                 cell(&attempt.id),
-                cell(&attempt.begun_at),
+                when(attempt.begun_at),
                 cell(&attempt.handler_id),
                 cell(&money(attempt.amount.minor(), attempt.currency)),
                 cell(&attempt.checkout_id),
@@ -254,14 +266,14 @@ fn keys(slot: &Slot) -> Markup {
                 @else if let Some(retired) = own.retired {
                     "retired, "
                     @if !own.is_published(now) { "no longer published" }
-                    @else if let Some(until) = at(retired.publish_until) { "published until " (until) }
+                    @else if let Some(until) = at(retired.publish_until) { "published until " (when(until)) }
                 }
                 @else { "in service" }
             };
             vec![
                 html! { code { (own.kid()) } },
                 cell(&own.key.algorithm().as_str()),
-                html! { @if let Some(at) = at(own.created) { (at) } },
+                html! { @if let Some(at) = at(own.created) { (when(at)) } },
                 cell(&format!("{days} days")),
                 state,
             ]
@@ -282,7 +294,7 @@ fn funnel(view: &View, id: &str) -> Markup {
     let rows: Vec<_> = by_platform
         .iter()
         .map(|(platform, counts)| {
-            let counts = steps.iter().map(|step| cell(&counts.get(*step).copied().unwrap_or_default()));
+            let counts = steps.iter().map(|step| number(counts.get(*step).copied().unwrap_or_default()));
             std::iter::once(cell(&platform)).chain(counts).collect()
         })
         .collect();
@@ -301,8 +313,8 @@ fn caches(view: &View, shop: &Shop, id: &str) -> Markup {
             ]))
         }
         h3 { "Reads of a remote shop" }
-        @if cache.is_empty() { p.quiet { "None since the start." } } @else { (numbers(named(cache))) }
+        @if cache.is_empty() { p.empty { "None since the start." } } @else { (numbers(named(cache))) }
         h3 { "Calls under an idempotency key" }
-        @if repeated.is_empty() { p.quiet { "None since the start." } } @else { (numbers(named(repeated))) }
+        @if repeated.is_empty() { p.empty { "None since the start." } } @else { (numbers(named(repeated))) }
     }
 }
