@@ -46,6 +46,7 @@ mod operating;
 mod pages;
 mod parity;
 mod platforms;
+mod playground;
 mod purchase;
 mod rehearse;
 mod rules;

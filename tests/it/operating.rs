@@ -102,8 +102,8 @@ fn a_shop_that_is_paused_refuses_calls_until_it_is_resumed() {
     assert_eq!(search(&gateway).status, 200);
     let audited = fs::read_to_string(data.path().join("audit.jsonl")).expect("the audit log");
     let audited: Vec<Value> = audited.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let actions: Vec<_> = audited.iter().map(|line| (&line["action"], &line["subject"])).collect();
-    assert_eq!(json!(actions), json!([["pause", "default"], ["resume", "default"]]));
+    let actions: Vec<_> = audited.iter().map(|line| (&line["actor"], &line["action"], &line["subject"])).collect();
+    assert_eq!(json!(actions), json!([["local", "pause", "default"], ["local", "resume", "default"]]));
 }
 
 #[test]

@@ -218,3 +218,58 @@ fn an_operator_inspects_calls_where_nobody_else_does() {
     assert!(explained(&format!("http://{address}")).contains("search_catalog"));
     assert!(explained("http://shop.example:8081").contains("must be an https address"));
 }
+
+#[test]
+fn an_operator_reads_figures_and_what_was_done() {
+    const TOKEN: &str = "operator-8a1f03bd52c94e76";
+    let setup = Setup::new("[server]\nadmin_token_file = \"token\"\n").file("token", TOKEN).arguments(&ADMIN);
+    let data = crate::harness::sample_shop();
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let bearer = format!("Bearer {TOKEN}");
+    let bearer = ("Authorization", bearer.as_str());
+    let page = |path: &str| {
+        let page = send(address, "GET", path, &[bearer], "");
+        assert_eq!(page.status, 200, "{path}: {}", page.body);
+        page.body
+    };
+    let empty = page("/operator/audit");
+    assert!(empty.contains("Nothing was done yet."), "{empty}");
+    assert!(page("/operator/metrics").contains("No call yet."));
+    for path in ["/operator/audit", "/operator/metrics"] {
+        assert_eq!(send(address, "GET", path, &[], "").header("location"), Some("/operator/login"), "{path}");
+    }
+
+    assert_eq!(search(&gateway).status, 200);
+    let figures = crate::harness::eventually("the call is counted", crate::wire::PATIENCE, || {
+        Some(page("/operator/metrics")).filter(|page| page.contains("<code>search_catalog</code>"))
+    });
+    assert!(figures.contains("<span class=\"value-of\">1</span>") && !figures.contains("style=\""), "{figures}");
+    assert_eq!(send(address, "GET", "/operator/metrics?shop=other", &[bearer], "").status, 404);
+
+    // A program, and a browser that has logged in.
+    for _ in 0..30 {
+        assert_eq!(send(address, "POST", "/shops/default/pause", &[bearer], "").status, 200);
+        assert_eq!(send(address, "POST", "/shops/default/resume", &[bearer], "").status, 200);
+    }
+    let opened = send(address, "POST", "/operator/login", &[FORM], &format!("token={TOKEN}"));
+    let cookie = opened.header("set-cookie").expect("a cookie").to_owned();
+    let cookie = ("Cookie", cookie.split(';').next().expect("a pair"));
+    let key = key(&send(address, "GET", "/operator", &[cookie], ""));
+    let block = format!("action=block&shop=default&profile=https%3A%2F%2Fa.example%2F%3Cb%3E&key={key}");
+    assert_eq!(send(address, "POST", "/operator/do", &[FORM, cookie], &block).status, 303);
+
+    let rows = |page: &str| page.matches("<tr>").count() - 1;
+    let newest = page("/operator/audit");
+    assert_eq!(rows(&newest), 50);
+    assert!(newest.contains("https://a.example/%3Cb%3E") && newest.contains(">browser<"), "{newest}");
+    let (_, older) = newest.split_once("href=\"audit?before=").expect("older lines");
+    let older = older.split_once('"').expect("an offset").0;
+    assert_eq!(rows(&page(&format!("/operator/audit?before={older}"))), 11);
+    assert_eq!(rows(&page("/operator/audit?actor=browser")), 1);
+    assert_eq!(rows(&page("/operator/audit?actor=token&action=pause")), 30);
+    let none = page("/operator/audit?subject=%3Cscript%3E");
+    assert!(none.contains("No line is like that.") && !none.contains("<script>"), "{none}");
+    assert_eq!(send(address, "GET", "/operator/audit?shop=other", &[bearer], "").status, 404);
+    assert_eq!(page("/operator/audit?before=all").matches("<tr>").count(), 51);
+}
