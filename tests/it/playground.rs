@@ -298,7 +298,7 @@ fn a_profile_leads_to_no_address_that_must_not_be_reached() {
         }
     });
     let call = |transport: &str| {
-        let asked = json!({ "address": server.url(""), "transport": transport, "operation": "search_catalog", "payload": {} });
+        let asked = json!({ "address": server.url(""), "transport": transport, "operation": "search_catalog", "payload": { "query": "runner" } });
         ask(&gateway, "call", &asked).json()
     };
     let refused = call("rest");

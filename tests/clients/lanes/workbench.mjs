@@ -2,81 +2,58 @@
 // small screens and large ones, in the light and in the dark. What the pages look like is kept as *.png beside the lane's
 // log; playground.png is the picture in the README.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { objections, scrollsSideways, tabTo } from '../lib/browser.mjs';
-import { freePort, startGateway } from '../lib/gateway.mjs';
+import { promisify } from 'node:util';
+import { fine, named, picture, screens, startBrowser, tabTo } from '../lib/browser.mjs';
+import { startGateway } from '../lib/gateway.mjs';
 
-const requests = [];
-const complaints = [];
 let browser;
 let gateway;
-let operator;
+/** A shop elsewhere, which knows a key and is signed for by some. */
+let other;
+let key;
 
-/** A page as a developer has it in front of them. */
-async function open(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('request', (request) => requests.push(request.url()));
-  page.on('pageerror', (error) => complaints.push(error.message));
-  // Violations of the content security policy are reported here.
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
-  });
-  const response = await page.goto(new URL(path, gateway.url).href);
-  assert.equal(response.status(), 200, path);
-  return page;
-}
-
-const picture = (page, name, options) => page.screenshot({ path: join(process.env.LANE_DIR, `${name}.png`), ...options });
-
-/** Nothing on the page that axe objects to, seriously or not, and nothing that scrolls sideways. */
-async function fine(page, name) {
-  assert.deepEqual(await objections(page), [], name);
-  assert.equal(await scrollsSideways(page), false, `${name} scrolls sideways`);
-}
+const open = (path, options) => browser.open(new URL(path, gateway.url).href, options);
 
 const same = (page) => page.getByText('Difference between the answers: none').waitFor();
 
 before(async () => {
-  operator = `http://127.0.0.1:${await freePort()}`;
-  gateway = await startGateway('workbench', '[callers]\npolicy = "development"\n', ['--admin-listen', new URL(operator).host]);
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync'],
-  });
+  const { stdout } = await promisify(execFile)(process.env.UCP_GATEWAY_BIN, ['keys', 'api']);
+  const [hash] = stdout.match(/sha256:[0-9a-f]{64}/);
+  [key] = stdout.match(/ucpk_\S+/);
+  const platform = `[[platform]]\nname = "agency"\nprofile = "https://agency.example.com/profile.json"\napi_key_hash = "${hash}"\n`;
+  gateway = await startGateway('workbench', `[callers]\npolicy = "development"\n${platform}`);
+  other = await startGateway('elsewhere', '[callers]\npolicy = "development"\n[signatures]\nbrowsing = "enforce"\n');
+  browser = await startBrowser();
 });
 
 after(async () => {
   await browser?.close();
   await gateway?.stop();
+  await other?.stop();
 });
 
-const screens = ['light', 'dark'].flatMap((colorScheme) => [390, 768, 1440].map((width) => ({ colorScheme, width })));
-
-for (const { colorScheme, width } of screens) {
-  test(`pages at ${width} px, ${colorScheme}`, async () => {
-    const look = { colorScheme, viewport: { width, height: 900 } };
+for (const look of screens) {
+  test(`pages on a screen ${named(look)}`, async () => {
     const home = await open('/', look);
     await home.getByRole('heading', { name: 'is open to agents' }).waitFor();
     await fine(home, 'home');
-    await picture(home, `home-${colorScheme}-${width}`, { fullPage: true });
+    await picture(home, `home-${named(look)}`, { fullPage: true });
     await home.context().close();
 
     const page = await open('/playground', look);
     await page.locator('.goods li').first().waitFor();
     await same(page);
     await fine(page, 'search');
-    await picture(page, `search-${colorScheme}-${width}`);
+    await picture(page, `search-${named(look)}`);
     await page.goto(`${gateway.url}/playground#/product/prod_abc123`);
     await page.getByRole('heading', { name: 'Runner Pro' }).waitFor();
     await same(page);
     await fine(page, 'product');
-    await picture(page, `product-${colorScheme}-${width}`);
+    await picture(page, `product-${named(look)}`);
     await page.context().close();
   });
 }
@@ -224,16 +201,17 @@ test('a transport that gives no answer is not the same as the other', async () =
   await page.getByText('There is no answer over MCP').waitFor();
   await fine(page, 'unanswered');
   // The browser says so too, which is no complaint about the page.
+  const { complaints } = browser;
   complaints.push(...complaints.splice(0).filter((text) => !/Failed to load resource/.test(text)));
   await page.context().close();
 });
 
-for (const { colorScheme, width } of screens) {
-  test(`the inspector at ${width} px, ${colorScheme}`, async () => {
-    const page = await open('/inspector', { colorScheme, viewport: { width, height: 900 } });
+for (const look of screens) {
+  test(`the inspector on a screen ${named(look)}`, async () => {
+    const page = await open('/inspector', look);
     await page.getByRole('heading', { name: 'Calls' }).waitFor();
     // It comes without being asked for.
-    const platform = `agent-${colorScheme}-${width}.example`;
+    const platform = `agent-${named(look)}.example`;
     const call = (body) => fetch(`${gateway.url}/catalog/search`, {
       method: 'POST', headers: { 'Content-Type': 'application/json', 'UCP-Agent': `profile="https://${platform}/profile.json"` }, body,
     });
@@ -248,7 +226,7 @@ for (const { colorScheme, width } of screens) {
     await page.locator('.way th', { hasText: 'negotiated' }).waitFor();
     assert.doesNotMatch(await page.locator('#detail').innerText(), /"boots"|undefined/);
     await fine(page, 'inspector');
-    await picture(page, `inspector-${colorScheme}-${width}`);
+    await picture(page, `inspector-${named(look)}`);
     await page.getByLabel('Compare with').selectOption({ index: 1 });
     await page.getByText(/^Answer: differs at /).waitFor();
     await fine(page, 'a comparison');
@@ -259,18 +237,18 @@ for (const { colorScheme, width } of screens) {
   });
 }
 
-for (const { colorScheme, width } of screens) {
-  test(`the reference at ${width} px, ${colorScheme}`, async () => {
-    const page = await open('/docs/api', { colorScheme, viewport: { width, height: 900 } });
+for (const look of screens) {
+  test(`the reference on a screen ${named(look)}`, async () => {
+    const page = await open('/docs/api', look);
     await page.getByRole('heading', { name: 'API reference' }).waitFor();
     await fine(page, 'reference');
-    await picture(page, `reference-${colorScheme}-${width}`);
+    await picture(page, `reference-${named(look)}`);
     const product = page.locator('section[aria-labelledby="get_product"]');
     await product.scrollIntoViewIfNeeded();
     await product.getByRole('button', { name: 'Run' }).press('Enter');
     await product.getByText('Both answered the same').waitFor();
     await fine(page, 'an example that ran');
-    await picture(page, `example-${colorScheme}-${width}`);
+    await picture(page, `example-${named(look)}`);
     await page.context().close();
   });
 }
@@ -301,33 +279,122 @@ test('examples of the reference are run with the keyboard, in the chosen release
   await page.context().close();
 });
 
-for (const { colorScheme, width } of screens) {
-  test(`the operator's view at ${width} px, ${colorScheme}`, async () => {
-    const page = await open(`${operator}/operator`, { colorScheme, viewport: { width, height: 900 } });
-    await page.getByRole('heading', { name: 'Shops' }).waitFor();
-    await fine(page, 'shops');
-    await picture(page, `operator-${colorScheme}-${width}`);
-    await tabTo(page, 'th a[href^="operator/shops/"]');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
-    await tabTo(page, 'input[name="profile"]');
-    await page.keyboard.type('https://blocked.example.com/profile.json');
-    await page.keyboard.press('Enter');
-    await page.getByText('The platform is blocked').waitFor();
-    await fine(page, 'a shop');
-    await picture(page, `operator-shop-${colorScheme}-${width}`, { fullPage: true });
-    await page.getByRole('button', { name: 'Unblock https://blocked.example.com/profile.json' }).press('Enter');
-    await page.getByText('The platform is served again').waitFor();
-    // The purchases of the tests above.
-    await page.locator('a[href*="/orders/"]').first().press('Enter');
-    await page.getByRole('heading', { name: /^Order / }).waitFor();
-    await page.locator('summary', { hasText: 'ship' }).press('Enter');
-    await page.getByLabel('Carrier').fill('Example Post');
-    await fine(page, 'an order');
-    await picture(page, `operator-order-${colorScheme}-${width}`, { fullPage: true });
+test('whoever calls: a profile, a signature, a key, nobody', async () => {
+  const page = await open('/playground');
+  await page.locator('.goods li').first().waitFor();
+  const request = page.locator('.sides .request').first();
+  const status = page.locator('.measured td').first();
+  await page.getByLabel('Caller').selectOption('profile');
+  await page.getByLabel('Profile').fill('https://own.example.com/profile.json');
+  await page.getByLabel('Profile').press('Tab');
+  await request.filter({ hasText: 'https://own.example.com/profile.json' }).waitFor();
+  await same(page);
+  await fine(page, 'a profile of one’s own');
+
+  await page.getByLabel('Caller').selectOption('signed');
+  await request.filter({ hasText: 'Signature-Input: sig1=(' }).waitFor();
+  await same(page);
+  assert.match(await request.innerText(), /Content-Digest: sha-256=:/);
+  assert.match(await request.innerText(), /playground\/profiles\/[\d-]+\.json/);
+  await page.locator('.side summary').first().press('Enter');
+  await page.getByText('"@authority": 127.0.0.1').first().waitFor();
+  await fine(page, 'a signed call');
+  await picture(page, 'signed', { fullPage: true });
+  await page.getByLabel('Copy as').selectOption('curl');
+  await page.getByRole('button', { name: 'Copy the call' }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  // What is copied is good as it is.
+  const { stdout } = await promisify(execFile)('bash', ['-c', copied]);
+  assert.ok(JSON.parse(stdout).products.length > 0, stdout);
+
+  await page.getByLabel('Caller').selectOption('key');
+  await page.getByLabel('Key').fill(`${key.slice(0, -1)}!`);
+  await page.getByLabel('Key').press('Tab');
+  await status.filter({ hasText: '401' }).waitFor();
+  await page.getByLabel('Key').fill(key);
+  await page.getByLabel('Key').press('Tab');
+  await status.filter({ hasText: '200' }).waitFor();
+  await same(page);
+  assert.ok(!(await page.content()).includes(key), 'the key is shown nowhere');
+  assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
+  assert.deepEqual(await page.context().cookies(), []);
+  await page.getByLabel('Caller').selectOption('none');
+  await status.filter({ hasText: /^40\d$/ }).waitFor();
+  await page.context().close();
+});
+
+test('a purchase that is signed, in every release', async () => {
+  for (const release of ['2026-01-11', '2026-01-23', '2026-04-08', '2026-08-25']) {
+    const page = await open('/playground#/product/prod_wildflower-honey');
+    await page.getByLabel('Release').selectOption(release);
+    await page.getByLabel('Caller').selectOption('signed');
+    await page.locator('.sides .request', { hasText: 'Signature-Input' }).first().waitFor();
+    await page.locator('[data-label="350 g"]').click();
+    await page.getByRole('button', { name: 'Add to cart' }).click();
+    await page.getByRole('link', { name: 'Go to checkout' }).click();
+    await page.getByRole('button', { name: 'Fill in an example' }).click();
+    await page.locator('.tag.ready_for_complete').waitFor();
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await page.getByRole('heading', { name: /^Order/ }).waitFor();
+    await same(page);
     await page.context().close();
-  });
-}
+  }
+});
+
+test('a gateway that demands signatures', async () => {
+  const page = await browser.open(`${other.url}/playground`);
+  await page.locator('.note.alarm', { hasText: 'signed requests only' }).waitFor();
+  await page.getByLabel('Caller').selectOption('signed');
+  await page.locator('.goods li').first().waitFor();
+  await same(page);
+  await page.context().close();
+});
+
+test('the shop of another endpoint, with the keyboard', async () => {
+  // This lane's own gateway, which every lane has.
+  const elsewhere = process.env.UCP_GATEWAY_URL;
+  const page = await open('/playground');
+  await page.locator('.goods li').first().waitFor();
+  await tabTo(page, '#address');
+  await page.keyboard.type('https://10.0.0.7');
+  await page.keyboard.press('Enter');
+  await page.locator('.note.alarm', { hasText: 'special-use address range' }).waitFor();
+  await fine(page, 'an address that is refused');
+  await picture(page, 'refused-endpoint');
+  await page.locator('#address').fill(elsewhere);
+  await page.keyboard.press('Enter');
+  await page.locator('#endpoint .note', { hasText: 'over REST and MCP' }).waitFor();
+  await page.locator('.goods li').first().waitFor();
+  await page.locator('.sides .request', { hasText: `${elsewhere}/` }).first().waitFor();
+  await same(page);
+  assert.equal(await page.locator('#caller [value=signed]').isDisabled(), true, 'the key is for this gateway');
+  await fine(page, 'another endpoint');
+  await picture(page, 'endpoint');
+  await page.getByLabel('Release').selectOption('2026-01-23');
+  await page.locator('#endpoint .note', { hasText: '2026-01-23' }).waitFor();
+  await page.locator('.sides .request', { hasText: `${elsewhere}/ucp/2026-01-23/` }).first().waitFor();
+  await same(page);
+
+  // A change goes over one transport, until both are chosen.
+  await page.goto(`${gateway.url}/playground#/product/prod_wildflower-honey`);
+  await page.locator('[data-label="350 g"]').click();
+  await page.getByRole('button', { name: 'Add to cart' }).click();
+  await page.getByRole('link', { name: 'Go to checkout' }).click();
+  await page.getByText('Over REST alone').waitFor();
+  await page.getByLabel('Changes over').selectOption('both');
+  await page.getByRole('button', { name: 'Fill in an example' }).click();
+  await page.locator('.tag.ready_for_complete').waitFor();
+  await same(page);
+  await page.getByLabel('Copy as').selectOption('ucp-cli');
+  assert.match(await page.locator('#view-wire .code pre').innerText(), new RegExp(`--business ${elsewhere}`));
+  await page.getByRole('button', { name: 'Pay' }).click();
+  await page.getByRole('heading', { name: /^Order/ }).waitFor();
+  await same(page);
+  await page.getByRole('button', { name: 'Back to this gateway' }).click();
+  await page.getByRole('heading', { name: 'Everything in stock' }).waitFor();
+  assert.equal(await page.locator('#endpoint').innerText(), '');
+  await page.context().close();
+});
 
 test('the picture in the README', async () => {
   const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
@@ -346,7 +413,9 @@ test('the picture in the README', async () => {
 });
 
 test('pages need nothing but the gateway, and the browser has no complaint', () => {
-  const foreign = requests.filter((request) => !/^(data|blob):/.test(request) && ![gateway.url, operator].includes(new URL(request).origin));
+  // Pictures of goods are where their shop has them.
+  const own = [gateway.url, other.url, process.env.UCP_GATEWAY_URL];
+  const foreign = browser.requests.filter((request) => !/^(data|blob):/.test(request) && !own.includes(new URL(request).origin));
   assert.deepEqual(foreign, []);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(browser.complaints, []);
 });

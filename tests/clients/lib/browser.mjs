@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -29,4 +31,49 @@ export async function tabTo(page, selector) {
     }
   }
   assert.fail(`Tab leads to ${selector}`);
+}
+
+/** Widths of screens from telephones to desks, in the light and in the dark. */
+export const screens = ['light', 'dark'].flatMap((colorScheme) => [390, 768, 1440].map((width) => ({ colorScheme, viewport: { width, height: 900 } })));
+
+/** What a screen is called. */
+export const named = ({ colorScheme, viewport }) => `${colorScheme}-${viewport.width}`;
+
+/** Starts a browser, of which every request and every complaint is kept. */
+export async function startBrowser() {
+  const requests = [];
+  const complaints = [];
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+  return {
+    requests,
+    complaints,
+    close: () => browser.close(),
+    /** A page as somebody has it in front of them. */
+    async open(url, options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+      const page = await context.newPage();
+      page.setDefaultTimeout(60_000);
+      page.on('request', (request) => requests.push(request.url()));
+      page.on('pageerror', (error) => complaints.push(error.message));
+      // Violations of the content security policy are reported here.
+      page.on('console', (message) => {
+        if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
+      });
+      const response = await page.goto(url);
+      assert.equal(response.status(), 200, url);
+      return page;
+    },
+  };
+}
+
+export const picture = (page, name, options) => page.screenshot({ path: join(process.env.LANE_DIR, `${name}.png`), ...options });
+
+/** Nothing on the page that axe objects to, seriously or not, and nothing that scrolls sideways. */
+export async function fine(page, name) {
+  assert.deepEqual(await objections(page), [], name);
+  assert.equal(await scrollsSideways(page), false, `${name} scrolls sideways`);
 }

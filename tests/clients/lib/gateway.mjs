@@ -53,8 +53,8 @@ export async function freePort() {
   return port;
 }
 
-/** Starts one more gateway, with a key, configured by `toml` and `more` arguments, and gives its address and a function that stops it. */
-export async function startGateway(name, toml, more = []) {
+/** Starts one more gateway, with a key, configured by `toml` and `more` arguments, and gives its address and a function that stops it. It is there once `ready` answers. */
+export async function startGateway(name, toml, more = [], ready = '/.well-known/ucp') {
   const file = (suffix) => join(process.env.LANE_DIR, `gateway-${name}.${suffix}`);
   await writeFile(file('toml'), toml);
   await promisify(execFile)(process.env.UCP_GATEWAY_BIN, ['keys', 'generate', '--data-dir', file('data')]);
@@ -67,7 +67,7 @@ export async function startGateway(name, toml, more = []) {
   await log.close();
   for (let attempt = 0; attempt < 600; attempt += 1) {
     assert.equal(child.exitCode, null, `the gateway ${name} runs; see ${file('log')}`);
-    const answer = await fetch(`${url}/.well-known/ucp`).catch(() => undefined);
+    const answer = await fetch(`${url}${ready}`).catch(() => undefined);
     if (answer?.ok) {
       return {
         url,
