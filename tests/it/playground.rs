@@ -54,7 +54,8 @@ fn guarded(gateway: &Gateway, path: &str, body: &Value) {
 
 /// The header fields of a call that is signed as the page has it signed.
 fn signed(gateway: &Gateway, path: &str, body: &str) -> Vec<(String, String)> {
-    let call = json!({ "method": "POST", "path": path, "headers": { "Content-Type": "application/json" }, "body": body });
+    let call =
+        json!({ "method": "POST", "path": path, "headers": { "Content-Type": "application/json" }, "body": body });
     let answer = ask(gateway, "sign", &call);
     assert_eq!(answer.status, 200, "{}", answer.body);
     let answer = answer.json();
@@ -65,8 +66,10 @@ fn signed(gateway: &Gateway, path: &str, body: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_gateway_signs_calls_of_the_page_to_itself() {
-    let gateway =
-        Setup::new("[callers]\npolicy = \"development\"\n[signatures]\nbrowsing = \"enforce\"\npurchase = \"enforce\"\n").start();
+    let gateway = Setup::new(
+        "[callers]\npolicy = \"development\"\n[signatures]\nbrowsing = \"enforce\"\npurchase = \"enforce\"\n",
+    )
+    .start();
     let body = r#"{"query":"runner"}"#;
     for release in Release::ALL {
         let path = format!("/ucp/{release}/catalog/search");
@@ -129,7 +132,9 @@ fn nothing_but_calls_of_the_gateway_is_signed() {
     }
     let path = format!("/ucp/{newest}/orders/ord_1");
     assert_eq!(ask(&gateway, "sign", &call("GET", &path)).status, 200);
-    for fields in [json!({ "Authorization": "Bearer a" }), json!({ "Host": "evil.example" }), json!({ "Cookie": "a=b" })] {
+    for fields in
+        [json!({ "Authorization": "Bearer a" }), json!({ "Host": "evil.example" }), json!({ "Cookie": "a=b" })]
+    {
         let refused = ask(&gateway, "sign", &json!({ "method": "GET", "path": path, "headers": fields }));
         assert_eq!(refused.status, 400, "{fields}");
     }
@@ -163,7 +168,11 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     assert!(elements(&found["operations"]).contains(&json!("search_catalog")), "{found}");
 
     // What proves who opens the page proves nothing elsewhere.
-    let secrets = [("Cookie", "ucp_operator=secret"), ("Authorization", "Bearer secret"), ("UCP-Agent", "profile=\"https://own.example\"")];
+    let secrets = [
+        ("Cookie", "ucp_operator=secret"),
+        ("Authorization", "Bearer secret"),
+        ("UCP-Agent", "profile=\"https://own.example\""),
+    ];
     for release in Release::ALL {
         let call = |transport: &str| {
             let asked = json!({
@@ -177,7 +186,11 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
         };
         let (rest, mcp) = (call("rest"), call("mcp"));
         assert_eq!((&rest["status"], &mcp["status"]), (&json!(401), &json!(401)), "the key is none of that shop");
-        assert!(rest["request"]["headers"]["authorization"] == "Bearer •••" && !rest["request"].to_string().contains("their-key"), "{rest}");
+        assert!(
+            rest["request"]["headers"]["authorization"] == "Bearer •••"
+                && !rest["request"].to_string().contains("their-key"),
+            "{rest}"
+        );
         let call = |transport: &str| {
             let asked = json!({
                 "address": address, "release": release.date(), "transport": transport, "operation": "search_catalog",
@@ -197,9 +210,14 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     let seen = server.requests();
     for request in &seen {
         let fields = format!("{:?}", request.headers());
-        assert!(!fields.contains("secret") && !fields.contains("own.example") && !request.headers().contains_key("cookie"), "{fields}");
+        assert!(
+            !fields.contains("secret") && !fields.contains("own.example") && !request.headers().contains_key("cookie"),
+            "{fields}"
+        );
     }
-    assert!(seen.iter().any(|request| request.headers().get("authorization").is_some_and(|key| key == "Bearer their-key")));
+    assert!(
+        seen.iter().any(|request| request.headers().get("authorization").is_some_and(|key| key == "Bearer their-key"))
+    );
 }
 
 #[test]
@@ -267,7 +285,10 @@ fn addresses_that_must_not_be_reached_are_refused() {
     // A shop is where its profile is, and nowhere else.
     let lost = Server::start(|_| Answer::status(404));
     let told = discover(&lost.url("")).json();
-    assert!(told["code"] == "profile_unreachable" && told["content"].as_str().is_some_and(|text| text.contains("404")), "{told}");
+    assert!(
+        told["code"] == "profile_unreachable" && told["content"].as_str().is_some_and(|text| text.contains("404")),
+        "{told}"
+    );
     let elsewhere = Server::start(|request| match request.uri().path() {
         "/.well-known/ucp" => Answer::Whole(302, vec!["Location: /hidden".to_owned()], Vec::new()),
         other => panic!("{other} is asked for"),

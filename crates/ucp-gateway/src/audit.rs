@@ -128,10 +128,15 @@ impl AuditLog {
             (&mut file).take(size).read_to_end(&mut block)?;
             block.append(&mut rest);
             // What stands before the first end of a line belongs to a line that begins earlier.
-            let whole = if start == 0 { 0 } else { block.iter().position(|byte| *byte == b'\n').map_or(block.len(), |at| at + 1) };
+            let whole = if start == 0 {
+                0
+            } else {
+                block.iter().position(|byte| *byte == b'\n').map_or(block.len(), |at| at + 1)
+            };
             let mut to = block.len();
             while to > whole {
-                let from = block[whole..to - 1].iter().rposition(|byte| *byte == b'\n').map_or(whole, |at| whole + at + 1);
+                let from =
+                    block[whole..to - 1].iter().rposition(|byte| *byte == b'\n').map_or(whole, |at| whole + at + 1);
                 if let Ok(line) = serde_json::from_slice::<Line>(&block[from..to])
                     && wanted(&line)
                 {

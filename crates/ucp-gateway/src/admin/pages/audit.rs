@@ -90,11 +90,14 @@ pub(super) async fn page(view: &View, query: Option<&str>) -> Result<Markup, Fai
     let log = match logs.iter().find(|(id, _)| *id == wanted.shop) {
         Some((_, log)) => *log,
         None if wanted.shop.is_empty() => own,
-        None => return Err(Failure(StatusCode::NOT_FOUND, format!("there is no audit log of a shop `{}`", wanted.shop))),
+        None => {
+            return Err(Failure(StatusCode::NOT_FOUND, format!("there is no audit log of a shop `{}`", wanted.shop)));
+        }
     };
     let (log, filter) = (log.clone(), Arc::clone(&wanted));
     let read = tokio::task::spawn_blocking(move || log.newest(filter.before, LISTED, |line| filter.takes(line))).await;
-    let unread = |error: String| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the audit log cannot be read: {error}"));
+    let unread =
+        |error: String| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the audit log cannot be read: {error}"));
     let found = read.map_err(|error| unread(error.to_string()))?.map_err(|error| unread(error.to_string()))?;
     let shop = match (&*wanted.shop, running.shops.single()) {
         ("", Some(slot)) => slot.id.to_string(),

@@ -36,7 +36,9 @@ impl<'a> Read<'a> {
     fn sum(&self, name: &str) -> f64 {
         let family = self.families.iter().find(|family| family.name() == name);
         let is_gauge = family.is_some_and(|family| family.get_field_type() == MetricType::GAUGE);
-        self.of(name).map(|metric| if is_gauge { metric.get_gauge().value() } else { metric.get_counter().value() }).sum()
+        self.of(name)
+            .map(|metric| if is_gauge { metric.get_gauge().value() } else { metric.get_counter().value() })
+            .sum()
     }
 
     /// Returns the values of a counter by one of its labels, the largest first.
@@ -201,12 +203,24 @@ fn first(read: &Read<'_>) -> Vec<Figure> {
         Figure::new("Half of them within", durations.shown(0.5), format!("95 % within {}", durations.shown(0.95))),
         Figure::new("Refused", count(refused), of_all(refused)),
         Figure::new("Faults", count(faults), of_all(faults)).alarming(faults > 0),
-        Figure::new("Webhooks waiting", count(waiting), if waiting > 0 { format!("the oldest for {}", seconds(oldest)) } else { "none is late".to_owned() })
-            .alarming(oldest > 300.0),
-        Figure::new("Shops behind", if open { "left alone" } else { "in use" }, if open { "a circuit breaker is open" } else { "no circuit breaker is open" })
-            .alarming(open),
+        Figure::new(
+            "Webhooks waiting",
+            count(waiting),
+            if waiting > 0 { format!("the oldest for {}", seconds(oldest)) } else { "none is late".to_owned() },
+        )
+        .alarming(oldest > 300.0),
+        Figure::new(
+            "Shops behind",
+            if open { "left alone" } else { "in use" },
+            if open { "a circuit breaker is open" } else { "no circuit breaker is open" },
+        )
+        .alarming(open),
         Figure::new("Memory", bytes(memory), format!("{} connections", count(whole(read.sum("ucp_connections"))))),
-        Figure::new("Store", count(whole(read.sum("ucp_store_commits_total"))), format!("commits, {} writes wait", count(whole(read.sum("ucp_store_queue"))))),
+        Figure::new(
+            "Store",
+            count(whole(read.sum("ucp_store_commits_total"))),
+            format!("commits, {} writes wait", count(whole(read.sum("ucp_store_queue")))),
+        ),
     ]
 }
 
@@ -226,7 +240,9 @@ fn operations(read: &Read<'_>) -> Markup {
     let rows: Vec<_> = by_operation
         .iter()
         .map(|(operation, calls)| {
-            let over = |transport: &str| transports.get(&(operation.clone(), transport.to_owned())).copied().unwrap_or_default();
+            let over = |transport: &str| {
+                transports.get(&(operation.clone(), transport.to_owned())).copied().unwrap_or_default()
+            };
             let durations = read.durations(Some(operation));
             let failed = calls - ok.get(operation).copied().unwrap_or_default();
             vec![

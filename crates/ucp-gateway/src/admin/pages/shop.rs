@@ -85,10 +85,14 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
     let listed = if unsettled == LISTED { format!("{unsettled} or more") } else { unsettled.to_string() };
     Ok([
         Figure::new("Backend", backend.0, backend.1).alarming(open == Some(true)),
-        Figure::new("Webhooks waiting", backlog.waiting.to_string(), match oldest {
-            Some(seconds) => format!("the oldest for {} s", seconds.max(0)),
-            None => "none is late".to_owned(),
-        })
+        Figure::new(
+            "Webhooks waiting",
+            backlog.waiting.to_string(),
+            match oldest {
+                Some(seconds) => format!("the oldest for {} s", seconds.max(0)),
+                None => "none is late".to_owned(),
+            },
+        )
         .alarming(oldest.is_some_and(|seconds| seconds > 300)),
         Figure::new("Payments without a known end", listed, "their provider is asked again").alarming(unsettled > 0),
         Figure::new("Platforms", slot.settings.platforms.len().to_string(), format!("registered, {blocked} blocked"))
