@@ -217,6 +217,12 @@ impl Shop {
         }
     }
 
+    /// Returns the same shop, called by the platform of another client.
+    #[must_use]
+    pub fn called_by(&self, http: Http) -> Self {
+        Self { http, ..self.clone() }
+    }
+
     /// Returns `true` if there is an endpoint for the transport.
     #[must_use]
     pub const fn has(&self, transport: Transport) -> bool {

@@ -4,7 +4,6 @@ use axum::{
     Router,
     extract::Request,
     middleware::{Next, from_fn},
-    response::Response,
 };
 use http::{
     HeaderMap, HeaderValue,
@@ -23,7 +22,7 @@ pub(crate) fn only_pages(router: Router) -> Router {
 }
 
 fn restricted(router: Router, admits: fn(&Request) -> bool) -> Router {
-    router.layer(from_fn(async move |request: Request, next: Next| -> Response {
+    router.layer(from_fn(move |request: Request, next: Next| async move {
         if admits(&request) { next.run(request).await } else { ucp_rest::unknown_path(request.uri()) }
     }))
 }

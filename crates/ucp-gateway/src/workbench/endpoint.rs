@@ -199,7 +199,7 @@ impl Endpoints {
         let http = shop.http.of_caller(&address, asked.profile, token).map_err(|error| {
             Refusal::new(Code::InvalidRequest, format!("The address {error}: a key is not sent there.")).at("$.key")
         })?;
-        let shop = Shop { http, ..Shop::clone(&shop) };
+        let shop = shop.called_by(http);
         let call = Call {
             operation,
             id: asked.id.as_deref(),

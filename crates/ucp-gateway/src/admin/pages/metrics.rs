@@ -165,7 +165,7 @@ pub(super) async fn page(view: &View, shop: Option<&str>) -> Result<Markup, Fail
                     label { "Shop "
                         select name="shop" {
                             option value="" { "all" }
-                            @for id in &shops { option value=(id) selected[shop == Some(id)] { (id) } }
+                            @for id in &shops { option value=(id) selected[shop == Some(id.as_str())] { (id) } }
                         }
                     }
                     button.chip type="submit" { "Show" }

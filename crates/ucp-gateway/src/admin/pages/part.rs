@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 use maud::{Markup, html};
 use ucp_core::money::Currency;
 
@@ -150,6 +150,8 @@ pub(super) fn bytes(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jiff::ToSpan as _;
+
     use super::*;
 
     #[test]
