@@ -37,7 +37,7 @@ impl<'a> Read<'a> {
         let family = self.families.iter().find(|family| family.name() == name);
         let is_gauge = family.is_some_and(|family| family.get_field_type() == MetricType::GAUGE);
         self.of(name)
-            .map(|metric| if is_gauge { metric.get_gauge().value() } else { metric.get_counter().value() })
+            .map(|metric| if is_gauge { metric.get_gauge().get_value() } else { metric.get_counter().get_value() })
             .sum()
     }
 
@@ -45,7 +45,8 @@ impl<'a> Read<'a> {
     fn by(&self, name: &str, of: &str) -> Vec<(String, u64)> {
         let mut sums = BTreeMap::<String, f64>::new();
         for metric in self.of(name) {
-            *sums.entry(label(metric, of).unwrap_or_default().to_owned()).or_default() += metric.get_counter().value();
+            *sums.entry(label(metric, of).unwrap_or_default().to_owned()).or_default() +=
+                metric.get_counter().get_value();
         }
         let mut sums: Vec<_> = sums.into_iter().map(|(label, sum)| (label, whole(sum))).collect();
         sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
@@ -195,7 +196,8 @@ fn first(read: &Read<'_>) -> Vec<Figure> {
     let of_all = |count: u64| format!("{:.1} % of calls", share(count, calls) * 100.0);
     let refused = calls - faults - outcomes.iter().find(|(outcome, _)| outcome == "ok").map_or(0, |(_, ok)| *ok);
     let waiting = whole(read.sum("ucp_webhooks_waiting"));
-    let oldest = read.of("ucp_webhooks_oldest_seconds").map(|metric| metric.get_gauge().value()).fold(0.0, f64::max);
+    let oldest =
+        read.of("ucp_webhooks_oldest_seconds").map(|metric| metric.get_gauge().get_value()).fold(0.0, f64::max);
     let open = read.sum("ucp_upstream_circuit_open") > 0.0;
     let memory = read.sum("process_resident_memory_bytes");
     vec![
@@ -231,7 +233,7 @@ fn operations(read: &Read<'_>) -> Markup {
     let mut ok = BTreeMap::<String, u64>::new();
     for metric in read.of("ucp_calls_total") {
         let of = |name| label(metric, name).unwrap_or_default().to_owned();
-        let calls = whole(metric.get_counter().value());
+        let calls = whole(metric.get_counter().get_value());
         *transports.entry((of("operation"), of("transport"))).or_default() += calls;
         if of("outcome") == "ok" {
             *ok.entry(of("operation")).or_default() += calls;
@@ -283,7 +285,7 @@ fn durations(read: &Read<'_>) -> Markup {
 fn stages(read: &Read<'_>) -> Markup {
     let stages: Vec<_> = read
         .of("ucp_call_stage_seconds_total")
-        .map(|metric| (label(metric, "stage").unwrap_or_default(), metric.get_counter().value()))
+        .map(|metric| (label(metric, "stage").unwrap_or_default(), metric.get_counter().get_value()))
         .collect();
     let total: f64 = stages.iter().map(|(_, spent)| spent).sum();
     html! {
