@@ -7,6 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
 const STYLE: &str = include_str!("style.css");
+const BUYING: &str = include_str!("buying.js");
 const CALLS: &str = include_str!("calls.js");
 const COPIES: &str = include_str!("copies.js");
 const COPY: &str = include_str!("copy.js");
@@ -15,6 +16,7 @@ const WIRE: &str = include_str!("wire.js");
 const INSPECTOR: &str = include_str!("inspector.js");
 const REFERENCE: &str = include_str!("reference.js");
 const SHOP: &str = include_str!("shop.js");
+const VIEW: &str = include_str!("view.js");
 
 /// Buyers' pages have secret addresses, and nothing of the workbench belongs in an index.
 const ROBOTS: &str =
@@ -26,6 +28,7 @@ pub(crate) fn router() -> Router {
     let (css, js, svg) = ("text/css; charset=utf-8", "text/javascript; charset=utf-8", "image/svg+xml");
     Router::new()
         .route("/workbench/style.css", file(css, STYLE))
+        .route("/workbench/buying.js", file(js, BUYING))
         .route("/workbench/calls.js", file(js, CALLS))
         .route("/workbench/copies.js", file(js, COPIES))
         .route("/workbench/copy.js", file(js, COPY))
@@ -34,6 +37,7 @@ pub(crate) fn router() -> Router {
         .route("/workbench/inspector.js", file(js, INSPECTOR))
         .route("/workbench/reference.js", file(js, REFERENCE))
         .route("/workbench/shop.js", file(js, SHOP))
+        .route("/workbench/view.js", file(js, VIEW))
         .route("/favicon.svg", file(svg, ICON))
         // Browsers ask for it of their own accord, and take what it says it is.
         .route("/favicon.ico", file(svg, ICON))

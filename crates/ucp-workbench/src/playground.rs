@@ -1,6 +1,6 @@
 //! The playground: left the shop as a buyer would see it, right every call on the wire, on REST and MCP side by side.
 //!
-//! The page is a shell. `shop.js` draws the shop from the answers of calls. `calls.js` makes them as every other client does:
+//! The page is a shell. `shop.js` and `buying.js` draw the shop from the answers of calls. `calls.js` makes them as every other client does:
 //! to the public endpoints, in the chosen release, view and name; those of another endpoint the gateway makes for it.
 //! `wire.js` shows them, and `copies.js` writes them down for other programs.
 
