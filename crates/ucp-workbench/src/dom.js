@@ -44,8 +44,11 @@ export function differences(one, other, path = '$') {
   return [...names].flatMap((name) => differences(one[name], other[name], `${path}.${name}`));
 }
 
+/** A refusal without the identifier of its request, which REST states in a header field. */
+const unnamed = ({ request_id: _, ...refusal }) => refusal;
+
 /** What an operation answered, in an answer over MCP. */
-export const result = (json) => json?.result?.structuredContent ?? json?.error?.data ?? json?.error;
+export const result = (json) => json?.result?.structuredContent ?? (json?.error?.data ? unnamed(json.error.data) : json?.error);
 
 const number = new Intl.NumberFormat('en');
 export const count = (value) => number.format(value);

@@ -35,7 +35,9 @@ async function categories() {
 function wish(cursor) {
   const words = query.value.trim();
   const { category } = state;
-  const filters = { ...(category && { categories: [category] }), ...(!words && !endpoint() && { available: true }) };
+  // A search states words or filters; that only goods in stock are wanted is understood by this gateway alone.
+  const everything = endpoint() ? { price: { min: 0 } } : { available: true };
+  const filters = { ...(category && { categories: [category] }), ...(!words && everything) };
   const pagination = { limit: 12, ...(cursor && { cursor }) };
   return { ...(words && { query: words }), ...(Object.keys(filters).length > 0 && { filters }), pagination };
 }

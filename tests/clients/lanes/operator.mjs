@@ -26,10 +26,10 @@ async function start(name, toml, ready) {
 }
 
 /** A call of a gateway, as a platform makes it. */
-async function call(base, method, path, body) {
+async function call(base, method, path, body, key = randomUUID()) {
   const answer = await fetch(`${base}${path}`, {
     method,
-    headers: { 'Content-Type': 'application/json', 'UCP-Agent': 'profile="https://agent.example.com/profile.json"', 'Idempotency-Key': randomUUID() },
+    headers: { 'Content-Type': 'application/json', 'UCP-Agent': 'profile="https://agent.example.com/profile.json"', 'Idempotency-Key': key },
     body: body && JSON.stringify(body),
   });
   return answer.json();
@@ -48,9 +48,9 @@ before(async () => {
   guarded = await start('guarded', `${DEVELOPMENT}[server]\nadmin_token_env = "UCP_LANE_TOKEN"\n`);
   several = await start('several', SEVERAL, '/readyz');
   browser = await startBrowser();
-  await buy((operation, id, asked) => {
+  await buy((operation, id, asked, key) => {
     const [method, path] = routes[operation];
-    return call(sold.url, method, path.replace('{id}', id), asked);
+    return call(sold.url, method, path.replace('{id}', id), asked, key);
   }, newest);
   for (const body of [{ query: 'boots' }, { query: 7 }, { query: 'runner' }]) await call(sold.url, 'POST', '/catalog/search', body);
 });
