@@ -119,7 +119,46 @@ enum Fault {
     Floods,
     /// It closes every connection in the middle of an answer.
     Breaks,
+    /// What the operator runs to understand it takes all memory that it gets, and dies.
+    Crashes,
 }
+
+impl Fault {
+    /// All of them, with what is said of a shop whose backend has it.
+    const ALL: [(&str, Self); 4] = [
+        ("hangs", Self::Hangs),
+        ("floods", Self::Floods),
+        ("breaks connections", Self::Breaks),
+        ("crashes", Self::Crashes),
+    ];
+
+    /// Returns the configuration of a shop with such a backend, whose files are in `data`.
+    fn upstream(self, data: &Path) -> Done<String> {
+        if !matches!(self, Self::Crashes) {
+            return Ok(format!("backend = \"http\"\nurl = \"http://{}\"\n", misbehaving(self)?));
+        }
+        let mapping = data.join("crashes.toml");
+        fs::write(&mapping, CRASHING)?;
+        Ok(format!("backend = \"mapped\"\nmapping_file = {mapping:?}\n"))
+    }
+}
+
+/// A mapping whose programs want more memory than programs get.
+const CRASHING: &str = r#"
+[market]
+name = "Neighbour"
+currency = "USD"
+language = "en"
+
+[source.shop]
+address = "http://127.0.0.1:9/"
+
+[find]
+answer = "{products: [range(1e12)]}"
+
+[resolve]
+answer = "{products: [range(1e12)]}"
+"#;
 
 /// A shop at a quarter of its load, beside one whose backend misbehaves.
 async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
@@ -127,15 +166,15 @@ async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done
     println!("\nA shop at a quarter of its highest rate, beside another that is called {CALLS:.0} times per second");
     println!("{:<34}{:>10}{:>18}{:>10}{:>18}", "", "p50 ms", "from - to", "p99 ms", "from - to");
     let mut servers = Vec::new();
-    for (name, fault) in [("hangs", Fault::Hangs), ("floods", Fault::Floods), ("breaks connections", Fault::Breaks)] {
-        let backend = misbehaving(fault)?;
+    for (name, fault) in Fault::ALL {
+        let data = directory.join(name.replace(' ', "-"));
+        fs::create_dir_all(&data)?;
+        let upstream = fault.upstream(&data)?;
         let config = format!(
             "[callers]\npolicy = \"development\"\n[server]\nmax_in_flight = 64\n[[shop]]\nname = \"first\"\nhosts = [\"{HOST}\"]\n\
              [[shop]]\nname = \"neighbour\"\npath = \"{NEIGHBOUR}\"\n\
-             [shop.upstream]\nbackend = \"http\"\nurl = \"http://{backend}\"\n"
+             [shop.upstream]\n{upstream}"
         );
-        let data = directory.join(name.replace(' ', "-"));
-        fs::create_dir_all(&data)?;
         servers.push((name, Server::configured(gateway, &data, &config, PLATFORM)?));
     }
     for (name, server) in &servers {
@@ -231,7 +270,7 @@ async fn answer(mut stream: TcpStream, fault: Fault) -> std::io::Result<()> {
                     stream.write_all(&[b' '; 16 << 10]).await?;
                 }
             }
-            Fault::Breaks => {
+            Fault::Breaks | Fault::Crashes => {
                 let begun = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
                 return stream.write_all(begun).await;
             }

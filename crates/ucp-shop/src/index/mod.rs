@@ -11,11 +11,15 @@
 //! | [`schema`] | the fields of the index, and the document of a product |
 //! | [`text`] | conversion of texts to terms |
 //! | [`statistics`] | frozen statistics, so that scores do not shift between pages |
+//! | [`price_ranges`] | lowest and highest prices, by which most products pass a filter or fail it |
+//! | [`scores`] | scores of common words, kept from one search to the next |
 //! | [`query`] | parsed search texts, and the scores of products |
 //! | [`search`] | one page of results: filters, order, positions |
 
+mod price_ranges;
 mod query;
 mod schema;
+mod scores;
 pub(crate) mod search;
 mod statistics;
 mod text;
@@ -43,7 +47,7 @@ use ucp_core::{ShopId, catalog::market::Market};
 use ucp_sqlite::{ShopConnection, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
-use self::{schema::Fields, search::Sheets, statistics::Statistics};
+use self::{schema::Fields, scores::CommonWords, search::Sheets, statistics::Statistics};
 use crate::products;
 
 /// Name of the index in the data directory. Shops other than the default one append their identifier.
@@ -169,6 +173,7 @@ pub(crate) struct Index {
     distrusted: AtomicBool,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     sheets: Arc<Sheets>,
+    common: Arc<CommonWords>,
 }
 
 impl std::fmt::Debug for Index {
@@ -192,6 +197,7 @@ impl Index {
             distrusted: AtomicBool::new(false),
             progress: None,
             sheets: Arc::default(),
+            common: Arc::default(),
         }
     }
 
@@ -274,8 +280,10 @@ impl Index {
     fn publish(&self, opened: Option<&Opened>) -> Result<(), IndexError> {
         let snapshot = opened
             .map(|opened| {
-                let (fields, sheets) = (Arc::clone(&self.fields), Arc::clone(&self.sheets));
-                Snapshot::new(opened.reader.searcher(), fields, opened.statistics.clone(), sheets)
+                let kept = (Arc::clone(&self.sheets), Arc::clone(&self.common));
+                let before = self.snapshot();
+                let (searcher, statistics) = (opened.reader.searcher(), opened.statistics.clone());
+                Snapshot::new(searcher, Arc::clone(&self.fields), statistics, kept, before.as_deref())
             })
             .transpose()?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);

@@ -6,7 +6,10 @@
 //! depend on the order in which they are made, and weighed by [frozen statistics](super::statistics), so that they do
 //! not depend on other products.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use tantivy::{
     DocId, Searcher, SegmentReader, TERMINATED, Term,
@@ -18,6 +21,7 @@ use tantivy::{
 
 use super::{
     schema::{Fields, TEXTS, code_term},
+    scores::{COMMON, CommonWords, Key, Scores},
     statistics::Statistics,
     text::{folded_words, is_stop_word},
 };
@@ -59,8 +63,8 @@ pub(super) enum Mode {
 /// One way in which a product can match a token.
 #[derive(Clone, Copy)]
 enum Leaf {
-    /// A stem in the text field at index `field` of [`TEXTS`], with its score multiplied by `factor`.
-    Stem { field: usize, factor: f32 },
+    /// A stem in any of the text fields, with its score multiplied by `factor`.
+    Stem { factor: f32 },
     /// A term with a fixed score.
     Flat { field: Field, score: u32 },
 }
@@ -194,10 +198,8 @@ impl Plan {
             }
             let mut freq = 1;
             for (stem, factor) in stems {
-                for field in 0..TEXTS.len() {
-                    freq += u64::from(statistics.doc_freq(field, &stem));
-                    leaves.push((stem.clone(), Leaf::Stem { field, factor }));
-                }
+                freq += (0..TEXTS.len()).map(|field| u64::from(statistics.doc_freq(field, &stem))).sum::<u64>();
+                leaves.push((stem, Leaf::Stem { factor }));
             }
             plan.tokens.push(Token { leaves, freq });
         }
@@ -216,12 +218,12 @@ impl Plan {
     /// Errors of the index, after which the sheet is of no use.
     pub(super) fn score(
         &self,
-        (segment, fields, statistics): (&SegmentReader, &Fields, &Statistics),
+        source: &Source<'_>,
         mode: Mode,
         sheet: &mut Sheet,
         mut found: impl FnMut(DocId, u32),
     ) -> tantivy::Result<()> {
-        let cells = sheet.of(segment.max_doc() as usize);
+        let cells = sheet.of(source.segment.max_doc() as usize);
         // Those that match the tokens so far, after each token.
         let mut levels: Vec<Matches> = Vec::new();
         for (number, token) in (1..).zip(&self.tokens) {
@@ -233,13 +235,18 @@ impl Plan {
                 }
                 (_, None) => Matches::default(),
             };
-            for (text, leaf) in &token.leaves {
-                let Some(mut posting) = Posting::open(segment, fields, statistics, text, *leaf)? else {
-                    continue;
-                };
+            let candidates = levels.last().filter(|_| mode == Mode::All);
+            // Looking a few products up in a long list beats reading the list.
+            let few = |length: usize| candidates.and_then(|candidates| candidates.fewer_than(length / 16));
+            let mut postings = source.postings(token, |length| few(length).is_none())?;
+            if let ([_], [posting]) = (&*self.tokens, &mut *postings) {
+                posting.each(&mut found);
+                return Ok(());
+            }
+            for posting in &mut postings {
                 match mode {
-                    Mode::All => narrow(cells, &mut posting, number, levels.last(), &mut matches),
-                    Mode::Any => widen(cells, &mut posting, &mut matches),
+                    Mode::All => narrow(cells, posting, number, few(posting.len()), &mut matches),
+                    Mode::Any => widen(cells, posting, &mut matches),
                 }
             }
             matches.docs.sort_unstable();
@@ -314,10 +321,16 @@ impl Matches {
     const fn is_empty(&self) -> bool {
         self.docs.is_empty() && !self.is_many
     }
+
+    /// Returns the products if they are fewer than `limit`.
+    fn fewer_than(&self, limit: usize) -> Option<&[DocId]> {
+        (!self.is_many && self.docs.len() < limit).then_some(&self.docs)
+    }
 }
 
-/// Adds a leaf of the token `number` (from 1) to the products that match all tokens before it, `candidates`.
-fn narrow(cells: &mut [u32], posting: &mut Posting, number: u32, candidates: Option<&Matches>, matches: &mut Matches) {
+/// Adds a posting of the token `number` (from 1) to the products that match all tokens before it: those of
+/// `candidates`, or all that reached the level before.
+fn narrow(cells: &mut [u32], posting: &mut Posting, number: u32, candidates: Option<&[DocId]>, matches: &mut Matches) {
     let size = cells.len();
     let mut add = |doc: DocId, score: u32| {
         let cell = &mut cells[doc as usize];
@@ -330,9 +343,8 @@ fn narrow(cells: &mut [u32], posting: &mut Posting, number: u32, candidates: Opt
         *cell = (number << SCORE_BITS) | ((*cell & MOST_SCORE) + score).min(MOST_SCORE);
     };
     match candidates {
-        // Looking a few products up in a long list beats reading the list.
-        Some(Matches { docs, is_many: false }) if docs.len() * 16 < posting.len() => posting.among(docs, add),
-        _ => posting.each(&mut add),
+        Some(docs) => posting.among(docs, add),
+        None => posting.each(&mut add),
     }
 }
 
@@ -348,76 +360,141 @@ fn widen(cells: &mut [u32], posting: &mut Posting, matches: &mut Matches) {
     });
 }
 
-/// The products that a leaf matches in one segment.
-struct Posting {
-    blocks: BlockSegmentPostings,
-    score: Score,
+/// One segment, and what scores depend on in it.
+pub(super) struct Source<'a> {
+    pub(super) segment: &'a SegmentReader,
+    pub(super) fields: &'a Fields,
+    pub(super) statistics: &'a Statistics,
+    pub(super) common: &'a CommonWords,
 }
 
-enum Score {
-    Flat(u32),
+impl Source<'_> {
+    /// Returns the products that a token matches, by leaf, or by leaf and field. `is_read` tells of a number of
+    /// products whether all of them will be asked for.
+    fn postings(&self, token: &Token, is_read: impl Fn(usize) -> bool) -> tantivy::Result<Vec<Posting>> {
+        let mut postings = Vec::with_capacity(token.leaves.len());
+        for (text, leaf) in &token.leaves {
+            match *leaf {
+                Leaf::Flat { field, score } => {
+                    let blocks = self.blocks(field, text, IndexRecordOption::Basic)?;
+                    postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score }));
+                }
+                Leaf::Stem { factor } => self.stem(text, factor, &is_read, &mut postings)?,
+            }
+        }
+        Ok(postings)
+    }
+
+    fn stem(
+        &self,
+        stem: &str,
+        factor: f32,
+        is_read: impl Fn(usize) -> bool,
+        postings: &mut Vec<Posting>,
+    ) -> tantivy::Result<()> {
+        let key = || Key {
+            segment: self.segment.segment_id(),
+            epoch: self.statistics.epoch,
+            factor: factor.to_bits(),
+            stem: stem.to_owned(),
+        };
+        let can_be_common = self.segment.max_doc() as usize >= COMMON / TEXTS.len();
+        if can_be_common && let Some(scores) = self.common.get(&key()) {
+            postings.push(Posting::Kept(scores));
+            return Ok(());
+        }
+        let mut by_field = Vec::with_capacity(TEXTS.len());
+        for field in 0..TEXTS.len() {
+            by_field.extend(self.weighed(field, stem, factor)?);
+        }
+        let length = by_field.iter().map(Posting::len).sum();
+        if length >= COMMON && is_read(length) {
+            let mut cells = vec![0; self.segment.max_doc() as usize];
+            for posting in &mut by_field {
+                posting.each(&mut |doc, score| cells[doc as usize] += score);
+            }
+            if let Some(scores) = Scores::new(&cells).map(Arc::new) {
+                self.common.keep(key(), &scores);
+                postings.push(Posting::Kept(scores));
+                return Ok(());
+            }
+            by_field.clear();
+            for field in 0..TEXTS.len() {
+                by_field.extend(self.weighed(field, stem, factor)?);
+            }
+        }
+        postings.append(&mut by_field);
+        Ok(())
+    }
+
+    /// Returns the products with a stem in the text field at index `position` of [`TEXTS`].
+    fn weighed(&self, position: usize, stem: &str, factor: f32) -> tantivy::Result<Option<Posting>> {
+        let field = self.fields.texts[position];
+        let Some(blocks) = self.blocks(field, stem, IndexRecordOption::WithFreqs)? else { return Ok(None) };
+        let freq = u64::from(self.statistics.doc_freq(position, stem)).max(1);
+        let docs = self.statistics.docs.max(freq);
+        let weight = Bm25Weight::for_one_term_without_explain(freq, docs, self.statistics.mean_length(position));
+        let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
+        let once = (blocks.doc_freq() >= MANY).then(|| {
+            let mut scores = Box::new([0; 256]);
+            for (norm, score) in (0..=u8::MAX).zip(&mut *scores) {
+                *score = rounded(weight.score(norm, 1));
+            }
+            scores
+        });
+        Ok(Some(Posting::Weighed { blocks, weight, norms: self.segment.get_fieldnorms_reader(field)?, once }))
+    }
+
+    fn blocks(
+        &self,
+        field: Field,
+        text: &str,
+        option: IndexRecordOption,
+    ) -> tantivy::Result<Option<BlockSegmentPostings>> {
+        Ok(self.segment.inverted_index(field)?.read_block_postings(&Term::from_field_text(field, text), option)?)
+    }
+}
+
+/// The products of one segment that have a term, and their scores.
+enum Posting {
+    Flat {
+        blocks: BlockSegmentPostings,
+        score: u32,
+    },
     Weighed {
+        blocks: BlockSegmentPostings,
         weight: Bm25Weight,
         norms: FieldNormReader,
         /// Scores of products that have the term once, by their norm, for terms of many products.
         once: Option<Box<[u32; 256]>>,
     },
+    /// Over all text fields, from an earlier search.
+    Kept(Arc<Scores>),
 }
 
 /// Number of products of a term from which on the scores of those that have it once are computed beforehand.
 const MANY: u32 = 1_024;
 
 impl Posting {
-    fn open(
-        segment: &SegmentReader,
-        fields: &Fields,
-        statistics: &Statistics,
-        text: &str,
-        leaf: Leaf,
-    ) -> tantivy::Result<Option<Self>> {
-        let (field, option) = match leaf {
-            Leaf::Flat { field, .. } => (field, IndexRecordOption::Basic),
-            Leaf::Stem { field, .. } => (fields.texts[field], IndexRecordOption::WithFreqs),
-        };
-        let inverted = segment.inverted_index(field)?;
-        let Some(blocks) = inverted.read_block_postings(&Term::from_field_text(field, text), option)? else {
-            return Ok(None);
-        };
-        let score = match leaf {
-            Leaf::Flat { score, .. } => Score::Flat(score),
-            Leaf::Stem { field: position, factor } => {
-                let freq = u64::from(statistics.doc_freq(position, text)).max(1);
-                let docs = statistics.docs.max(freq);
-                let weight = Bm25Weight::for_one_term_without_explain(freq, docs, statistics.mean_length(position));
-                let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
-                let once = (blocks.doc_freq() >= MANY).then(|| {
-                    let mut scores = Box::new([0; 256]);
-                    for (norm, score) in (0..=u8::MAX).zip(&mut *scores) {
-                        *score = rounded(weight.score(norm, 1));
-                    }
-                    scores
-                });
-                Score::Weighed { weight, norms: segment.get_fieldnorms_reader(field)?, once }
-            }
-        };
-        Ok(Some(Self { blocks, score }))
-    }
-
     fn len(&self) -> usize {
-        self.blocks.doc_freq() as usize
+        match self {
+            Self::Flat { blocks, .. } | Self::Weighed { blocks, .. } => blocks.doc_freq() as usize,
+            Self::Kept(scores) => scores.len(),
+        }
     }
 
-    /// Calls `visit` with every product and its score.
+    /// Calls `visit` with every product and its score, ascending.
     fn each(&mut self, visit: &mut impl FnMut(DocId, u32)) {
-        loop {
-            let docs = self.blocks.docs();
-            if docs.is_empty() {
-                return;
+        match self {
+            Self::Flat { blocks, score } => {
+                while !blocks.docs().is_empty() {
+                    blocks.docs().iter().for_each(|doc| visit(*doc, *score));
+                    blocks.advance();
+                }
             }
-            match &self.score {
-                Score::Flat(score) => docs.iter().for_each(|doc| visit(*doc, *score)),
-                Score::Weighed { weight, norms, once } => {
-                    for (doc, freq) in docs.iter().zip(self.blocks.freqs()) {
+            Self::Weighed { blocks, weight, norms, once } => {
+                while !blocks.docs().is_empty() {
+                    for (doc, freq) in blocks.docs().iter().zip(blocks.freqs()) {
                         let norm = norms.fieldnorm_id(*doc);
                         visit(
                             *doc,
@@ -427,29 +504,39 @@ impl Posting {
                             },
                         );
                     }
+                    blocks.advance();
                 }
             }
-            self.blocks.advance();
+            Self::Kept(scores) => scores.each(visit),
         }
     }
 
     /// Like [`each`](Self::each), but only for the products in `candidates`, which are ascending.
     fn among(&mut self, candidates: &[DocId], mut visit: impl FnMut(DocId, u32)) {
-        for candidate in candidates {
-            let at = self.blocks.seek(*candidate);
-            let doc = self.blocks.doc(at);
-            if doc == TERMINATED {
-                return;
-            }
-            if doc == *candidate {
-                let score = match &self.score {
-                    Score::Flat(score) => *score,
-                    Score::Weighed { weight, norms, .. } => {
-                        rounded(weight.score(norms.fieldnorm_id(doc), self.blocks.freq(at)))
-                    }
-                };
-                visit(doc, score);
-            }
+        match self {
+            Self::Flat { blocks, score } => seek(blocks, candidates, |doc, _, _| visit(doc, *score)),
+            Self::Weighed { blocks, weight, norms, .. } => seek(blocks, candidates, |doc, blocks, at| {
+                visit(doc, rounded(weight.score(norms.fieldnorm_id(doc), blocks.freq(at))));
+            }),
+            Self::Kept(scores) => scores.among(candidates, visit),
+        }
+    }
+}
+
+/// Calls `visit` with the products of `candidates` that are in `blocks`, and their places in the current block.
+fn seek(
+    blocks: &mut BlockSegmentPostings,
+    candidates: &[DocId],
+    mut visit: impl FnMut(DocId, &BlockSegmentPostings, usize),
+) {
+    for candidate in candidates {
+        let at = blocks.seek(*candidate);
+        let doc = blocks.doc(at);
+        if doc == TERMINATED {
+            return;
+        }
+        if doc == *candidate {
+            visit(doc, blocks, at);
         }
     }
 }

@@ -7,11 +7,12 @@
 use std::{
     cmp::Reverse,
     collections::BinaryHeap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use tantivy::{
-    DocId, Searcher, SegmentReader, Term, columnar::Column, fastfield::AliveBitSet, schema::IndexRecordOption,
+    DocId, Searcher, SegmentReader, Term, columnar::Column, fastfield::AliveBitSet, index::SegmentId,
+    schema::IndexRecordOption,
 };
 use ucp_core::{
     Code, Refusal,
@@ -23,8 +24,10 @@ use ucp_core::{
 };
 
 use super::{
-    query::{Mode, Plan, Sheet},
+    price_ranges::PriceRanges,
+    query::{Mode, Plan, Sheet, Source},
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
+    scores::CommonWords,
     statistics::Statistics,
 };
 
@@ -104,12 +107,15 @@ pub(crate) struct Snapshot {
     pub(super) fields: Arc<Fields>,
     /// The newest first.
     pub(super) statistics: Vec<Arc<Statistics>>,
-    columns: Vec<Columns>,
+    /// The columns of its segments.
+    columns: Vec<Arc<Columns>>,
     sheets: Arc<Sheets>,
+    common: Arc<CommonWords>,
 }
 
 /// The columns of one segment.
 struct Columns {
+    segment: SegmentId,
     seq: Column<u64>,
     scope: Option<Column<u64>>,
     currencies: Vec<CurrencyColumns>,
@@ -119,6 +125,15 @@ struct CurrencyColumns {
     currency: Currency,
     offers: Option<Column<u64>>,
     scoped: Option<Column<u64>>,
+    price_ranges: OnceLock<PriceRanges>,
+}
+
+impl CurrencyColumns {
+    /// Returns the price ranges of `docs` products, unless none of them has an offer.
+    fn price_ranges(&self, docs: DocId) -> Option<&PriceRanges> {
+        let offers = self.offers.as_ref()?;
+        Some(self.price_ranges.get_or_init(|| PriceRanges::read(offers, docs)))
+    }
 }
 
 impl Columns {
@@ -129,9 +144,11 @@ impl Columns {
                 currency,
                 offers: columns.column_opt(&offers_column(currency))?,
                 scoped: columns.column_opt(&scoped_column(currency))?,
+                price_ranges: OnceLock::new(),
             })
         };
         Ok(Self {
+            segment: segment.segment_id(),
             seq: columns.u64(SEQ)?,
             scope: columns.column_opt(SCOPE)?,
             currencies: fields.currencies.iter().map(|fields| currency(fields.currency)).collect::<Result<_, _>>()?,
@@ -140,18 +157,32 @@ impl Columns {
 }
 
 impl Snapshot {
+    /// Creates the snapshot of an index. What was made of a segment for the snapshot `before` serves this one, too.
     pub(super) fn new(
         searcher: Searcher,
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
-        sheets: Arc<Sheets>,
+        (sheets, common): (Arc<Sheets>, Arc<CommonWords>),
+        before: Option<&Self>,
     ) -> tantivy::Result<Self> {
-        let columns = searcher
-            .segment_readers()
-            .iter()
-            .map(|segment| Columns::open(segment, &fields))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { searcher, fields, statistics, columns, sheets })
+        common.retain(&searcher.segment_readers().iter().map(SegmentReader::segment_id).collect::<Vec<_>>());
+        let before = before.map_or(&[][..], |before| &before.columns);
+        // Once filters have asked for price ranges, those of new segments are made before anybody waits for them.
+        let is_asked_for = |at: usize| {
+            before.iter().any(|columns| columns.currencies.get(at).is_some_and(|own| own.price_ranges.get().is_some()))
+        };
+        let columns_of = |segment: &SegmentReader| {
+            if let Some(same) = before.iter().find(|columns| columns.segment == segment.segment_id()) {
+                return Ok(Arc::clone(same));
+            }
+            let columns = Columns::open(segment, &fields)?;
+            for (_, own) in columns.currencies.iter().enumerate().filter(|(at, _)| is_asked_for(*at)) {
+                own.price_ranges(segment.max_doc());
+            }
+            Ok::<_, tantivy::TantivyError>(Arc::new(columns))
+        };
+        let columns = searcher.segment_readers().iter().map(columns_of).collect::<Result<_, _>>()?;
+        Ok(Self { searcher, fields, statistics, columns, sheets, common })
     }
 
     /// Number of products.
@@ -193,7 +224,7 @@ impl Snapshot {
     }
 
     fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Columns)> {
-        self.searcher.segment_readers().iter().zip(&self.columns)
+        self.searcher.segment_readers().iter().zip(self.columns.iter().map(AsRef::as_ref))
     }
 
     /// Collects the products that match a plan.
@@ -207,7 +238,8 @@ impl Snapshot {
     ) -> tantivy::Result<PageOf<'q>> {
         for (segment, columns) in self.segments() {
             let mut within = page.within(self, segment, columns)?;
-            plan.score((segment, &self.fields, statistics), mode, sheet, |doc, score| within.take(doc, score))?;
+            let source = Source { segment, fields: &self.fields, statistics, common: &self.common };
+            plan.score(&source, mode, sheet, |doc, score| within.take(doc, score))?;
         }
         Ok(page)
     }
@@ -362,21 +394,21 @@ struct Filter<'a> {
     /// The hashes of the categories asked for.
     scopes: Vec<u64>,
     scope: Option<&'a Column<u64>>,
-    /// The currency asked for, if products may be shown in it, and the shop's own.
-    preferred: Option<(&'a CurrencyColumns, Offered)>,
-    own: Option<(&'a CurrencyColumns, Offered)>,
-    /// Whether the offers matter at all.
+    /// The currency asked for, if products may be shown in it, and the shop's own; nothing if offers do not matter.
+    shown_in: Vec<Offered<'a>>,
     judges_offers: bool,
 }
 
 /// What offers in one currency pass.
-struct Offered {
+struct Offered<'a> {
+    columns: &'a CurrencyColumns,
+    price_ranges: &'a PriceRanges,
     /// Ranges of prices, any of which will do; `None` for any price.
     ranges: Option<Vec<std::ops::RangeInclusive<i64>>>,
     available: bool,
 }
 
-impl Offered {
+impl Offered<'_> {
     fn passes(&self, offer: u64) -> bool {
         let (price, available) = unpack(offer);
         (available || !self.available)
@@ -393,11 +425,12 @@ impl<'a> Filter<'a> {
         columns: &'a Columns,
     ) -> tantivy::Result<Self> {
         let offered = |columns: &'a CurrencyColumns| {
+            let price_ranges = columns.price_ranges(segment.max_doc())?;
             let ranges = criteria.bounds.as_ref().map(|bounds| {
                 let own = bounds.iter().filter(|bound| bound.currency == columns.currency);
                 own.map(ucp_core::catalog::filter::Bound::range).collect()
             });
-            (columns, Offered { ranges, available: criteria.available })
+            Some(Offered { columns, price_ranges, ranges, available: criteria.available })
         };
         let keys: Vec<_> = criteria.categories.iter().map(ucp_core::catalog::filter::CategoryPath::key).collect();
         let categories = if keys.is_empty() {
@@ -422,15 +455,16 @@ impl<'a> Filter<'a> {
             }
             Some(Categories { docs, passed: 0 })
         };
+        let judges_offers = criteria.available || criteria.bounds.is_some();
         let own = columns.currencies.first();
         let preferred = columns.currencies.iter().skip(1).find(|columns| columns.currency == presentation.currency);
+        let shown_in = preferred.into_iter().chain(own).filter(|_| judges_offers);
         Ok(Self {
             scopes: keys.iter().map(|key| scope_hash(key)).collect(),
             categories,
             scope: columns.scope.as_ref(),
-            preferred: preferred.map(offered),
-            own: own.map(offered),
-            judges_offers: criteria.available || criteria.bounds.is_some(),
+            shown_in: shown_in.filter_map(offered).collect(),
+            judges_offers,
         })
     }
 
@@ -440,19 +474,19 @@ impl<'a> Filter<'a> {
             return true;
         }
         // A product is shown in the preferred currency if it has prices in it.
-        let is_shown =
-            |columns: &CurrencyColumns| columns.offers.as_ref().is_some_and(|column| column.index.has_value(doc));
-        let shown = self.preferred.as_ref().filter(|(columns, _)| is_shown(columns)).or(self.own.as_ref());
-        let Some((columns, offered)) = shown else {
+        let Some(offered) = self.shown_in.iter().find(|offered| offered.price_ranges.has_offer(doc)) else {
             return false;
         };
+        let columns = offered.columns;
         match (&self.categories, self.scope, &columns.scoped) {
             // Its variants differ in their categories: the offer must be one under a category asked for.
             (Some(_), Some(scope), Some(scoped)) if scope.index.has_value(doc) => scope
                 .values_for_doc(doc)
                 .zip(scoped.values_for_doc(doc))
                 .any(|(scope, offer)| self.scopes.contains(&scope) && offered.passes(offer)),
-            _ => columns.offers.iter().any(|column| column.values_for_doc(doc).any(|offer| offered.passes(offer))),
+            _ => offered.price_ranges.meet(doc, offered.ranges.as_deref(), offered.available).unwrap_or_else(|| {
+                columns.offers.iter().any(|column| column.values_for_doc(doc).any(|offer| offered.passes(offer)))
+            }),
         }
     }
 }
