@@ -20,7 +20,7 @@ use ucp_core::{
         draft::Draft,
         goods, payment,
         pricing::quote,
-        quote::{Facts, Good, LineProblem, NamedGood, Purpose, Quote},
+        quote::{Credit, Facts, Good, LineProblem, NamedGood, Purpose, Quote},
         remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
         remote_cart_ref::RemoteCartRef,
         terms::{Amounts, Combines, Discount, Fee, Shipping, ShippingRate, Target, Terms, Value},
@@ -138,13 +138,20 @@ impl ContractShop {
         let PriceRequest { purpose, .. } = inquiry.request;
         let mut quote = priced.quote;
         let (sum, stated) = (amount_of(&quote.totals, TotalKind::Total), answer.total.minor());
+        let minor = |kind| i128::from(amount_of(&quote.totals, kind));
+        let due = minor(TotalKind::Total) - minor(TotalKind::GiftCard) - minor(TotalKind::StoreCredit);
+        let credits: i128 = answer.credits.iter().map(|credit| i128::from(credit.amount.minor())).sum();
         // A line that the shop does not have is in the sum of the engine, and an error already.
         let complete = !quote.messages.iter().any(|message| matches!(message, Message::Error { .. }));
-        if purpose == Purpose::Checkout && complete && sum != stated {
+        if purpose == Purpose::Checkout && complete && (sum != stated || credits > due) {
             self.counters().note("cart totals that do not add up");
-            tracing::error!(stated, sum, currency = %answer.currency, "the shop's total is not the sum of what it states");
-            let content =
-                "The shop's total differs from the sum of what it states, so that this purchase cannot be made.";
+            let fault = answer.add_up().err();
+            tracing::error!(stated, sum, fault, currency = %answer.currency, "the shop's total is not the sum of what it states");
+            let content = if credits > due {
+                "The shop's gift cards and store credit pay more than is due, so that this purchase cannot be made."
+            } else {
+                "The shop's total differs from the sum of what it states, so that this purchase cannot be made."
+            };
             let message = Message::error("total_differs", content, Severity::Unrecoverable);
             quote.messages.push(message.at("$.totals"));
         }
@@ -232,7 +239,14 @@ impl Inquiry<'_> {
         let goods = goods.collect();
         let taxes = answer.iter().flat_map(|answer| &answer.taxes);
         let taxes = taxes.map(|tax| (tax.title.clone(), tax.amount)).collect();
-        let facts = Facts { currency, own_currency: currency, goods, taxes, now: self.now };
+        let credits = answer.iter().flat_map(|answer| &answer.credits).map(|credit| Credit {
+            kind: credit.kind,
+            title: credit.title(),
+            code: credit.code.clone(),
+            amount: credit.amount,
+        });
+        let credits = credits.collect();
+        let facts = Facts { currency, own_currency: currency, goods, taxes, credits, now: self.now };
         let terms = self.terms(answer);
         let quote = quote(purpose, draft, &facts, &terms, caller, previous)?;
         let method = quote.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();

@@ -13,7 +13,7 @@ use ucp_core::{
     money::{Amount, Currency},
     purchase::{
         buyer::{Buyer, PostalAddress},
-        quote::ProblemKind,
+        quote::{CreditKind, ProblemKind},
     },
 };
 
@@ -305,8 +305,47 @@ pub struct Cart {
     /// Taxes, besides those that prices contain.
     #[serde(default)]
     pub taxes: Vec<Charge>,
-    /// Total: the sum of the lines, less discounts, and the chosen delivery, fees and taxes.
+    /// Gift cards and store credit that pay a part of it, in the order in which they are used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credits: Vec<Credit>,
+    /// Total, which remains to be paid: the sum of the lines, less discounts, and the chosen delivery, fees and taxes,
+    /// less credits.
     pub total: Amount,
+}
+
+impl Cart {
+    /// Checks that the credits are at most what is due, and that the total is what they leave of it.
+    ///
+    /// # Errors
+    /// The path of the first member that is wrong, and what it must be.
+    pub fn add_up(&self) -> Result<(), String> {
+        let minor = |amount: Amount| i128::from(amount.minor());
+        let chosen = self.delivery_option.as_ref().map(|chosen| {
+            let option = self.delivery_options.iter().find(|option| option.id == *chosen);
+            option.ok_or_else(|| "$.delivery_option: must be one of `delivery_options`".to_owned())
+        });
+        let delivery = chosen.transpose()?.map_or(0, |option| minor(option.amount));
+        let line = |line: &CartLine| i128::from(line.quantity) * minor(line.price) - line.discount.map_or(0, minor);
+        let lines: i128 = self.lines.iter().map(line).sum();
+        let charges: i128 = self.fees.iter().chain(&self.taxes).map(|charge| minor(charge.amount)).sum();
+        let discounts: i128 = self.discounts.iter().map(|discount| minor(discount.amount)).sum();
+        let due = lines - discounts + delivery + charges;
+        let mut sum = due;
+        for (position, credit) in self.credits.iter().enumerate() {
+            if minor(credit.amount) > sum {
+                return Err(format!("$.credits[{position}].amount: must be at most {sum}, which is left of {due}"));
+            }
+            sum -= minor(credit.amount);
+        }
+        if sum == minor(self.total) {
+            return Ok(());
+        }
+        let credits = due - sum;
+        Err(format!(
+            "$.total: must be {sum} (lines {lines}, discounts -{discounts}, delivery {delivery}, fees and taxes {charges}, credits -{credits}), is {}",
+            self.total.minor()
+        ))
+    }
 }
 
 /// A line of a cart.
@@ -347,6 +386,30 @@ pub struct CartDiscount {
     pub title: String,
     /// Amount taken off, not negative.
     pub amount: Amount,
+}
+
+/// A gift card or store credit that pays a part of a cart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Credit {
+    /// Kind of the credit.
+    pub kind: CreditKind,
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Code that it was given for, one of the `codes` of the question; absent if it needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Amount that it pays, not its balance.
+    pub amount: Amount,
+}
+
+impl Credit {
+    /// Returns the name as a buyer can be shown it.
+    pub(crate) fn title(&self) -> String {
+        ucp_import::text::line(&self.title).unwrap_or_else(|| match self.kind {
+            CreditKind::GiftCard => "Gift card".to_owned(),
+            CreditKind::StoreCredit => "Store credit".to_owned(),
+        })
+    }
 }
 
 /// A way to deliver the goods.
@@ -507,7 +570,10 @@ pub struct OrderPlaced {
     /// Taxes, besides those that prices contain.
     #[serde(default)]
     pub taxes: Vec<Charge>,
-    /// Total.
+    /// Gift cards and store credit that paid a part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credits: Vec<Credit>,
+    /// Total, less credits.
     pub total: Amount,
     /// Time of the purchase, RFC 3339.
     #[schemars(with = "String", extend("format" = "date-time"))]

@@ -115,6 +115,13 @@ fn read(event: OrderPlaced) -> Result<PlacedOrder, (String, String)> {
             totals.push(kind, line(&charge.title), charge.amount.minor().into()).map_err(too_large)?;
         }
     }
+    for (position, credit) in event.credits.iter().enumerate() {
+        let (paid, left) = (i128::from(credit.amount.minor()), totals.sum());
+        if paid > left {
+            return Err((format!("$.credits[{position}].amount"), format!("must be at most {left}, which is left")));
+        }
+        totals.push(credit.kind.total(), Some(credit.title()), -paid).map_err(too_large)?;
+    }
     if totals.sum() != i128::from(event.total.minor()) {
         return Err(("$.total".to_owned(), format!("must be the sum of the parts, {}", totals.sum())));
     }

@@ -92,7 +92,7 @@ texts! {
     back_to_purchase new_link nothing_here only_https misled form_foreign form_too_large form_late
     form_incomplete form_unproven shop_unavailable data_damaged shop_failed wrong_method too_much_from_you
     too_much_to_do purchase_expired purchase_expired_why cart_expired cart_expired_why cart_canceled
-    cart_canceled_why start_again close_page goods discount_on_goods discount delivery tax fee total
+    cart_canceled_why start_again close_page goods discount_on_goods discount delivery tax fee gift_card store_credit total
     your_cart your_cart_what in_the_cart cart_back you_buy you_bought you_did_not_buy error_in_title
     good_to_know one_more_thing what_is_missing look_at_order look_again leave_page done_title done_what
     canceled_title canceled_what paying_title paying_what bank_title bank_what go_to_bank review_title review_what ready_title ready_here

@@ -365,6 +365,8 @@ fn total_text<'a>(total: &'a Total, texts: &'a Texts) -> &'a str {
         TotalKind::Fulfillment => &texts.delivery,
         TotalKind::Tax => &texts.tax,
         TotalKind::Fee => &texts.fee,
+        TotalKind::GiftCard => &texts.gift_card,
+        TotalKind::StoreCredit => &texts.store_credit,
         TotalKind::Total => &texts.total,
     };
     total.display_text.as_deref().unwrap_or(text.as_str())

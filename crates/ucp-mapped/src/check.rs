@@ -5,7 +5,7 @@ use ucp_contract::{
     Question,
     documents::{Cart, Outcome},
 };
-use ucp_core::money::{Amount, Price};
+use ucp_core::money::Price;
 
 /// Maximum number of characters of a position in a result.
 const MAX_POSITION: usize = 1024;
@@ -66,7 +66,7 @@ pub(super) fn product(product: &[u8]) -> Result<(), String> {
 /// What must be mended, with its path.
 pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), String> {
     match question {
-        Question::CartSync | Question::CartFetch => typed(answer).and_then(|cart: Cart| total(&cart)),
+        Question::CartSync | Question::CartFetch => typed(answer).and_then(|cart: Cart| cart.add_up()),
         Question::Place | Question::Order | Question::Cancel => match (question, typed(answer)?) {
             (Question::Place, Outcome::Absent) => Err("$.status: must not be `absent` for `place`".to_owned()),
             _ => Ok(()),
@@ -81,29 +81,4 @@ pub(super) fn next(position: &str) -> Result<(), String> {
         return Err(format!("$.next: must be a text of 1 to {MAX_POSITION} characters"));
     }
     Ok(())
-}
-
-/// Checks that the total of a cart is the sum of what it is made of.
-fn total(cart: &Cart) -> Result<(), String> {
-    let minor = |amount: Amount| i128::from(amount.minor());
-    let chosen = cart.delivery_option.as_ref().map(|chosen| {
-        let option = cart.delivery_options.iter().find(|option| option.id == *chosen);
-        option.ok_or_else(|| "$.delivery_option: must be one of `delivery_options`".to_owned())
-    });
-    let delivery = chosen.transpose()?.map_or(0, |option| minor(option.amount));
-    let lines: i128 = cart
-        .lines
-        .iter()
-        .map(|line| i128::from(line.quantity) * minor(line.price) - line.discount.map_or(0, minor))
-        .sum();
-    let charges: i128 = cart.fees.iter().chain(&cart.taxes).map(|charge| minor(charge.amount)).sum();
-    let discounts: i128 = cart.discounts.iter().map(|discount| minor(discount.amount)).sum();
-    let sum = lines - discounts + delivery + charges;
-    if sum == minor(cart.total) {
-        return Ok(());
-    }
-    Err(format!(
-        "$.total: must be {sum} (lines {lines}, discounts -{discounts}, delivery {delivery}, fees and taxes {charges}), is {}",
-        cart.total.minor()
-    ))
 }

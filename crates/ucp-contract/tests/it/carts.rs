@@ -128,6 +128,54 @@ async fn a_total_that_does_not_add_up_stops_the_purchase() {
     assert_ne!(view.checkout.status(), Status::ReadyForComplete);
 }
 
+/// Apples to Vienna by hand cart, with a code.
+fn with_code(code: &str) -> Draft {
+    Draft { codes: Some(vec![code.to_owned()]), ..sent(Some("cart")) }
+}
+
+#[tokio::test]
+async fn a_gift_card_pays_a_part_and_its_code_is_recognised() {
+    let gateway = Gateway::new().await;
+    let view = gateway.made(with_code("GIFT")).await;
+    assert_eq!((codes(&view), view.checkout.status()), (vec!["credit_applied".to_owned()], Status::ReadyForComplete));
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::GiftCard), -1_000);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 3_355 - 1_000);
+    let view = gateway.paid(&view.checkout.id).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    let asked = gateway.stall.state().asked.iter().find(|(question, _)| *question == Question::Place).cloned();
+    assert_eq!(asked.expect("an order").1["total"], 2_355);
+    let order = gateway.shop.ledger.orders().remove(0);
+    assert_eq!(amount_of(&order.totals, TotalKind::GiftCard), -1_000);
+    assert_eq!(amount_of(&order.totals, TotalKind::Total), 2_355);
+}
+
+#[tokio::test]
+async fn what_credits_pay_altogether_needs_no_payment() {
+    let gateway = Gateway::new().await;
+    let view = gateway.made(with_code("RICH")).await;
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::StoreCredit), -3_355);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 0);
+    let id = view.checkout.id;
+    let complete = checkout::Complete { id, tenders: Vec::new(), mandate: None, call: None };
+    let view = gateway.checkout(SaleRequest::CompleteCheckout(complete)).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    let asked = gateway.stall.state().asked.iter().find(|(question, _)| *question == Question::Place).cloned();
+    let placed = asked.expect("an order").1;
+    assert_eq!((&placed["total"], placed.get("payment")), (&json!(0), None));
+}
+
+#[tokio::test]
+async fn credits_beyond_what_is_due_stop_the_purchase() {
+    let gateway = Gateway::new().await;
+    gateway.stall.spoil_one(Question::CartSync, |answer| {
+        answer["credits"] = json!([{ "kind": "gift_card", "title": "Gift card", "amount": 3_356 }]);
+        answer["total"] = json!(0);
+    });
+    let view = gateway.made(sent(Some("cart"))).await;
+    assert_eq!(codes(&view), ["total_differs"]);
+    assert_ne!(view.checkout.status(), Status::ReadyForComplete);
+}
+
 #[tokio::test]
 async fn what_the_shop_has_fewer_of_is_reduced_and_said() {
     let gateway = Gateway::new().await;

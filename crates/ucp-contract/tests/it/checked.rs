@@ -113,3 +113,18 @@ async fn every_rule_finds_what_breaks_it() {
     }
     assert_eq!(tried, 15);
 }
+
+#[tokio::test]
+async fn a_credit_beyond_what_is_due_is_found_with_its_path() {
+    let stall = Stall::new();
+    stall.spoil(|question, _, mut answer| {
+        if question == Question::CartSync {
+            answer["credits"] = json!([{ "kind": "store_credit", "title": "Account", "amount": 1_000_000 }]);
+            answer["total"] = json!(0);
+        }
+        Ok(Some(answer))
+    });
+    let report = check(&*stall, true).await;
+    let finding = report.findings.iter().find(|finding| finding.rule == "amounts_add_up").expect("a finding");
+    assert!(finding.problem.starts_with("$.credits[0].amount: must be at most "), "{}", finding.problem);
+}

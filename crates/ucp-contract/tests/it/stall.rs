@@ -177,6 +177,14 @@ fn priced(cart: &str, asked: &Value) -> Value {
         900
     };
     let tax = (goods + amount) / 10;
+    let due = goods + amount + tax;
+    let credits: Vec<_> = asked["codes"].as_array().into_iter().flatten().filter_map(|code| match code.as_str()? {
+        "GIFT" => Some(json!({ "kind": "gift_card", "title": "Gift card", "code": "GIFT", "amount": due.min(1_000) })),
+        "RICH" => Some(json!({ "kind": "store_credit", "title": "Account", "code": "RICH", "amount": due })),
+        _ => None,
+    });
+    let credits: Vec<_> = credits.take(1).collect();
+    let paid: i64 = credits.iter().map(|credit| credit["amount"].as_i64().unwrap_or(0)).sum();
     json!({
         "cart": cart,
         "currency": "EUR",
@@ -184,7 +192,8 @@ fn priced(cart: &str, asked: &Value) -> Value {
         "delivery_options": travel,
         "delivery_option": there.then_some(chosen),
         "taxes": [{ "title": "Market tax", "amount": tax }],
-        "total": goods + amount + tax,
+        "credits": credits,
+        "total": due - paid,
     })
 }
 

@@ -4,11 +4,17 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{discount::Discounts, fulfillment::Fulfillment, line_item::LineItem, totals::Total};
+use super::{
+    discount::Discounts,
+    fulfillment::Fulfillment,
+    line_item::LineItem,
+    totals::{Total, TotalKind},
+};
 use crate::{
     catalog::product::{LeadTime, QuantityRule, SelectedOption},
     message::Message,
     money::{Amount, Currency},
+    text::fold,
 };
 
 /// Purpose for which a draft is priced.
@@ -31,8 +37,52 @@ pub struct Facts {
     pub goods: Vec<NamedGood>,
     /// Taxes that a shop behind another API has worked out, by name, to be added to those of the terms.
     pub taxes: Vec<(String, Amount)>,
+    /// Gift cards and store credit that pay a part of the purchase, in the order in which they are used.
+    pub credits: Vec<Credit>,
     /// Current time, UTC.
     pub now: Timestamp,
+}
+
+/// A gift card or store credit that pays a part of a purchase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credit {
+    /// Kind of the credit.
+    pub kind: CreditKind,
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Code that the platform submitted for it, as one of `discounts.codes`; `None` if it needs none.
+    pub code: Option<String>,
+    /// Amount that it pays, in minor units.
+    pub amount: Amount,
+}
+
+impl Credit {
+    /// Returns `true` if a code stands for this credit.
+    #[must_use]
+    pub fn is_for(&self, code: &str) -> bool {
+        self.code.as_deref().is_some_and(|own| fold(own.trim()) == fold(code.trim()))
+    }
+}
+
+/// Kind of a credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditKind {
+    /// A gift card, which whoever knows its code can use.
+    GiftCard,
+    /// Credit of the buyer at the shop.
+    StoreCredit,
+}
+
+impl CreditKind {
+    /// Returns the kind of the entry of the totals.
+    #[must_use]
+    pub const fn total(self) -> TotalKind {
+        match self {
+            Self::GiftCard => TotalKind::GiftCard,
+            Self::StoreCredit => TotalKind::StoreCredit,
+        }
+    }
 }
 
 /// What the item identifier of a line names.

@@ -209,7 +209,7 @@ impl SalesService {
             }
         }
         let own_currency = self.catalog.market().currency;
-        Ok((Facts { currency, own_currency, goods, taxes: Vec::new(), now: self.now() }, messages))
+        Ok((Facts { currency, own_currency, goods, taxes: Vec::new(), credits: Vec::new(), now: self.now() }, messages))
     }
 }
 

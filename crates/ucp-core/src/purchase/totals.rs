@@ -1,7 +1,7 @@
 //! Totals: lists of charges and discounts with their sum (UCP *Totals*; rules TOT-01 to TOT-06).
 //!
 //! [`Totals`] adds its entries in `i128` and appends the one `total`: a list that does not add up cannot be built.
-//! Amounts are signed here; discounts are negative.
+//! Amounts are signed here; discounts and credits are negative.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,10 @@ pub enum TotalKind {
     Tax,
     /// Fee.
     Fee,
+    /// Amount that a gift card pays; negative. A type of its own, which UCP leaves to the business.
+    GiftCard,
+    /// Amount that the buyer's credit at the shop pays; negative. A type of its own as well.
+    StoreCredit,
     /// Sum of all other entries.
     Total,
 }
@@ -38,8 +42,16 @@ impl TotalKind {
             Self::Fulfillment => "fulfillment",
             Self::Tax => "tax",
             Self::Fee => "fee",
+            Self::GiftCard => "gift_card",
+            Self::StoreCredit => "store_credit",
             Self::Total => "total",
         }
+    }
+
+    /// Returns `true` if entries of this kind are below zero.
+    #[must_use]
+    pub const fn is_deducted(self) -> bool {
+        matches!(self, Self::ItemsDiscount | Self::Discount | Self::GiftCard | Self::StoreCredit)
     }
 }
 
@@ -51,7 +63,7 @@ pub struct Total {
     /// Label shown to the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_text: Option<String>,
-    /// Amount in minor units; negative for discounts, 0 or more for all other kinds.
+    /// Amount in minor units; negative for discounts and credits, 0 or more for all other kinds.
     pub amount: i64,
 }
 
@@ -78,16 +90,16 @@ impl Totals {
         Ok(totals)
     }
 
-    /// Adds an entry. A discount of 0 is left out, because UCP does not allow it (trap T-36).
+    /// Adds an entry. A discount or credit of 0 is left out: UCP does not allow the first (trap T-36).
     ///
     /// # Errors
     /// [`TooLarge`] if the amount exceeds [`MAX_AMOUNT`].
     pub fn push(&mut self, kind: TotalKind, display_text: Option<String>, amount: i128) -> Result<(), TooLarge> {
-        let discount = matches!(kind, TotalKind::ItemsDiscount | TotalKind::Discount);
-        if discount && amount == 0 {
+        let deducted = kind.is_deducted();
+        if deducted && amount == 0 {
             return Ok(());
         }
-        debug_assert!(if discount { amount < 0 } else { amount >= 0 }, "{kind:?} of {amount}");
+        debug_assert!(if deducted { amount < 0 } else { amount >= 0 }, "{kind:?} of {amount}");
         self.entries.push(Total { kind, display_text, amount: representable(amount)? });
         self.sum += amount;
         Ok(())

@@ -115,6 +115,7 @@ impl RemoteCart for Remote {
             currency,
             own_currency: currency,
             taxes: Vec::new(),
+            credits: Vec::new(),
             goods: request.draft.line_items.iter().map(|line| NamedGood::One(good(&line.item))).collect(),
             now: jiff::Timestamp::UNIX_EPOCH,
         };

@@ -81,6 +81,9 @@ messages! {
     "concluded_elsewhere" Info NO "":
         "The buyer completed the checkout on the shop's page." => "Show the order.",
         "The checkout was completed on the page of the shop.";
+    "credit_applied" Info NO "$.discounts.codes[0]":
+        "The code is that of a gift card or of store credit, which pays a part of the purchase." => "Show the entry `gift_card` or `store_credit` of `totals`.",
+        "\"Gift card\" pays 20.00 USD of the total.";
     "delivery_options_incomplete" Warning LATER "$.fulfillment.methods[0].groups":
         "The shop did not say all ways of delivery in time." => "Read the checkout again for the others.",
         "The shop may have more delivery options.";

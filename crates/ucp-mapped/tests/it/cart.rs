@@ -183,8 +183,51 @@ async fn a_total_that_does_not_add_up_is_refused() {
     assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
     let findings = shop.findings(Question::CartSync, wanted(None)).await;
     let expected =
-        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, fees and taxes 0), is 2600";
+        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, fees and taxes 0, credits -0), is 2600";
     assert_eq!(findings, [expected]);
+}
+
+/// The mapping with more members in the answers about carts.
+fn mapping_with(members: &str) -> String {
+    let with = MAPPING.replace("  cart: .id, currency,", &format!("  {members}\n  cart: .id, currency,"));
+    assert_ne!(with, MAPPING);
+    with
+}
+
+#[tokio::test]
+async fn gift_cards_of_the_shop_are_credits_of_the_cart() {
+    let mapping = mapping_with(
+        "credits: [.cards[]? | {kind: \"gift_card\", title: .name, code, amount: (.used | minor(\"EUR\"))}],",
+    );
+    for (total, used, finding) in [
+        ("15.00", "10.00", None),
+        ("25.00", "10.00", Some("$.total: must be 1500")),
+        ("0.00", "25.01", Some("$.credits[0].amount: must be at most 2500")),
+    ] {
+        let shop = Shop::new(&mapping, move |request| match request.method().as_str() {
+            "GET" => {
+                let mut basket = basket();
+                basket["total"] = total.into();
+                basket["cards"] = json!([{"name": "Birthday", "code": "G-1", "used": used}]);
+                Answer::json(&basket)
+            }
+            _ => Answer::json(&json!({})),
+        });
+        match finding {
+            None => {
+                let cart = shop.answer(Question::CartSync, wanted(None)).await;
+                let credit = json!({"kind": "gift_card", "title": "Birthday", "code": "G-1", "amount": 1000});
+                assert_eq!((&cart["credits"], &cart["total"]), (&json!([credit]), &json!(1500)));
+            }
+            Some(finding) => {
+                let findings = shop.findings(Question::CartSync, wanted(None)).await;
+                assert!(findings[0].starts_with(&format!("`cart.sync.answer`: {finding}")), "{findings:?}");
+            }
+        }
+    }
+    let floating = mapping_with("credits: [{kind: \"gift_card\", title: \"x\", amount: 12.5}],");
+    let shop = Shop::new(&floating, shop);
+    assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
 }
 
 fn place(cart: &str, reference: &str) -> Value {

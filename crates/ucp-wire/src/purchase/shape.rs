@@ -185,7 +185,9 @@ pub(crate) struct Item<'a> {
 pub(crate) struct Total<'a> {
     /// Type of the entry.
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = ["subtotal", "items_discount", "discount", "fulfillment", "tax", "fee", "total"]))]
+    #[schemars(extend("enum" = [
+        "subtotal", "items_discount", "discount", "fulfillment", "tax", "fee", "gift_card", "store_credit", "total",
+    ]))]
     pub(crate) kind: &'static str,
     /// Text to display.
     #[serde(skip_serializing_if = "Option::is_none")]

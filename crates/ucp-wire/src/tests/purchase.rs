@@ -470,7 +470,7 @@ fn amount() -> impl Strategy<Value = i64> {
 }
 
 fn some_totals() -> impl Strategy<Value = Vec<Total>> {
-    let kinds = proptest::collection::vec((0_usize..5, proptest::option::of(".{0,9}"), amount()), 0..5);
+    let kinds = proptest::collection::vec((0_usize..7, proptest::option::of(".{0,9}"), amount()), 0..5);
     (kinds, amount()).prop_map(|(entries, sum)| {
         let total = |kind, display_text, amount| Total { kind, display_text, amount };
         let mut totals = vec![total(TotalKind::Subtotal, None, sum)];
@@ -479,6 +479,9 @@ fn some_totals() -> impl Strategy<Value = Vec<Total>> {
             1 => total(TotalKind::Discount, text, -amount.max(1)),
             2 => total(TotalKind::Fulfillment, text, amount),
             3 => total(TotalKind::Tax, text, amount),
+            // Types of their own have a text.
+            4 => total(TotalKind::GiftCard, Some(text.unwrap_or_default()), -amount.max(1)),
+            5 => total(TotalKind::StoreCredit, Some(text.unwrap_or_default()), -amount.max(1)),
             _ => total(TotalKind::Fee, text, amount),
         }));
         totals.push(total(TotalKind::Total, None, sum));

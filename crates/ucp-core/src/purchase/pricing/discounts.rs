@@ -95,6 +95,7 @@ pub(crate) fn reduce(
     for (position, code) in codes.enumerate() {
         match case.by_code(code, &chosen) {
             Ok(discount) => chosen.push((discount, Some(code))),
+            Err(Rejection::Invalid) if facts.credits.iter().any(|credit| credit.is_for(code)) => {}
             Err(rejection) => messages.push(rejection.message(code).at(format!("$.discounts.codes[{position}]"))),
         }
     }

@@ -7,12 +7,14 @@
 //! | :-- | :-- |
 //! | `lines` | lines of a draft and their identifiers |
 //! | `discounts` | selection, order and allocation of discounts |
+//! | `credits` | gift cards and store credit |
 //! | `eligibility` | claims of buyers to benefits |
 //! | `delivery` | fulfillment methods: their lines, and what is missing |
 //! | `destination` | destinations of a method, and the choice among them |
 //! | `option` | delivery options of a group and their prices |
 //! | `tax` | taxes |
 
+mod credits;
 mod delivery;
 mod destination;
 mod discounts;
@@ -46,7 +48,7 @@ use crate::{
 
 /// Prices a draft on the shop's terms.
 ///
-/// The steps are: lines and stock, discounts, delivery, fees, taxes. All problems are reported at once.
+/// The steps are: lines and stock, discounts, delivery, fees, taxes, credits. All problems are reported at once.
 ///
 /// # Errors
 /// [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that does
@@ -77,6 +79,8 @@ pub fn quote(
     };
     let bill = Bill { purpose, draft, facts, terms, reduced: &reduced, delivery: &delivery };
     bill.add_up(&mut totals, &mut messages).map_err(|TooLarge| too_large("$.line_items"))?;
+    let codes = draft.codes.as_deref().filter(|_| negotiated).unwrap_or_default();
+    credits::subtract(facts, codes, &mut totals, &mut messages).map_err(|TooLarge| too_large("$.line_items"))?;
     let totals = totals.finish().map_err(|TooLarge| too_large("$.line_items"))?;
     let reviews = match purpose {
         Purpose::Cart => Vec::new(),

@@ -1,0 +1,32 @@
+//! Gift cards and store credit, which pay a part of what is due.
+
+use super::amount_text;
+use crate::{
+    message::Message,
+    purchase::{
+        quote::Facts,
+        totals::{TooLarge, Totals},
+    },
+};
+
+/// Subtracts the credits from what is due, each at most what the ones before it leave, so that no total is below zero.
+/// For each of the submitted `codes` that stands for a credit, a message names what it pays.
+///
+/// # Errors
+/// [`TooLarge`] if an amount exceeds what can be represented, which an amount that is paid never does.
+pub(crate) fn subtract(
+    facts: &Facts,
+    codes: &[String],
+    totals: &mut Totals,
+    messages: &mut Vec<Message>,
+) -> Result<(), TooLarge> {
+    for credit in &facts.credits {
+        let paid = i128::from(credit.amount.minor()).min(totals.sum());
+        totals.push(credit.kind.total(), Some(credit.title.clone()), -paid)?;
+        if let Some(position) = codes.iter().position(|code| credit.is_for(code)) {
+            let content = format!("\"{}\" pays {} of the total.", credit.title, amount_text(paid, facts.currency));
+            messages.push(Message::info("credit_applied", content).at(format!("$.discounts.codes[{position}]")));
+        }
+    }
+    Ok(())
+}
