@@ -18,12 +18,13 @@ use ucp_core::{
         caller::BuyerSignals,
         discount::Method,
         draft::Draft,
+        fulfillment::{self, MethodKind},
         goods, payment,
         pricing::quote,
         quote::{Credit, Facts, Good, LineProblem, NamedGood, Purpose, Quote},
         remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
         remote_cart_ref::RemoteCartRef,
-        terms::{Amounts, Combines, Discount, Fee, Shipping, ShippingRate, Target, Terms, Value},
+        terms::{Amounts, Combines, Discount, Fee, Pickup, PickupPlace, Shipping, ShippingRate, Target, Terms, Value},
         totals::{TotalKind, amount_of},
     },
 };
@@ -67,6 +68,7 @@ struct Priced {
     quote: Quote,
     address: Option<PostalAddress>,
     option: Option<String>,
+    place: Option<String>,
 }
 
 impl ContractShop {
@@ -84,7 +86,7 @@ impl ContractShop {
         let abilities = self.cart_abilities().ok_or_else(PortError::internal)?;
         let of_draft = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
         let (currency, mut goods) = (of_draft.currency, of_draft.by_line);
-        if !abilities.delivery && abilities.completion == Completion::Place {
+        if !abilities.delivery && !abilities.pickup && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
             for named in &mut goods {
                 if let NamedGood::One(good) = named {
@@ -124,7 +126,8 @@ impl ContractShop {
             let Some(answer) = answer else { return Ok(None) };
             let priced = inquiry.price(Some(&answer))?;
             cart = Some(answer.cart.clone());
-            if !last && question == Question::CartSync && priced.option != answer.delivery_option {
+            let chosen = (&priced.option, &priced.place);
+            if !last && question == Question::CartSync && chosen != (&answer.delivery_option, &answer.pickup_place) {
                 wanted = priced;
                 continue;
             }
@@ -204,6 +207,7 @@ impl ContractShop {
             buyer: draft.buyer.clone().filter(|_| purpose == Purpose::Checkout),
             address: wanted.address.clone(),
             delivery_option: wanted.option.clone(),
+            pickup_place: wanted.place.clone(),
             context: self.context(&presentation, country, &caller.buyer_signals),
         }
     }
@@ -230,9 +234,11 @@ impl Inquiry<'_> {
         let PriceRequest { purpose, draft, caller, previous, .. } = self.request;
         let currency = answer.map_or(self.currency, |answer| answer.currency);
         let goods = self.goods.iter().zip(&draft.line_items).map(|(named, line)| match (named, answer) {
-            // What is below the smallest quantity was not asked for.
-            (NamedGood::One(good), Some(answer)) if good.quantity_rule.at_most(line.quantity).is_some() => {
-                NamedGood::One(stated(good, answer))
+            (NamedGood::One(good), Some(answer)) => {
+                let good = Good { stock_by_location: Some(stock_by_location(answer)), ..good.clone() };
+                // What is below the smallest quantity was not asked for.
+                let is_asked_for = good.quantity_rule.at_most(line.quantity).is_some();
+                NamedGood::One(if is_asked_for { stated(good, answer) } else { good })
             }
             _ => named.clone(),
         });
@@ -250,17 +256,18 @@ impl Inquiry<'_> {
         let terms = self.terms(answer);
         let quote = quote(purpose, draft, &facts, &terms, caller, previous)?;
         let method = quote.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();
-        let chosen = method.and_then(|method| method.selected_destination_id.as_ref().map(|id| (method, id)));
-        let address = chosen.and_then(|(method, id)| method.destinations.iter().find(|own| own.id == *id));
-        let group = method.and_then(|method| method.groups.first());
-        let option = match answer {
-            Some(_) => group.and_then(|group| group.selected_option_id.clone()),
-            None => wish(draft).or_else(|| {
-                let before = previous.fulfillment.iter().flat_map(|before| &before.methods);
-                before.flat_map(|method| &method.groups).find_map(|group| group.selected_option_id.clone())
-            }),
+        let Chosen { address, option, place } = method.map(chosen).unwrap_or_default();
+        let before = previous.fulfillment.iter().flat_map(|before| &before.methods);
+        let mut before = before.filter(|before| method.is_some_and(|method| method.kind == before.kind));
+        let before = before.next().map(chosen).unwrap_or_default();
+        // What the engine does not know yet is what the platform states, or stated before.
+        let (option, place) = match (answer, method.map(|method| method.kind)) {
+            // A place that the shop no longer states is chosen in vain.
+            (Some(answer), _) => (option, place.filter(|id| answer.pickup_places.iter().any(|own| own.id == *id))),
+            (None, Some(MethodKind::Pickup)) => (None, place_in(draft).or(before.place)),
+            (None, _) => (option_in(draft).or(before.option), None),
         };
-        Ok(Priced { address: address.map(|destination| destination.address.clone()), option, quote })
+        Ok(Priced { address, option, place, quote })
     }
 
     /// Returns what the shop states as terms.
@@ -282,6 +289,24 @@ impl Inquiry<'_> {
             ..rate(option.amount)
         });
         let rates = options.chain([nowhere]).filter(|_| self.abilities.delivery).collect();
+        // A place that no goods are at stands for pickup as such, as the rate to nowhere does for delivery.
+        let nowhere = PickupPlace {
+            id: String::new(),
+            name: String::new(),
+            address: PostalAddress::default(),
+            price: None,
+            description: None,
+            ready_after_days: None,
+        };
+        let places = answer.iter().flat_map(|answer| &answer.pickup_places).map(|place| PickupPlace {
+            id: place.id.clone(),
+            name: ucp_import::text::line(&place.name).unwrap_or_else(|| place.id.clone()),
+            address: place.address.clone(),
+            price: Some(amount(place.amount)),
+            ready_after_days: place.ready_in_days,
+            ..nowhere.clone()
+        });
+        let places = places.chain([nowhere.clone()]).filter(|_| self.abilities.pickup).collect();
         let mut discounts = Vec::new();
         for line in answer.iter().flat_map(|answer| &answer.lines) {
             if let Some(off) = line.discount.filter(|off| *off != Amount::ZERO) {
@@ -304,6 +329,7 @@ impl Inquiry<'_> {
         });
         Terms {
             shipping: Shipping { rates, ..Shipping::default() },
+            pickup: Pickup { places, ..Pickup::default() },
             discounts,
             fees: fees.collect(),
             ..Terms::default()
@@ -311,14 +337,52 @@ impl Inquiry<'_> {
     }
 }
 
+/// What is chosen in a method of fulfillment.
+#[derive(Default)]
+struct Chosen {
+    /// Address to deliver to.
+    address: Option<PostalAddress>,
+    /// Identifier of the delivery option.
+    option: Option<String>,
+    /// Identifier of the pickup place.
+    place: Option<String>,
+}
+
+/// Returns what is chosen in a method.
+fn chosen(method: &fulfillment::Method) -> Chosen {
+    let id = method.selected_destination_id.as_ref();
+    match method.kind {
+        MethodKind::Pickup => Chosen { place: id.filter(|id| !id.is_empty()).cloned(), ..Chosen::default() },
+        MethodKind::Shipping => {
+            let destination = method.destinations.iter().find(|own| Some(&own.id) == id);
+            Chosen {
+                address: destination.map(|destination| destination.address.clone()),
+                option: method.groups.first().and_then(|group| group.selected_option_id.clone()),
+                place: None,
+            }
+        }
+    }
+}
+
 /// Returns the delivery option that a draft chooses.
-fn wish(draft: &Draft) -> Option<String> {
+fn option_in(draft: &Draft) -> Option<String> {
     let methods = draft.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
     methods.flat_map(|method| &method.groups).find_map(|group| group.selected_option_id.clone())
 }
 
+/// Returns the pickup place that a draft chooses.
+fn place_in(draft: &Draft) -> Option<String> {
+    let mut methods = draft.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
+    methods.find_map(|method| method.selected_destination_id.clone())
+}
+
+/// Returns the stock at the places of an answer: as much as the cart has of everything.
+fn stock_by_location(answer: &Cart) -> BTreeMap<String, u64> {
+    answer.pickup_places.iter().map(|place| (place.id.clone(), u64::MAX)).collect()
+}
+
 /// Returns a good with the price and the quantity that the shop's cart has.
-fn stated(good: &Good, answer: &Cart) -> Good {
+fn stated(good: Good, answer: &Cart) -> Good {
     let lines: Vec<_> = answer.lines.iter().filter(|line| line.variant == good.id).collect();
     let quantity = lines.iter().map(|line| line.quantity).fold(0, u64::saturating_add);
     let problem = lines.iter().find_map(|line| line.problem.as_ref()).map(|problem| LineProblem {
@@ -326,8 +390,8 @@ fn stated(good: &Good, answer: &Cart) -> Good {
         text: problem.text.as_deref().and_then(ucp_import::text::line),
     });
     match lines.first() {
-        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), problem, ..good.clone() },
-        _ => Good { available: false, problem, ..good.clone() },
+        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), problem, ..good },
+        _ => Good { available: false, problem, ..good },
     }
 }
 
@@ -391,8 +455,8 @@ impl RemoteCart for ContractShop {
     fn capabilities(&self) -> SalesCapabilities {
         let abilities = self.cart_abilities();
         let purchases = abilities.is_some();
-        let catalog = CartAbilities { completion: Completion::HandOff, codes: false, delivery: false };
-        let CartAbilities { completion, codes, delivery } = abilities.unwrap_or(catalog);
+        let catalog = CartAbilities { completion: Completion::HandOff, codes: false, delivery: false, pickup: false };
+        let CartAbilities { completion, codes, delivery, pickup } = abilities.unwrap_or(catalog);
         SalesCapabilities {
             purchases,
             completion: match completion {
@@ -400,7 +464,7 @@ impl RemoteCart for ContractShop {
                 Completion::HandOff => port::Completion::HandOff,
             },
             orders: completion == Completion::Place,
-            extensions: match (delivery, codes) {
+            extensions: match (delivery || pickup, codes) {
                 (true, true) => BOTH,
                 (true, false) => DELIVERY,
                 (false, true) => CODES,
@@ -437,10 +501,7 @@ impl RemoteCart for ContractShop {
             return OrderOutcome::Declined { reason: "The shop has no cart for this checkout.".to_owned() };
         };
         let method = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();
-        let destination = method.and_then(|method| {
-            method.destinations.iter().find(|own| Some(&own.id) == method.selected_destination_id.as_ref())
-        });
-        let group = method.and_then(|method| method.groups.first());
+        let Chosen { address, option, place } = method.map(chosen).unwrap_or_default();
         let lines = checkout.line_items.iter().map(|line| CartLine {
             variant: line.item.id.clone(),
             quantity: line.quantity,
@@ -455,8 +516,9 @@ impl RemoteCart for ContractShop {
             currency: attempt.currency,
             total: attempt.amount,
             buyer: checkout.draft.buyer.clone(),
-            address: destination.map(|destination| destination.address.clone()),
-            delivery_option: group.and_then(|group| group.selected_option_id.clone()),
+            address,
+            delivery_option: option,
+            pickup_place: place,
             payment: tender.map(|tender| Payment {
                 handler: tender.instrument.handler_id.clone(),
                 kind: tender.instrument.kind.clone(),

@@ -88,6 +88,9 @@ pub struct CartAbilities {
     /// arranged on the shop's page.
     #[serde(default)]
     pub delivery: bool,
+    /// `true` if goods can be picked up at places of the shop, which `/cart/sync` states.
+    #[serde(default)]
+    pub pickup: bool,
 }
 
 /// Means by which purchases are completed.
@@ -255,6 +258,9 @@ pub struct CartQuestion {
     /// Identifier of the chosen delivery option; absent for the shop's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_option: Option<String>,
+    /// Identifier of the place at which the goods are to be picked up; absent if they are not, or none is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pickup_place: Option<String>,
     /// For whom the cart is priced.
     pub context: Context,
 }
@@ -299,6 +305,12 @@ pub struct Cart {
     /// Identifier of the option that the total contains; absent if it contains none.
     #[serde(default)]
     pub delivery_option: Option<String>,
+    /// Places at which everything in the cart can be picked up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pickup_places: Vec<PickupPlace>,
+    /// Identifier of the place whose price the total contains; absent if it contains none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pickup_place: Option<String>,
     /// Fees.
     #[serde(default)]
     pub fees: Vec<Charge>,
@@ -314,7 +326,8 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// Checks that the credits are at most what is due, and that the total is what they leave of it.
+    /// Checks that what is chosen is there, that the credits are at most what is due, and that the total is what they leave
+    /// of it.
     ///
     /// # Errors
     /// The path of the first member that is wrong, and what it must be.
@@ -325,11 +338,19 @@ impl Cart {
             option.ok_or_else(|| "$.delivery_option: must be one of `delivery_options`".to_owned())
         });
         let delivery = chosen.transpose()?.map_or(0, |option| minor(option.amount));
+        if let Some(place) = self.pickup_places.iter().position(|place| place.address.address_country.is_none()) {
+            return Err(format!("$.pickup_places[{place}].address.address_country: must be there"));
+        }
+        let chosen = self.pickup_place.as_ref().map(|chosen| {
+            let place = self.pickup_places.iter().find(|place| place.id == *chosen);
+            place.ok_or_else(|| "$.pickup_place: must be one of `pickup_places`".to_owned())
+        });
+        let pickup = chosen.transpose()?.map_or(0, |place| minor(place.amount));
         let line = |line: &CartLine| i128::from(line.quantity) * minor(line.price) - line.discount.map_or(0, minor);
         let lines: i128 = self.lines.iter().map(line).sum();
         let charges: i128 = self.fees.iter().chain(&self.taxes).map(|charge| minor(charge.amount)).sum();
         let discounts: i128 = self.discounts.iter().map(|discount| minor(discount.amount)).sum();
-        let due = lines - discounts + delivery + charges;
+        let due = lines - discounts + delivery + pickup + charges;
         let mut sum = due;
         for (position, credit) in self.credits.iter().enumerate() {
             if minor(credit.amount) > sum {
@@ -342,7 +363,7 @@ impl Cart {
         }
         let credits = due - sum;
         Err(format!(
-            "$.total: must be {sum} (lines {lines}, discounts -{discounts}, delivery {delivery}, fees and taxes {charges}, credits -{credits}), is {}",
+            "$.total: must be {sum} (lines {lines}, discounts -{discounts}, delivery {delivery}, pickup {pickup}, fees and taxes {charges}, credits -{credits}), is {}",
             self.total.minor()
         ))
     }
@@ -435,6 +456,22 @@ pub struct DeliveryOption {
     pub max_days: Option<u16>,
 }
 
+/// A place of the shop at which goods can be picked up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PickupPlace {
+    /// Identifier; that of the place in `stock_by_location` of variants.
+    pub id: String,
+    /// Name shown to the buyer.
+    pub name: String,
+    /// Postal address, at least its country.
+    pub address: PostalAddress,
+    /// Price of picking up.
+    pub amount: Amount,
+    /// Number of days until the goods are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_in_days: Option<u16>,
+}
+
 /// A fee or a tax.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Charge {
@@ -473,6 +510,9 @@ pub struct Place {
     /// Identifier of the chosen delivery option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_option: Option<String>,
+    /// Identifier of the place at which the goods are picked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pickup_place: Option<String>,
     /// Payment; absent if the total is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payment: Option<Payment>,

@@ -65,6 +65,9 @@ pub struct Carts {
     /// `true` if the shop delivers goods to an address and states the options.
     #[serde(default)]
     pub delivery: bool,
+    /// `true` if goods can be picked up at places of the shop.
+    #[serde(default)]
+    pub pickup: bool,
     /// Bringing a cart to what was stated.
     pub sync: Asked,
     /// A cart as it is.

@@ -153,6 +153,7 @@ impl Mapped {
                 completion: cart.completion,
                 codes: cart.codes,
                 delivery: cart.delivery,
+                pickup: cart.pickup,
             }),
             payment_handlers: mapping.payment_handlers.clone(),
         };

@@ -128,6 +128,63 @@ async fn a_total_that_does_not_add_up_stops_the_purchase() {
     assert_ne!(view.checkout.status(), Status::ReadyForComplete);
 }
 
+/// Goods to be picked up, at this place if it is stated.
+fn picked_up(lines: &[(&str, u64)], place: Option<&str>) -> Draft {
+    let method = MethodDraft {
+        kind: Some("pickup".into()),
+        selected_destination_id: place.map(str::to_owned),
+        ..MethodDraft::default()
+    };
+    Draft { fulfillment: Some(FulfillmentDraft { methods: vec![method] }), ..draft(lines) }
+}
+
+#[tokio::test]
+async fn goods_are_picked_up_at_a_place_that_the_shop_states() {
+    let gateway = Gateway::new().await;
+    let places = |view: &checkout::View| -> Vec<String> {
+        let methods = view.checkout.fulfillment.iter().flat_map(|all| &all.methods);
+        methods.flat_map(|method| &method.destinations).map(|destination| destination.id.clone()).collect()
+    };
+    let view = gateway.made(picked_up(&[("apples-kg", 10)], None)).await;
+    assert_eq!((codes(&view), places(&view)), (vec!["field_required".to_owned()], vec!["stall".into(), "barn".into()]));
+    let id = view.checkout.id;
+    let update = checkout::Update { id: id.clone(), draft: picked_up(&[("apples-kg", 10)], Some("barn")) };
+    let view = gateway.checkout(SaleRequest::UpdateCheckout(update)).await;
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete, "{:?}", view.messages);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Fulfillment), 100);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 2_900 + 100 + 300);
+    assert_eq!(gateway.stall.times(Question::CartSync), 2, "the place is in the question");
+    let view = gateway.paid(&id).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    let asked = gateway.stall.state().asked.iter().find(|(question, _)| *question == Question::Place).cloned();
+    let placed = asked.expect("an order").1;
+    assert_eq!((&placed["pickup_place"], &placed["total"]), (&json!("barn"), &json!(3_300)));
+    assert!(placed.get("address").is_none() && placed.get("delivery_option").is_none(), "{placed}");
+}
+
+#[tokio::test]
+async fn a_place_that_has_the_goods_no_more_is_named() {
+    let gateway = Gateway::new().await;
+    let view = gateway.made(picked_up(&[("apples-kg", 1)], Some("barn"))).await;
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete, "{:?}", view.messages);
+    let mut draft = picked_up(&[("apples-kg", 1), ("plums-kg", 1)], Some("barn"));
+    let update = checkout::Update { id: view.checkout.id.clone(), draft: draft.clone() };
+    let view = gateway.checkout(SaleRequest::UpdateCheckout(update)).await;
+    assert_eq!(codes(&view), ["fulfillment_unavailable"]);
+    let said = serde_json::to_value(&view.messages[0]).expect("JSON");
+    assert!(said["content"].as_str().is_some_and(|content| content.starts_with("Barn no longer has")), "{said}");
+    draft.fulfillment.as_mut().expect("stated").methods[0].selected_destination_id = Some("stall".to_owned());
+    let update = checkout::Update { id: view.checkout.id.clone(), draft };
+    let view = gateway.checkout(SaleRequest::UpdateCheckout(update)).await;
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete, "{:?}", view.messages);
+    // Without any place there is no pickup.
+    gateway.stall.spoil_one(Question::CartSync, |answer| answer["pickup_places"] = json!([]));
+    let view = gateway.made(picked_up(&[("apples-kg", 1)], None)).await;
+    assert_eq!(codes(&view), ["fulfillment_unavailable"]);
+    let available = view.checkout.fulfillment.expect("a delivery").available_methods;
+    assert_eq!(available.len(), 1, "{available:?}");
+}
+
 /// Apples to Vienna by hand cart, with a code.
 fn with_code(code: &str) -> Draft {
     Draft { codes: Some(vec![code.to_owned()]), ..sent(Some("cart")) }

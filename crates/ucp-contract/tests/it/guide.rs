@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use ucp_contract::documents::{Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome};
+use ucp_contract::documents::{Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome, PickupPlace};
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 
@@ -57,6 +57,8 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     let cart: Cart = whole("cart");
     cart.add_up().expect("a total that adds up");
     whole::<CartLine>("cart-line");
+    let places: Vec<PickupPlace> = whole("cart-pickup-places");
+    assert!(places.iter().all(|place| place.address.address_country.is_some()));
     let credits: Vec<Credit> = whole("cart-credits");
     let paid: i64 = credits.iter().map(|credit| credit.amount.minor()).sum();
     assert!(paid < cart.total.minor());

@@ -98,7 +98,7 @@ impl Stall {
                 "contract": "1",
                 "market": { "name": "Stall", "currency": "EUR", "language": "en" },
                 "catalog": { "most_ids": 10 },
-                "cart": { "completion": "place", "codes": true, "delivery": true },
+                "cart": { "completion": "place", "codes": true, "delivery": true, "pickup": true },
                 "payment_handlers": [{ "name": "com.example.stall", "id": "stall", "version": "2026-01-01", "instruments": ["card"] }],
             }),
             Question::Find => {
@@ -176,6 +176,14 @@ fn priced(cart: &str, asked: &Value) -> Value {
     } else {
         900
     };
+    // The barn has no plums.
+    let mut places = vec![json!({ "id": "stall", "name": "At the stall", "address": { "address_country": "AT" }, "amount": 0 })];
+    if lines.iter().all(|line| line["variant"] != "plums-kg") {
+        let address = json!({ "street_address": "Dorf 1", "address_country": "AT" });
+        places.push(json!({ "id": "barn", "name": "Barn", "address": address, "amount": 100, "ready_in_days": 2 }));
+    }
+    let place = places.iter().find(|place| place["id"] == asked["pickup_place"]).cloned();
+    let amount = amount + place.as_ref().map_or(0, |place| place["amount"].as_i64().unwrap_or(0));
     let tax = (goods + amount) / 10;
     let due = goods + amount + tax;
     let credits: Vec<_> = asked["codes"].as_array().into_iter().flatten().filter_map(|code| match code.as_str()? {
@@ -192,6 +200,8 @@ fn priced(cart: &str, asked: &Value) -> Value {
         "delivery_options": travel,
         "delivery_option": there.then_some(chosen),
         "taxes": [{ "title": "Market tax", "amount": tax }],
+        "pickup_places": places,
+        "pickup_place": place.map(|place| place["id"].clone()),
         "credits": credits,
         "total": due - paid,
     })

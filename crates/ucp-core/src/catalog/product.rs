@@ -3,7 +3,7 @@
 //! [`Record::present`](super::record::Record::present) creates it. All variants are priced in the same currency and
 //! have one value on every option axis: the record is checked for these invariants before it is stored.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -282,6 +282,8 @@ pub struct Variant {
     pub quantity_rule: QuantityRule,
     /// Time before it can leave the shop. Not shown in the catalog.
     pub lead_time: LeadTime,
+    /// Number of pieces by pickup place; `None` if every place has it. Not shown in the catalog.
+    pub stock_by_location: Option<BTreeMap<String, u64>>,
     /// Shipping weight of one piece, in grams; 0 if unknown. Not shown to callers.
     pub weight_grams: u64,
     /// `true` if it is delivered digitally. Not shown to callers.

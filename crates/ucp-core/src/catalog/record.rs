@@ -2,7 +2,7 @@
 //!
 //! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
 //! beside a variant's `price`, and members for selling and shipping that are not shown to callers: `inventory`,
-//! `quantity_rule`, `lead_days`, `available_on`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
+//! `stock_by_location`, `quantity_rule`, `lead_days`, `available_on`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
 //! stores products. A record that passed [`Record::check`] can always be presented.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -129,6 +129,10 @@ pub struct VariantRecord {
     /// Quantity in stock; if absent, the variant is not counted and never sold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<u64>,
+    /// Number of pieces at each pickup place of the shop, by identifier, for those who pick goods up; a place that is left
+    /// out has none. If absent, every place has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stock_by_location: Option<BTreeMap<String, u64>>,
     /// Quantities in which it is sold; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity_rule: Option<QuantityRule>,
@@ -178,6 +182,12 @@ impl VariantRecord {
         for (member, count) in [("inventory", self.inventory), ("weight_grams", self.weight_grams)] {
             if let Some(count) = count.filter(|count| *count > MAX_COUNT) {
                 return Err((member, format!("{count} is more than {MAX_COUNT}")));
+            }
+        }
+        for (place, count) in self.stock_by_location.iter().flatten() {
+            if place.is_empty() || *count > MAX_COUNT {
+                let reason = format!("must have identifiers of pickup places, each with a count of at most {MAX_COUNT}");
+                return Err(("stock_by_location", reason));
             }
         }
         if self.lead_days.is_some_and(|days| days > LeadTime::MAX_DAYS) {
@@ -453,6 +463,7 @@ impl Record {
                     availability: variant.availability.clone(),
                     quantity_rule: variant.quantity_rule.unwrap_or_default(),
                     lead_time: LeadTime { days: variant.lead_days, available_on: variant.available_on },
+                    stock_by_location: variant.stock_by_location.clone(),
                     weight_grams: variant.weight_grams.unwrap_or_default(),
                     digital: variant.digital,
                     values,

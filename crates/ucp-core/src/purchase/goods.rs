@@ -69,6 +69,7 @@ fn good(product: &Product, position: usize) -> Good {
         stock: None,
         quantity_rule: variant.quantity_rule,
         lead_time: variant.lead_time,
+        stock_by_location: variant.stock_by_location.clone(),
         problem: None,
         weight_grams: variant.weight_grams,
         needs_fulfillment: !variant.digital,

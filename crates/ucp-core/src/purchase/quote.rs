@@ -1,5 +1,7 @@
 //! Input and output of the [pricing](super::pricing) engine.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,6 +141,8 @@ pub struct Good {
     pub quantity_rule: QuantityRule,
     /// Time before it can leave the shop.
     pub lead_time: LeadTime,
+    /// Number of pieces by pickup place, of which a place that is left out has none; `None` if every place has it.
+    pub stock_by_location: Option<BTreeMap<String, u64>>,
     /// Reason for which the shop does not sell it, or not in the wanted quantity; `None` if it does.
     pub problem: Option<LineProblem>,
     /// Weight of one piece in grams; 0 if unknown.

@@ -108,6 +108,7 @@ impl RemoteCart for Remote {
             problem: None,
             weight_grams: 0,
             lead_time: ucp_core::catalog::product::LeadTime::default(),
+            stock_by_location: None,
             needs_fulfillment: false,
         };
         let currency = "USD".parse().expect("a currency");

@@ -183,7 +183,7 @@ async fn a_total_that_does_not_add_up_is_refused() {
     assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
     let findings = shop.findings(Question::CartSync, wanted(None)).await;
     let expected =
-        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, fees and taxes 0, credits -0), is 2600";
+        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, pickup 0, fees and taxes 0, credits -0), is 2600";
     assert_eq!(findings, [expected]);
 }
 
@@ -228,6 +228,32 @@ async fn gift_cards_of_the_shop_are_credits_of_the_cart() {
     let floating = mapping_with("credits: [{kind: \"gift_card\", title: \"x\", amount: 12.5}],");
     let shop = Shop::new(&floating, shop);
     assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
+}
+
+#[tokio::test]
+async fn places_to_pick_up_at_are_those_of_the_shop() {
+    let places = "pickup_places: [{id: \"b1\", name: \"Branch\", address: {address_country: \"AT\"}, amount: 150}],";
+    let chosen = "pickup_place: $question.pickup_place,";
+    let mapping = mapping_with(&format!("{places} {chosen}")).replace("[cart]\n", "[cart]\npickup = true\n");
+    let shop = Shop::new(&mapping, |request| match request.method().as_str() {
+        "GET" => {
+            let mut basket = basket();
+            basket["total"] = "26.50".into();
+            Answer::json(&basket)
+        }
+        _ => Answer::json(&json!({})),
+    });
+    let backend = shop.answer(Question::Backend, json!(null)).await;
+    assert_eq!(backend["cart"]["pickup"], true);
+    let mut question = wanted(None);
+    for (place, finding) in [
+        ("b1", None),
+        ("b2", Some("`cart.sync.answer`: $.pickup_place: must be one of `pickup_places`")),
+    ] {
+        question["pickup_place"] = place.into();
+        let findings = shop.findings(Question::CartSync, question.clone()).await;
+        assert_eq!(findings.first().map(String::as_str), finding);
+    }
 }
 
 fn place(cart: &str, reference: &str) -> Value {

@@ -253,19 +253,20 @@ async fn errors_of_graphql_are_answers_where_the_mapping_says_so() {
 }
 
 #[tokio::test]
-async fn quantity_rules_and_lead_times_are_those_of_the_shop() {
+async fn quantity_rules_lead_times_and_places_are_those_of_the_shop() {
     let product = PRODUCT.replace(
         "variants: [{id:",
-        "variants: [{quantity_rule: {min: .lot, step: .lot}, lead_days: .days, available_on: .again, id:",
+        "variants: [{quantity_rule: {min: .lot, step: .lot}, lead_days: .days, available_on: .again, stock_by_location: .at, id:",
     );
     assert_ne!(product, PRODUCT);
     let eggs = json!({
-        "id": 1, "title": "Eggs", "html": "", "price": "2.40", "lot": 6, "days": 3, "again": "2026-12-24",
+        "id": 1, "title": "Eggs", "html": "", "price": "2.40", "lot": 6, "days": 3, "again": "2026-12-24", "at": {"b1": 4},
     });
     let shop = Shop::topped(&product, MAPPING, move |_| Answer::json(&eggs));
     let found = shop.answer(Question::Resolve, json!({"ids": ["1"], "context": context()})).await;
     let variant = &found["products"][0]["variants"][0];
     assert_eq!(variant["quantity_rule"], json!({"min": 6, "step": 6}));
+    assert_eq!(variant["stock_by_location"], json!({"b1": 4}));
     assert_eq!((&variant["lead_days"], &variant["available_on"]), (&json!(3), &json!("2026-12-24")));
     let record: ucp_core::catalog::record::Record = serde_json::from_value(found["products"][0].clone()).expect("a product");
     assert!(record.variants[0].quantity_rule.is_some_and(|rule| rule.is_usable()));

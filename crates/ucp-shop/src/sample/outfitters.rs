@@ -374,6 +374,7 @@ impl Maker<'_> {
                 .find(|(pattern, _)| matches(pattern, labels))
                 .map(|(_, count)| count.as_u64().expect("a count")),
             quantity_rule: None,
+            stock_by_location: None,
             lead_days: None,
             available_on: None,
             weight_grams: (!digital).then(|| self.grams(axes, labels)),

@@ -297,6 +297,7 @@ impl Builder<'_> {
             availability: Availability { available, status: status.map(str::to_owned) },
             quantity_rule: QuantityRule::default(),
             lead_time: LeadTime::default(),
+            stock_by_location: None,
             weight_grams: 0,
             digital: *variant.requires_shipping == Some(false),
             values,

@@ -72,6 +72,7 @@ fn product() -> Arc<Product> {
         availability: Availability::default(),
         quantity_rule: QuantityRule::default(),
         lead_time: LeadTime::default(),
+        stock_by_location: None,
         weight_grams: 0,
         digital: false,
         values: vec![position],

@@ -4,6 +4,7 @@ use super::{
     destination::{self, Choice},
     lines::{Lines, Named},
     option::{self, Offers, Package},
+    pickup,
     too_large,
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
             AvailableMethod, DeliveryOption, Destination, Fulfillment, Group, Method, MethodKind, fulfillable_on,
         },
         quote::{Facts, Previous},
-        terms::{AddressField, Place, Terms, is_country},
+        terms::{AddressField, PickupPlace, Place, Terms, is_country},
         totals::{TotalKind, amount_of},
     },
 };
@@ -118,22 +119,31 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
     Ok(delivery)
 }
 
-/// Returns the kinds of method that the shop offers, each for all lines that need delivery.
+/// Returns the kinds of method that the shop offers: shipping for all lines that need delivery, and pickup for those that
+/// some place has.
 fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
-    let line_item_ids: Vec<_> = needing.iter().map(|position| scene.lines.priced[*position].id.clone()).collect();
-    let lead_times = needing.iter().map(|position| scene.lines.priced[*position].good.lead_time);
-    let fulfillable_on = fulfillable_on(lead_times, scene.facts.now);
-    let method = |kind, description| AvailableMethod {
-        kind,
-        line_item_ids: line_item_ids.clone(),
-        fulfillable_on: Some(fulfillable_on.clone()),
-        description: Some(description),
+    let Scene { terms, lines, facts, .. } = scene;
+    let method = |kind, inside: &[usize], description| {
+        let lead_times = inside.iter().map(|position| lines.priced[*position].good.lead_time);
+        AvailableMethod {
+            kind,
+            line_item_ids: inside.iter().map(|position| lines.priced[*position].id.clone()).collect(),
+            fulfillable_on: Some(fulfillable_on(lead_times, facts.now)),
+            description: Some(description),
+        }
     };
-    let shipping = (!scene.terms.shipping.rates.is_empty())
-        .then(|| method(MethodKind::Shipping, "The goods can be sent to an address.".to_owned()));
-    let places: Vec<_> = scene.terms.pickup.places.iter().map(|place| place.name.as_str()).collect();
-    let pickup = (!places.is_empty())
-        .then(|| method(MethodKind::Pickup, format!("The goods can be picked up at {}.", places.join(" or "))));
+    let shipping = (!terms.shipping.rates.is_empty())
+        .then(|| method(MethodKind::Shipping, needing, "The goods can be sent to an address.".to_owned()));
+    let has = |place: &PickupPlace, line: usize| pickup::lacking(&lines.priced, &[line], &place.id).is_empty();
+    let places = &terms.pickup.places;
+    let there: Vec<_> =
+        needing.iter().copied().filter(|line| places.iter().any(|place| has(place, *line))).collect();
+    let places = places.iter().filter(|place| there.iter().any(|line| has(place, *line)));
+    let places: Vec<_> = places.map(|place| place.name.as_str()).collect();
+    let goods = if there.len() == needing.len() { "The goods" } else { "Some of the goods" };
+    let pickup = (!places.is_empty()).then(|| {
+        method(MethodKind::Pickup, &there, format!("{goods} can be picked up at {}.", places.join(" or ")))
+    });
     shipping.into_iter().chain(pickup).collect()
 }
 
@@ -315,8 +325,10 @@ impl Work<'_, '_> {
                 .accepting("the id of a group of this method, or none for its first one"));
             }
         }
-        let Choice { destinations, selected, unknown } =
-            destination::choose(kind, draft, &path, self.scene.draft, terms, before)?;
+        let Choice { destinations, selected, unknown, gone } = match kind {
+            MethodKind::Shipping => destination::choose(draft, &path, self.scene.draft, terms, before)?,
+            MethodKind::Pickup => pickup::choose(draft, terms, &lines.priced, inside, before),
+        };
         let line_ids = |inside: &[usize]| inside.iter().map(|position| lines.priced[*position].id.clone()).collect();
         let mut method = Method {
             id,
@@ -333,6 +345,10 @@ impl Work<'_, '_> {
         if inside.is_empty() {
             return Ok(method);
         }
+        if let Some(content) = gone {
+            self.missing("fulfillment_unavailable", ".selected_destination_id", content);
+            return Ok(method);
+        }
         let offered = match kind {
             MethodKind::Shipping => !terms.shipping.rates.is_empty(),
             MethodKind::Pickup => !terms.pickup.places.is_empty(),
@@ -341,6 +357,9 @@ impl Work<'_, '_> {
             match (offered, method.destinations.is_empty()) {
                 (false, _) => {
                     self.missing("fulfillment_unavailable", "", format!("The shop has no {} to offer.", kind.as_str()));
+                }
+                (true, true) if kind == MethodKind::Pickup => {
+                    self.missing("fulfillment_unavailable", "", "No place has all of these goods to be picked up.");
                 }
                 (true, true) => self.missing("field_required", ".destinations", "Say where the goods are to be sent."),
                 (true, false) => {

@@ -8,7 +8,7 @@ use crate::{
     purchase::{
         buyer::PostalAddress,
         draft::{DestinationDraft, Draft, MethodDraft},
-        fulfillment::{Destination, Method, MethodKind},
+        fulfillment::{Destination, Method},
         terms::{Customer, Terms},
     },
     text::fold,
@@ -22,18 +22,18 @@ pub(super) struct Choice {
     pub(super) selected: Option<usize>,
     /// `true` if the platform asked for a destination that does not exist.
     pub(super) unknown: bool,
+    /// Sentence that says why the chosen pickup place cannot be had.
+    pub(super) gone: Option<String>,
 }
 
-/// Returns the destinations of a method; `path` is the JSONPath of the method in the draft.
+/// Returns the destinations of a method that ships; `path` is the JSONPath of the method in the draft.
 ///
 /// Destinations that the platform states replace earlier ones. If it states none, those that it stated before are kept;
-/// if there are none either, the stored addresses of the buyer are offered. Pickup is possible at the shop's places
-/// only. A single destination is chosen automatically.
+/// if there are none either, the stored addresses of the buyer are offered. A single destination is chosen automatically.
 ///
 /// # Errors
 /// [`InvalidRequest`](crate::Code::InvalidRequest) if two different destinations have the same identifier.
 pub(super) fn choose(
-    kind: MethodKind,
     method: &MethodDraft,
     path: &str,
     draft: &Draft,
@@ -42,14 +42,13 @@ pub(super) fn choose(
 ) -> Result<Choice, Refusal> {
     let customer = eligibility::email(draft)
         .and_then(|email| terms.customers.iter().find(|customer| fold(&customer.email) == email));
-    let mut destinations = match kind {
-        MethodKind::Pickup => places(terms),
-        MethodKind::Shipping if method.destinations.is_empty() => offered(customer, before),
-        MethodKind::Shipping => stated(&method.destinations, path, customer, before)?,
+    let mut destinations = if method.destinations.is_empty() {
+        offered(customer, before)
+    } else {
+        stated(&method.destinations, path, customer, before)?
     };
     let wanted = method.selected_destination_id.as_deref();
     if let Some(id) = wanted
-        && kind == MethodKind::Shipping
         && !destinations.iter().any(|destination| destination.id == id)
     {
         destinations.extend(customer.into_iter().flat_map(stored).find(|destination| destination.id == id));
@@ -59,17 +58,7 @@ pub(super) fn choose(
     let earlier = || before.and_then(|method| method.selected_destination_id.as_deref()).and_then(position);
     let only = || (destinations.len() == 1).then_some(0);
     let selected = asked.or_else(earlier).or_else(only);
-    Ok(Choice { selected, unknown: wanted.is_some() && asked.is_none(), destinations })
-}
-
-fn places(terms: &Terms) -> Vec<Destination> {
-    let place = |place: &crate::purchase::terms::PickupPlace| Destination {
-        id: place.id.clone(),
-        name: Some(place.name.clone()),
-        address: place.address.clone(),
-        stored: false,
-    };
-    terms.pickup.places.iter().map(place).collect()
+    Ok(Choice { selected, unknown: wanted.is_some() && asked.is_none(), gone: None, destinations })
 }
 
 fn stored(customer: &Customer) -> impl Iterator<Item = Destination> {

@@ -12,6 +12,7 @@
 //! | `delivery` | fulfillment methods: their lines, and what is missing |
 //! | `destination` | destinations of a method, and the choice among them |
 //! | `option` | delivery options of a group and their prices |
+//! | `pickup` | pickup places, and the stock that they have |
 //! | `tax` | taxes |
 
 mod credits;
@@ -21,6 +22,7 @@ mod discounts;
 mod eligibility;
 mod lines;
 mod option;
+mod pickup;
 mod tax;
 
 use self::{

@@ -116,6 +116,7 @@ fn variant(
         availability: availability(item)?,
         inventory: None,
         quantity_rule: None,
+        stock_by_location: None,
         lead_days: item.text("max_handling_time").map(|days| handling(item, &days)).transpose()?,
         available_on: item.text("availability_date").map(|text| day(item, &text)).transpose()?,
         weight_grams: item.grams()?,

@@ -119,6 +119,7 @@ fn priced(row: &Row, currency: Currency) -> Result<VariantRecord, BadRow> {
         availability,
         inventory,
         quantity_rule: None,
+        stock_by_location: None,
         lead_days: None,
         available_on: None,
         weight_grams,

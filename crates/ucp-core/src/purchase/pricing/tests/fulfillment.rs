@@ -283,6 +283,89 @@ fn goods_are_picked_up_at_the_places_of_the_shop() {
     assert_eq!(kinds, [MethodKind::Shipping, MethodKind::Pickup]);
 }
 
+/// Two places with this much of `mug` and `pot`.
+fn stocked(mug: [u64; 2], pot: [u64; 2]) -> (Terms, Vec<Good>) {
+    let place = |id: &str, name: &str| json!({"id": id, "name": name, "address": {"address_country": "US"}});
+    let terms = terms(json!({
+        "shipping": {"rates": [{"id": "std", "title": "Standard", "price": 500}]},
+        "pickup": {"places": [place("uptown", "Uptown Store"), place("harbour", "Harbour Store")]},
+    }));
+    let good = |id, [uptown, harbour]: [u64; 2]| {
+        let stock = [("uptown", uptown), ("harbour", harbour)].map(|(id, count)| (id.to_owned(), count));
+        Good { stock_by_location: Some(stock.into()), ..good(id, 1_000) }
+    };
+    (terms, vec![good("mug", mug), good("pot", pot)])
+}
+
+#[test]
+fn goods_are_picked_up_where_all_of_them_are() {
+    let pickup = || json!([{"kind": "pickup"}]);
+    let places = |quote: &Quote| -> Vec<String> {
+        methods(quote)[0].destinations.iter().map(|destination| destination.id.clone()).collect()
+    };
+    let (terms, goods) = stocked([3, 1], [1, 1]);
+    let both = |mugs| vec![(goods[0].clone(), mugs), (goods[1].clone(), 1)];
+    let either = update(&terms, &both(1), pickup(), &Previous::default());
+    assert_eq!(places(&either), ["uptown", "harbour"]);
+    assert_eq!(said(&either), [pair("field_required", "$.fulfillment.methods[0].selected_destination_id")]);
+    // The only place that has enough is chosen.
+    let one = update(&terms, &both(2), pickup(), &Previous::default());
+    assert_eq!((places(&one), one.deliverable), (vec!["uptown".to_owned()], true));
+    // Lines of one variant share what a place has.
+    let split = vec![(goods[0].clone(), 2), (goods[0].clone(), 2)];
+    let nowhere = update(&terms, &split, pickup(), &Previous::default());
+    assert_eq!(said(&nowhere), [pair("fulfillment_unavailable", "$.fulfillment.methods[0]")]);
+    assert!(places(&nowhere).is_empty() && !nowhere.deliverable);
+}
+
+#[test]
+fn pickup_is_available_for_the_lines_that_a_place_has() {
+    let available = |mug, pot| -> Vec<(MethodKind, usize, String)> {
+        let (terms, goods) = stocked(mug, pot);
+        let goods: Vec<_> = goods.into_iter().map(|good| (good, 2)).collect();
+        let quote = update(&terms, &goods, to("US"), &Previous::default());
+        let methods = quote.fulfillment.expect("a delivery").available_methods.into_iter();
+        methods.map(|own| (own.kind, own.line_item_ids.len(), own.description.unwrap_or_default())).collect()
+    };
+    let shipping = || (MethodKind::Shipping, 2, "The goods can be sent to an address.".to_owned());
+    let pickup = |lines, text: &str| (MethodKind::Pickup, lines, text.to_owned());
+    let all = "The goods can be picked up at Uptown Store or Harbour Store.";
+    assert_eq!(available([2, 0], [0, 2]), [shipping(), pickup(2, all)]);
+    let some = "Some of the goods can be picked up at Harbour Store.";
+    assert_eq!(available([1, 1], [0, 2]), [shipping(), pickup(1, some)]);
+    assert_eq!(available([1, 1], [0, 0]), [shipping()]);
+}
+
+#[test]
+fn a_chosen_place_that_has_the_goods_no_more_is_named_with_the_line() {
+    let choice = json!([{"kind": "pickup", "selected_destination_id": "uptown"}]);
+    let (terms, goods) = stocked([3, 3], [1, 1]);
+    let wanted = |goods: &[Good]| vec![(goods[0].clone(), 2), (goods[1].clone(), 1)];
+    let first = update(&terms, &wanted(&goods), choice.clone(), &Previous::default());
+    assert!(first.deliverable && first.messages.is_empty(), "{:?}", first.messages);
+    let (_, goods) = stocked([1, 3], [1, 1]);
+    for methods_stated in [choice, json!([{"kind": "pickup"}])] {
+        let second = update(&terms, &wanted(&goods), methods_stated, &previous(&first));
+        assert_eq!(
+            said(&second),
+            [pair("fulfillment_unavailable", "$.fulfillment.methods[0].selected_destination_id")]
+        );
+        let content = serde_json::to_value(&second.messages[0]).expect("JSON")["content"].clone();
+        assert_eq!(content, "Uptown Store does not have enough of The mug; choose another place.");
+        let method = &methods(&second)[0];
+        assert_eq!((method.selected_destination_id.as_deref(), method.groups.len()), (Some("uptown"), 0));
+        assert!(!second.deliverable);
+        let other = json!([{"kind": "pickup", "selected_destination_id": "harbour"}]);
+        assert!(update(&terms, &wanted(&goods), other, &previous(&second)).deliverable);
+    }
+    // A place that the shop states no more is named as it was.
+    let mut closed = terms.clone();
+    closed.pickup.places.remove(0);
+    let second = update(&closed, &wanted(&goods), json!([{"kind": "pickup"}]), &previous(&first));
+    let content = serde_json::to_value(&second.messages[0]).expect("JSON")["content"].clone();
+    assert_eq!(content, "Uptown Store no longer has all of these goods; choose another place.");
+}
+
 #[test]
 fn methods_are_combined_only_where_the_shop_allows_it() {
     let goods = vec![(good("a", 100), 1), (good("b", 100), 1)];

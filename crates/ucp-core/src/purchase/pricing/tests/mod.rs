@@ -67,6 +67,7 @@ pub(crate) fn good(id: &str, price: i64) -> Good {
         stock: None,
         quantity_rule: QuantityRule::default(),
         lead_time: LeadTime::default(),
+        stock_by_location: None,
         problem: None,
         weight_grams: 1_000,
         needs_fulfillment: true,

@@ -56,10 +56,13 @@ fn small() -> impl Strategy<Value = i64> {
 
 fn good_strategy(id: &'static str) -> impl Strategy<Value = Good> {
     let stock = option::weighted(0.3, 0_u64..5);
-    (amount(), prop::bool::weighted(0.9), stock, 0_u64..500, prop::bool::weighted(0.8)).prop_map(
-        move |(price, available, stock, weight_grams, needs_fulfillment)| Good {
+    let places = select(vec!["shop", "barn", "elsewhere"]);
+    let at_places = option::weighted(0.3, prop::collection::btree_map(places.prop_map(str::to_owned), 0_u64..5, 0..3));
+    (amount(), prop::bool::weighted(0.9), (stock, at_places), 0_u64..500, prop::bool::weighted(0.8)).prop_map(
+        move |(price, available, (stock, stock_by_location), weight_grams, needs_fulfillment)| Good {
             available,
             stock,
+            stock_by_location,
             weight_grams,
             needs_fulfillment,
             ..good(id, price)
