@@ -1,6 +1,7 @@
 //! Who may call, and how much: API keys, limits, and the configuration that says so (rules AGT-09, ERR-03).
 
 mod configuration;
+mod groups;
 mod held;
 mod identity;
 mod keys;

@@ -19,10 +19,11 @@ use ucp_testkit::{
     leash::Leashed,
     server::{Answer, Server},
 };
+use ucp_trust::api_key::ApiKey;
 
 use crate::{
     harness::{Ends as _, Gateway, binary, codes, elements, folder, texts},
-    setup::Setup,
+    setup::{Ask, Setup, Transport},
 };
 
 const SECRET: &str = "a-secret-that-shop-and-gateway-share";
@@ -144,7 +145,11 @@ impl Stock {
             let is_named = ids.iter().any(|own| own == id || *own == format!("{id}-1"));
             product.clone().filter(|_| is_named)
         };
-        json!({ "products": self.goods.iter().filter_map(named).collect::<Vec<_>>() })
+        let mut products: Vec<_> = self.goods.iter().filter_map(named).collect();
+        if asked["context"]["customer_group"] == "trade" {
+            products.iter_mut().for_each(|product| product["variants"][0]["price"]["amount"] = json!(800));
+        }
+        json!({ "products": products })
     }
 }
 
@@ -216,6 +221,31 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
     let opened = gateway.product(&json!({ "id": "vase001" }));
     assert_eq!(opened["product"]["variants"][0]["price"]["amount"], 2_500, "{opened}");
     assert!(codes(&opened).is_empty() && shop.asked().contains(&"ids vase001".to_owned()), "{opened}");
+}
+
+#[test]
+fn a_customer_group_is_told_its_prices_by_the_shop() {
+    let (shop, data) = (Shop::with(12), folder());
+    let key = ApiKey::generate().expect("random bytes");
+    let credential = format!("api_key_hash = \"{}\"", key.hash());
+    let setup = shop.setup(&format!("[[platform]]\nname = \"Trader\"\n{credential}\ncustomer_group = \"trade\"\n"));
+    told(&catalog(&setup, data.path(), &["sync"]));
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    shop.asked();
+    let price = |answer: &Value| answer["products"][0]["variants"][0]["price"]["amount"].clone();
+    let everyone = gateway.search(&json!({ "query": "number3" }));
+    assert_eq!((price(&everyone), shop.asked().len()), (json!(1_000), 0), "{everyone}");
+    for (operation, payload, asked) in [
+        ("search_catalog", json!({ "query": "number3" }), "ids vase003"),
+        ("lookup_catalog", json!({ "ids": ["vase004"] }), "ids vase004"),
+    ] {
+        let ask = Ask::new(Transport::Rest, "").unnamed().of(operation, payload);
+        let trade = ask.header("X-API-Key", key.reveal()).answer(&gateway);
+        assert_eq!((price(&trade), codes(&trade).len()), (json!(800), 0), "{trade}");
+        assert_eq!(shop.asked(), [asked]);
+    }
+    let again = gateway.lookup(&json!({ "ids": ["vase004"] }));
+    assert_eq!((price(&again), codes(&again)), (json!(1_000), vec!["facts_as_of"]), "{again}");
 }
 
 #[test]

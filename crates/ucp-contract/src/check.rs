@@ -379,8 +379,7 @@ impl<'a> Shop<'a> {
     }
 
     async fn amounts_add_up(&self) -> Judged<()> {
-        let cure =
-            "state prices per piece, every discount, the chosen delivery, fees, taxes and credits, and their sum as `total`";
+        let cure = "state prices per piece, every discount, the chosen delivery, fees, taxes and credits, and their sum as `total`";
         let mut trial = self.trial("amounts_add_up", cure);
         let [one, other] = self.bought(&trial)?;
         for lines in [&[(one, 1)][..], &[(one, 2), (other, 1)]] {

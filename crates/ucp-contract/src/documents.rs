@@ -158,6 +158,10 @@ pub struct Context {
     /// IP address of the buyer, if a platform that is known states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buyer_ip: Option<String>,
+    /// Customer group of the platform that asks, as the operator of the gateway names it, for shops that have prices by
+    /// group; absent for the prices of everyone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer_group: Option<String>,
 }
 
 /// Question of `POST /find`: one page of the products that match.

@@ -343,6 +343,7 @@ impl ContractShop {
             currency: presentation.currency,
             country,
             buyer_ip: buyer_signals.ip.map(|ip| ip.to_string()),
+            customer_group: presentation.customer_group.clone(),
         }
     }
 
@@ -373,7 +374,7 @@ impl ContractShop {
     }
 
     async fn page(&self, query: &Query, after: Option<&str>, limit: usize) -> Result<Served<Arc<Listing>>, Failure> {
-        let Presentation { language, currency, country } = &query.presentation;
+        let Presentation { language, currency, country, .. } = &query.presentation;
         let criteria = &query.criteria;
         let prices = criteria.bounds.iter().flatten().map(|bound| PriceBounds {
             currency: bound.currency,

@@ -64,7 +64,12 @@ fn record(axes: &[(&str, usize)]) -> Record {
 }
 
 fn presentation() -> Presentation {
-    Presentation { language: "en".into(), currency: "EUR".parse().expect("a currency"), country: None }
+    Presentation {
+        language: "en".into(),
+        currency: "EUR".parse().expect("a currency"),
+        country: None,
+        customer_group: None,
+    }
 }
 
 fn cells(product: &Product) -> Vec<Cell<'_>> {

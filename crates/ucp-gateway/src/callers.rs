@@ -1,7 +1,7 @@
 //! Conversion of the settings into the options of admission control: how profiles are fetched and cached, and what
 //! callers may do.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use http::HeaderMap;
 use ucp_core::Refusal;
@@ -73,6 +73,13 @@ pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
         roots: settings.extra_roots.clone(),
         ..FetchOptions::default()
     }
+}
+
+/// Returns the customer groups of platforms by the URL of the profile, or by the identity of one that publishes none.
+pub(crate) fn customer_groups(platforms: &[config::Platform]) -> HashMap<String, String> {
+    let group =
+        |platform: &config::Platform| Some((platform.profile.as_str().to_owned(), platform.customer_group.clone()?));
+    platforms.iter().filter_map(group).collect()
 }
 
 /// Builds the directory of platforms, which fetches the profiles that are not cached.

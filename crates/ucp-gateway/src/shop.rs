@@ -157,7 +157,8 @@ impl Shop {
             signer.pin(&directory);
         }
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
-            .refusing(decisions.blocked.clone());
+            .refusing(decisions.blocked.clone())
+            .grouped(callers::customer_groups(&settings.platforms));
         let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(

@@ -242,6 +242,14 @@ impl Inner {
             Request::Catalog(CatalogRequest::SearchCatalog(search)) => record::note_query(search.query.as_deref()),
             _ => {}
         }
+        if let Request::Catalog(request) = &mut request {
+            let context = match request {
+                CatalogRequest::SearchCatalog(search) => &mut search.context,
+                CatalogRequest::LookupCatalog(lookup) => &mut lookup.context,
+                CatalogRequest::GetProduct(detail) => &mut detail.context,
+            };
+            context.customer_group.clone_from(&platform.customer_group);
+        }
         Ok(Read { request, relayed, platform, id, keyed, admission })
     }
 

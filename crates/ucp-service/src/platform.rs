@@ -5,7 +5,7 @@
 //! call of a known platform costs one look-up.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fmt,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -35,7 +35,7 @@ use ucp_trust::{
 use ucp_wire::{dialect, dialect::offered, encoded::Encoded, offer::Offer};
 
 use crate::{
-    access::Principal,
+    access::{Principal, Registered},
     agent,
     call::{Call, Endpoint},
     mandate::{self, MerchantSigner, PlatformMandateVerifier},
@@ -147,6 +147,8 @@ pub struct Platform {
     pub multi_group: bool,
     /// The buyer on whose behalf it calls.
     pub buyer_signals: BuyerSignals,
+    /// Customer group that the operator states for it, if a credential proves that it calls.
+    pub customer_group: Option<String>,
     /// Its cached profile; `None` if its profile could not be fetched.
     known: Option<Arc<Known<NegotiatedProfile>>>,
     /// The registry that identified it.
@@ -214,6 +216,7 @@ impl Platform {
             active: Arc::clone(&self.active),
             multi_group: self.multi_group,
             buyer_signals: self.buyer_signals,
+            customer_group: self.customer_group.clone(),
             mandate_verifier: self.platforms.business().merchant_signer.as_ref().map(|merchant_signer| {
                 Arc::new(PlatformMandateVerifier {
                     merchant_signer: merchant_signer.clone(),
@@ -307,6 +310,8 @@ struct Inner {
     reach: Reach,
     directory: Directory<NegotiatedProfile>,
     blocked: Blocked,
+    /// Customer groups by the URL of the profile, or the identity, of registered platforms.
+    customer_groups: HashMap<String, String>,
 }
 
 impl fmt::Debug for Platforms {
@@ -319,7 +324,8 @@ impl Platforms {
     /// Creates the registry of the platforms in `directory`, with a policy for those whose profile cannot be fetched.
     #[must_use]
     pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<NegotiatedProfile>) -> Self {
-        Self(Arc::new(Inner { business, policy, reach, directory, blocked: Blocked::default() }))
+        let (blocked, customer_groups) = (Blocked::default(), HashMap::new());
+        Self(Arc::new(Inner { business, policy, reach, directory, blocked, customer_groups }))
     }
 
     /// Refuses the platforms in `blocked`. To be called before the registry is cloned.
@@ -329,6 +335,26 @@ impl Platforms {
             inner.blocked = blocked;
         }
         self
+    }
+
+    /// Sets the customer groups of registered platforms, by the URL of the profile or the identity. To be called before the
+    /// registry is cloned.
+    #[must_use]
+    pub fn grouped(mut self, customer_groups: HashMap<String, String>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.customer_groups = customer_groups;
+        }
+        self
+    }
+
+    /// Returns the customer group of the platform that a credential proves to call. A profile that is merely named proves
+    /// nothing.
+    fn customer_group(&self, call: &Call) -> Option<String> {
+        let profile = match &call.admission.principal {
+            Principal::Signed(profile) | Principal::Keyed(Registered { profile, .. }) => profile,
+            Principal::Anonymous | Principal::Local => return None,
+        };
+        self.0.customer_groups.get(profile.as_str()).cloned()
     }
 
     /// Returns the platforms that are refused.
@@ -474,6 +500,7 @@ impl Platforms {
                     note: None,
                     multi_group: known.profile.multi_group,
                     buyer_signals: buyer_signals(call),
+                    customer_group: self.customer_group(call),
                     known: Some(Arc::clone(known)),
                     platforms: self.clone(),
                 })
@@ -493,6 +520,7 @@ impl Platforms {
             note,
             multi_group: false,
             buyer_signals: buyer_signals(call),
+            customer_group: self.customer_group(call),
             known: None,
             platforms: self.clone(),
         }

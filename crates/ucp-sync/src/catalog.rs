@@ -31,6 +31,13 @@ impl SynchronisedCatalog {
         Self { copy, live, synchroniser }
     }
 
+    /// Returns the shop if it has to be asked for every price: the copy has those of everyone, not those of a customer group.
+    /// The identifiers of a feed need not be those of the shop, so that its copy answers.
+    fn priced_live(&self, presentation: &Presentation) -> Option<&ContractShop> {
+        let is_copied = matches!(self.synchroniser.source(), Source::Shop(_));
+        self.live.as_ref().filter(|_| presentation.customer_group.is_some() && is_copied)
+    }
+
     /// Returns the message that says as of when the facts of the copy are.
     fn age(&self) -> Message {
         match self.synchroniser.as_of() {
@@ -72,6 +79,34 @@ impl Catalog for SynchronisedCatalog {
 
     async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError> {
         let mut page = self.copy.find(query, buyer_signals).await?;
+        if let Some(shop) = self.priced_live(&query.presentation) {
+            // The copy has the prices of everyone: it finds, and the shop says what the group pays.
+            let ids: Vec<_> = page.products.iter().map(|product| product.id.clone()).collect();
+            let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+            let live = match ids.as_slice() {
+                [] => Ok(Vec::new()),
+                ids => shop.resolve(ids, &query.presentation, buyer_signals).await,
+            };
+            let mut products = Vec::new();
+            for named in live? {
+                let matches = match named {
+                    Named::Found(matches) => matches,
+                    Named::Dated(matches, message) | Named::Stale(matches, message) => {
+                        if !page.messages.contains(&message) {
+                            page.messages.push(message);
+                        }
+                        matches
+                    }
+                    Named::Unchecked => continue,
+                };
+                products.extend(matches.into_iter().next().map(|found| found.product));
+            }
+            products.retain(|product| product.variants.iter().any(|own| query.criteria.admit(product, own)));
+            page.products = products;
+            // Some of those that the copy counts may not be for the group.
+            page.total = None;
+            return Ok(page);
+        }
         page.messages.push(self.age());
         Ok(page)
     }
@@ -82,6 +117,9 @@ impl Catalog for SynchronisedCatalog {
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
+        if let Some(shop) = self.priced_live(presentation) {
+            return shop.resolve(ids, presentation, buyer_signals).await;
+        }
         let named = self.copy.resolve(ids, presentation, buyer_signals).await?;
         let age = self.age();
         Ok(named.into_iter().map(|named| dated(named, age.clone())).collect())
@@ -93,6 +131,9 @@ impl Catalog for SynchronisedCatalog {
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
     ) -> Result<Named, PortError> {
+        if let Some(shop) = self.priced_live(presentation) {
+            return shop.open(id, presentation, buyer_signals).await;
+        }
         let mut message = self.age();
         if let Some(shop) = &self.live {
             let is_copied = matches!(self.synchroniser.source(), Source::Shop(_));

@@ -104,6 +104,7 @@ pub fn platform(owner: &str, without: &[&str]) -> Caller {
         active: Arc::new(Active::all(&declared)),
         multi_group: false,
         buyer_signals: BuyerSignals::default(),
+        customer_group: None,
         mandate_verifier: None,
     }
 }

@@ -389,6 +389,7 @@ pub(crate) fn declaring(name: &str, release: Release, wants: impl Fn(&Offer) -> 
         ),
         multi_group: false,
         buyer_signals: BuyerSignals::default(),
+        customer_group: None,
         mandate_verifier: None,
     }
 }

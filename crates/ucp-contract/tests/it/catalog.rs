@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use ucp_contract::{ContractShop, Question, Transport};
 use ucp_core::{
     catalog::{
+        Context,
         lookup::{self, lookup},
         search::{self, search},
     },
@@ -120,4 +121,24 @@ async fn what_a_shop_says_about_itself_has_to_be_usable() {
             ContractShop::connect(transport, Capacity::default(), clock, now, None).await.expect_err("unusable");
         assert!(!error.is_passing() && error.to_string().contains(named), "{error}");
     }
+}
+
+#[tokio::test]
+async fn what_is_kept_for_one_customer_group_is_shown_to_no_other() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    stall.spoil(|question, asked, mut answer| {
+        if question == Question::Resolve && asked["context"]["customer_group"] == "trade" {
+            answer["products"][0]["variants"][0]["price"]["amount"] = json!(200);
+        }
+        Ok(Some(answer))
+    });
+    let groups = [(None, 290), (Some("trade"), 200), (None, 290), (Some("trade"), 200), (Some("florists"), 290)];
+    for (group, cents) in groups {
+        let context = Context { customer_group: group.map(str::to_owned), ..Context::default() };
+        let request = lookup::Request { ids: vec!["apples".into()], context, ..lookup::Request::default() };
+        let resolved = lookup(&shop, &request, &BuyerSignals::default()).await.expect("products");
+        assert_eq!(resolved.products[0].product.variants[0].price.amount.minor(), cents, "{group:?}");
+    }
+    assert_eq!(stall.times(Question::Resolve), 3);
 }

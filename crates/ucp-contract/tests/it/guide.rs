@@ -2,7 +2,9 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use ucp_contract::documents::{Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome, PickupPlace};
+use ucp_contract::documents::{
+    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome, PickupPlace,
+};
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 

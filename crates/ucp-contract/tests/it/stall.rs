@@ -177,7 +177,8 @@ fn priced(cart: &str, asked: &Value) -> Value {
         900
     };
     // The barn has no plums.
-    let mut places = vec![json!({ "id": "stall", "name": "At the stall", "address": { "address_country": "AT" }, "amount": 0 })];
+    let mut places =
+        vec![json!({ "id": "stall", "name": "At the stall", "address": { "address_country": "AT" }, "amount": 0 })];
     if lines.iter().all(|line| line["variant"] != "plums-kg") {
         let address = json!({ "street_address": "Dorf 1", "address_country": "AT" });
         places.push(json!({ "id": "barn", "name": "Barn", "address": address, "amount": 100, "ready_in_days": 2 }));

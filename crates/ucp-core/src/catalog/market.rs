@@ -51,13 +51,15 @@ pub struct Presentation {
     pub currency: Currency,
     /// Country of the buyer (ISO 3166-1 alpha-2), if what is shown depends on it and the shop knows it.
     pub country: Option<String>,
+    /// Customer group whose prices are shown; `None` for those that everyone has.
+    pub customer_group: Option<String>,
 }
 
 impl Market {
     /// Returns the default language and currency.
     #[must_use]
     pub fn own(&self) -> Presentation {
-        Presentation { language: self.language.clone(), currency: self.currency, country: None }
+        Presentation { language: self.language.clone(), currency: self.currency, country: None, customer_group: None }
     }
 
     /// Returns the presentation for a caller with `context`.
@@ -73,7 +75,12 @@ impl Market {
         };
         let currency = wanted.filter(|currency| self.trades_in(*currency)).unwrap_or(self.currency);
         let country = there.filter(|_| self.by_country).map(|(country, _)| country.clone());
-        Presentation { language: language.to_owned(), currency, country }
+        Presentation {
+            language: language.to_owned(),
+            currency,
+            country,
+            customer_group: context.customer_group.clone(),
+        }
     }
 
     /// Returns `true` if products may be priced in `currency`.
@@ -122,6 +129,7 @@ pub(crate) mod tests {
             country: country.map(str::to_owned),
             languages: languages.iter().map(|tag| (*tag).to_owned()).collect(),
             currency: currency.map(str::to_owned),
+            customer_group: None,
         };
         let presentation = market().presentation(&context);
         (presentation.language, presentation.currency.to_string())

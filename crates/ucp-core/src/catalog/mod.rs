@@ -36,4 +36,6 @@ pub struct Context {
     pub languages: Vec<String>,
     /// ISO 4217 currency, as sent; also the denomination of price filters.
     pub currency: Option<String>,
+    /// Customer group of the platform, which the operator states and no caller does.
+    pub customer_group: Option<String>,
 }

@@ -186,7 +186,8 @@ impl VariantRecord {
         }
         for (place, count) in self.stock_by_location.iter().flatten() {
             if place.is_empty() || *count > MAX_COUNT {
-                let reason = format!("must have identifiers of pickup places, each with a count of at most {MAX_COUNT}");
+                let reason =
+                    format!("must have identifiers of pickup places, each with a count of at most {MAX_COUNT}");
                 return Err(("stock_by_location", reason));
             }
         }

@@ -241,7 +241,7 @@ fn a_page_opens_by_product_or_variant_id_only() {
 
 #[test]
 fn products_are_shown_in_the_callers_language_and_currency() {
-    let context = Context { languages: vec!["es-MX".into()], currency: Some("EUR".into()), country: None };
+    let context = Context { languages: vec!["es-MX".into()], currency: Some("EUR".into()), ..Context::default() };
     // Choices may use the shop's own words whatever language the page is in.
     let request = detail::Request {
         context: context.clone(),

@@ -390,6 +390,7 @@ fn in_person(checkout: &Checkout) -> Caller {
         active: Arc::new(Active::all(&capabilities)),
         multi_group: methods.any(|method| method.groups.len() > 1),
         buyer_signals: crate::purchase::caller::BuyerSignals::default(),
+        customer_group: checkout.draft.context.customer_group.clone(),
         mandate_verifier: None,
     }
 }

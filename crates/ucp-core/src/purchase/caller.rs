@@ -17,6 +17,8 @@ pub struct Caller {
     pub multi_group: bool,
     /// Buyer on whose behalf the platform calls.
     pub buyer_signals: BuyerSignals,
+    /// Customer group that the operator states for the platform, if the call is proven to be the platform's.
+    pub customer_group: Option<String>,
     /// Verifier of the platform's mandates; `None` if mandates cannot be verified.
     pub mandate_verifier: Option<Arc<dyn MandateVerifier>>,
 }

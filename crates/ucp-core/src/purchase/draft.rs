@@ -97,6 +97,9 @@ pub struct Circumstances {
     /// Benefits that the buyer claims to be entitled to, by reverse-domain name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub eligibility: Vec<String>,
+    /// Customer group of the platform, which the operator states and no caller does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_group: Option<String>,
 }
 
 impl Circumstances {
@@ -107,6 +110,7 @@ impl Circumstances {
             country: self.country.clone(),
             languages: self.languages.clone(),
             currency: self.currency.clone(),
+            customer_group: self.customer_group.clone(),
         }
     }
 }

@@ -121,8 +121,10 @@ impl SalesService {
         own.chain(self.shop_handlers.iter().cloned()).collect()
     }
 
-    /// Removes the parts of a draft that belong to extensions which were not negotiated.
+    /// Removes the parts of a draft that belong to extensions which were not negotiated, and adds the customer group of the
+    /// caller.
     pub(crate) fn negotiated(mut draft: Draft, purpose: Purpose, caller: &Caller) -> Draft {
+        draft.context.customer_group.clone_from(&caller.customer_group);
         if !caller.has(DISCOUNT) {
             draft.codes = None;
         }

@@ -38,6 +38,8 @@ pub(crate) struct Platform {
     pub(crate) certificates: Vec<Fingerprint>,
     /// Address of its keys, if it signs as a bot (Web Bot Auth).
     pub(crate) signature_agent: Option<ProfileUrl>,
+    /// Customer group that it belongs to.
+    pub(crate) customer_group: Option<String>,
     /// Rate limit of its requests, if it has its own.
     pub(crate) limit: Option<Quota>,
 }
@@ -83,6 +85,7 @@ pub(super) fn first(data_dir: &Path, limit: Option<Quota>, document: &mut Docume
         api_keys: vec![hash],
         certificates: Vec::new(),
         signature_agent: None,
+        customer_group: None,
         limit,
     })
 }
@@ -114,7 +117,12 @@ impl Entry<'_, '_> {
         taken: &mut Taken,
     ) -> Option<Platform> {
         let name = said.name.clone();
-        if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        let is_named = |text: &str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control);
+        let customer_group = said.customer_group.clone();
+        if customer_group.as_ref().is_some_and(|group| !is_named(group)) {
+            self.wrong("customer_group", format_args!("expected a name of 1 to {MAX_NAME} printable characters"));
+        }
+        if !is_named(&name) {
             self.wrong("name", format_args!("expected a name of 1 to {MAX_NAME} printable characters"));
         } else if !taken.names.insert(name.clone()) {
             self.wrong("name", "another platform has the same name");
@@ -172,7 +180,7 @@ impl Entry<'_, '_> {
             profile.as_str().clone_into(said);
         }
         let limit = said.limit.get_or_insert_with(|| Limit::from(limit)).quota();
-        Some(Platform { name, profile, pinned, api_keys, certificates, signature_agent, limit })
+        Some(Platform { name, profile, pinned, api_keys, certificates, signature_agent, customer_group, limit })
     }
 
     fn wrong(&mut self, key: &str, problem: impl fmt::Display) {

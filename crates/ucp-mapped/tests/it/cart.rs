@@ -182,8 +182,7 @@ async fn a_total_that_does_not_add_up_is_refused() {
     });
     assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
     let findings = shop.findings(Question::CartSync, wanted(None)).await;
-    let expected =
-        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, pickup 0, fees and taxes 0, credits -0), is 2600";
+    let expected = "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, pickup 0, fees and taxes 0, credits -0), is 2600";
     assert_eq!(findings, [expected]);
 }
 
@@ -246,10 +245,9 @@ async fn places_to_pick_up_at_are_those_of_the_shop() {
     let backend = shop.answer(Question::Backend, json!(null)).await;
     assert_eq!(backend["cart"]["pickup"], true);
     let mut question = wanted(None);
-    for (place, finding) in [
-        ("b1", None),
-        ("b2", Some("`cart.sync.answer`: $.pickup_place: must be one of `pickup_places`")),
-    ] {
+    for (place, finding) in
+        [("b1", None), ("b2", Some("`cart.sync.answer`: $.pickup_place: must be one of `pickup_places`"))]
+    {
         question["pickup_place"] = place.into();
         let findings = shop.findings(Question::CartSync, question.clone()).await;
         assert_eq!(findings.first().map(String::as_str), finding);

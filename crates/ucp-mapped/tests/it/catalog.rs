@@ -268,6 +268,24 @@ async fn quantity_rules_lead_times_and_places_are_those_of_the_shop() {
     assert_eq!(variant["quantity_rule"], json!({"min": 6, "step": 6}));
     assert_eq!(variant["stock_by_location"], json!({"b1": 4}));
     assert_eq!((&variant["lead_days"], &variant["available_on"]), (&json!(3), &json!("2026-12-24")));
-    let record: ucp_core::catalog::record::Record = serde_json::from_value(found["products"][0].clone()).expect("a product");
+    let record: ucp_core::catalog::record::Record =
+        serde_json::from_value(found["products"][0].clone()).expect("a product");
     assert!(record.variants[0].quantity_rule.is_some_and(|rule| rule.is_usable()));
+}
+
+#[tokio::test]
+async fn programs_know_the_customer_group() {
+    let mapping =
+        MAPPING.replace("query.page_size = ", "query.group = \"$question.context.customer_group\"\nquery.page_size = ");
+    assert_ne!(mapping, MAPPING);
+    let shop = Shop::topped(PRODUCT, &mapping, shop);
+    for group in [Some("trade"), None] {
+        let mut question = find(&json!({}));
+        if let Some(group) = group {
+            question["context"]["customer_group"] = group.into();
+        }
+        shop.answer(Question::Find, question).await;
+        let asked = shop.asked().pop().expect("a request");
+        assert_eq!(asked.contains("group=trade"), group.is_some(), "{asked}");
+    }
 }

@@ -62,7 +62,12 @@ async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
 }
 
 fn presentation(language: &str, currency: &str) -> Presentation {
-    Presentation { language: language.into(), currency: currency.parse().expect("a currency"), country: None }
+    Presentation {
+        language: language.into(),
+        currency: currency.parse().expect("a currency"),
+        country: None,
+        customer_group: None,
+    }
 }
 
 /// What identifiers name, which a shop of its own can always tell.

@@ -296,6 +296,7 @@ impl Context {
             country: this.address_country,
             languages: this.language.into_iter().chain(languages.iter().cloned()).collect(),
             currency: this.currency,
+            customer_group: None,
         }
     }
 }

@@ -445,6 +445,7 @@ fn circumstances(context: catalog::Context, languages: &[String]) -> Circumstanc
         languages: context.language.into_iter().chain(languages.iter().cloned()).collect(),
         currency: context.currency,
         eligibility: claims.filter(|claim| seen.insert(claim.clone())).collect(),
+        customer_group: None,
     }
 }
 

@@ -4,8 +4,7 @@ use super::{
     destination::{self, Choice},
     lines::{Lines, Named},
     option::{self, Offers, Package},
-    pickup,
-    too_large,
+    pickup, too_large,
 };
 use crate::{
     Refusal,
@@ -136,14 +135,12 @@ fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
         .then(|| method(MethodKind::Shipping, needing, "The goods can be sent to an address.".to_owned()));
     let has = |place: &PickupPlace, line: usize| pickup::lacking(&lines.priced, &[line], &place.id).is_empty();
     let places = &terms.pickup.places;
-    let there: Vec<_> =
-        needing.iter().copied().filter(|line| places.iter().any(|place| has(place, *line))).collect();
+    let there: Vec<_> = needing.iter().copied().filter(|line| places.iter().any(|place| has(place, *line))).collect();
     let places = places.iter().filter(|place| there.iter().any(|line| has(place, *line)));
     let places: Vec<_> = places.map(|place| place.name.as_str()).collect();
     let goods = if there.len() == needing.len() { "The goods" } else { "Some of the goods" };
-    let pickup = (!places.is_empty()).then(|| {
-        method(MethodKind::Pickup, &there, format!("{goods} can be picked up at {}.", places.join(" or ")))
-    });
+    let pickup = (!places.is_empty())
+        .then(|| method(MethodKind::Pickup, &there, format!("{goods} can be picked up at {}.", places.join(" or "))));
     shipping.into_iter().chain(pickup).collect()
 }
 

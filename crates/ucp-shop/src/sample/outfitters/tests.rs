@@ -25,7 +25,12 @@ fn presentations() -> Vec<Presentation> {
     let currencies = || std::iter::once(&market.currency).chain(&market.currencies);
     languages
         .flat_map(|language| {
-            currencies().map(|currency| Presentation { language: language.clone(), currency: *currency, country: None })
+            currencies().map(|currency| Presentation {
+                language: language.clone(),
+                currency: *currency,
+                country: None,
+                customer_group: None,
+            })
         })
         .collect()
 }
@@ -289,7 +294,7 @@ fn the_options_of_the_example_signal_as_the_specification_shows() {
 
 #[test]
 fn speaks_spanish_and_yen_where_asked() {
-    let context = Context { country: Some("JP".to_owned()), languages: vec!["es-MX".to_owned()], currency: None };
+    let context = Context { country: Some("JP".to_owned()), languages: vec!["es-MX".to_owned()], ..Context::default() };
     let runner = record("prod_abc123").present(&market().presentation(&context));
     assert_eq!(runner.options[0].values[0].label, "Azul");
     assert_eq!(runner.options[0].values[0].canonical.as_deref(), Some("Blue"));

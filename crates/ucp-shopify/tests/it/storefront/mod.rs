@@ -84,7 +84,7 @@ fn variant(number: u32, position: u32) -> String {
 }
 
 fn here(country: &str, language: &str) -> Context {
-    Context { country: Some(country.into()), languages: vec![language.into()], currency: None }
+    Context { country: Some(country.into()), languages: vec![language.into()], ..Context::default() }
 }
 
 async fn opened(shop: &Storefront, request: detail::Request) -> Detail {

@@ -10,13 +10,15 @@ fn credit(kind: CreditKind, code: Option<&str>, amount: i64) -> Credit {
 
 fn bought(credits: &[Credit]) -> (Draft, Facts) {
     let (draft, facts) = purchase(&[(Good { needs_fulfillment: false, ..good("a", 1_000) }, 2)]);
-    (draft, Facts { credits: credits.to_vec(), taxes: vec![("Tax".to_owned(), Amount::new(100).expect("a tax"))], ..facts })
+    (
+        draft,
+        Facts { credits: credits.to_vec(), taxes: vec![("Tax".to_owned(), Amount::new(100).expect("a tax"))], ..facts },
+    )
 }
 
 #[test]
 fn credits_pay_what_is_due_after_everything_else() {
-    let (draft, facts) =
-        bought(&[credit(CreditKind::GiftCard, None, 500), credit(CreditKind::StoreCredit, None, 0)]);
+    let (draft, facts) = bought(&[credit(CreditKind::GiftCard, None, 500), credit(CreditKind::StoreCredit, None, 0)]);
     let quote = priced(&draft, &facts, &Terms::default());
     let expected = [("subtotal", 2_000), ("tax", 100), ("gift_card", -500), ("total", 1_600)];
     assert_eq!(amounts(&quote.totals), expected);

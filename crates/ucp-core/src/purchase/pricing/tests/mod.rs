@@ -47,6 +47,7 @@ pub(crate) fn caller_with(extensions: &[&str], multi_group: bool) -> Caller {
         active,
         multi_group,
         buyer_signals: crate::purchase::caller::BuyerSignals::default(),
+        customer_group: None,
         mandate_verifier: None,
     }
 }
