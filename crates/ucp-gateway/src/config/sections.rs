@@ -599,7 +599,7 @@ pub(crate) struct Platform {
     pub(super) signature_agent: Option<String>,
     /// Customer group that it belongs to, for shops that have prices by group: calls that its signature, key or certificate
     /// proves to be its own state it to the shop.
-    #[schemars(length(min = 1, max = 100), example = "trade", extend("x-without" = "it has the prices of everyone"))]
+    #[schemars(length(min = 1, max = 100), example = &"trade", extend("x-without" = "it has the prices of everyone"))]
     pub(super) customer_group: Option<String>,
     /// How much it may send, however it is recognised; by default what `limits.keyed` says.
     #[schemars(example = Rate::of(500, 1_000))]
