@@ -199,6 +199,7 @@ mod tests {
             language: "en".into(),
             currency,
             country: None,
+            customer_group: None,
         }))
     }
 

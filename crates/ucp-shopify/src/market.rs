@@ -389,6 +389,7 @@ mod tests {
             country: country.map(str::to_owned),
             languages: vec![language.to_owned()],
             currency: currency.map(str::to_owned),
+            ..Context::default()
         };
         let presentation = standing.market.presentation(&context);
         (standing.in_context(&presentation), presentation.currency.to_string())

@@ -12,6 +12,7 @@ use ucp_core::{
     operation::ById,
     purchase::{
         buyer::PostalAddress,
+        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         payment::Instrument,
         sales_service::SalesService,
@@ -425,4 +426,25 @@ async fn instruments_of_other_kinds_are_not_sent_to_the_shop() {
     let complete = checkout::Complete { id, tenders: vec![tender], mandate: None, call: None };
     let view = gateway.checkout(SaleRequest::CompleteCheckout(complete)).await;
     assert_eq!((codes(&view), gateway.stall.times(Question::Place)), (vec!["payment_failed".to_owned()], 0));
+}
+
+#[tokio::test]
+async fn the_customer_group_is_that_of_the_last_change() {
+    let gateway = Gateway::new().await;
+    let group = |gateway: &Gateway| {
+        let asked = gateway.stall.state().asked.last().expect("a question").1.clone();
+        asked["context"]["customer_group"].as_str().map(str::to_owned)
+    };
+    let trader = Caller { customer_group: Some("trade".to_owned()), ..platform(OWNER, &[]) };
+    let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    let Ok(Outcome::Answer(Answer::Checkout(view))) = gateway.shop.call(&trader, create).await else {
+        panic!("a checkout")
+    };
+    assert_eq!(group(&gateway).as_deref(), Some("trade"));
+    let id = view.checkout.id;
+    gateway.checkout(SaleRequest::GetCheckout(ById { id: id.clone() })).await;
+    assert_eq!(group(&gateway).as_deref(), Some("trade"), "who looks changes nothing");
+    let update = checkout::Update { id, draft: sent(Some("cart")) };
+    gateway.checkout(SaleRequest::UpdateCheckout(update)).await;
+    assert_eq!(group(&gateway), None);
 }

@@ -83,7 +83,7 @@ messages! {
         "The checkout was completed on the page of the shop.";
     "credit_applied" Info NO "$.discounts.codes[0]":
         "The code is that of a gift card or of store credit, which pays a part of the purchase." => "Show the entry `gift_card` or `store_credit` of `totals`.",
-        "\"Gift card\" pays 20.00 USD of the total.";
+        "20.00 USD of the total are paid by \"Gift card\".";
     "delivery_options_incomplete" Warning LATER "$.fulfillment.methods[0].groups":
         "The shop did not say all ways of delivery in time." => "Read the checkout again for the others.",
         "The shop may have more delivery options.";

@@ -24,7 +24,8 @@ pub(crate) fn subtract(
         let paid = i128::from(credit.amount.minor()).min(totals.sum());
         totals.push(credit.kind.total(), Some(credit.title.clone()), -paid)?;
         if let Some(position) = codes.iter().position(|code| credit.is_for(code)) {
-            let content = format!("\"{}\" pays {} of the total.", credit.title, amount_text(paid, facts.currency));
+            let amount = amount_text(paid, facts.currency);
+            let content = format!("{amount} of the total are paid by \"{}\".", credit.title);
             messages.push(Message::info("credit_applied", content).at(format!("$.discounts.codes[{position}]")));
         }
     }

@@ -44,7 +44,7 @@ fn the_code_of_a_credit_is_recognised_and_others_are_not() {
         [pair("discount_code_invalid", "$.discounts.codes[0]"), pair("credit_applied", "$.discounts.codes[1]")];
     assert_eq!(said(&quote), expected);
     let content = serde_json::to_value(&quote.messages[1]).expect("JSON")["content"].clone();
-    assert_eq!(content, "\"GiftCard\" pays 5.00 USD of the total.");
+    assert_eq!(content, "5.00 USD of the total are paid by \"GiftCard\".");
     let discounts = quote.discounts.expect("discounts");
     assert!(discounts.applied.is_empty(), "a credit is no discount");
 }
