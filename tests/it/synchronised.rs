@@ -233,8 +233,10 @@ fn a_customer_group_is_told_its_prices_by_the_shop() {
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     shop.asked();
     let price = |answer: &Value| answer["products"][0]["variants"][0]["price"]["amount"].clone();
+    // The copy is brought up to date beside.
+    let resolved = || -> Vec<String> { shop.asked().into_iter().filter(|asked| asked.starts_with("ids")).collect() };
     let everyone = gateway.search(&json!({ "query": "number3" }));
-    assert_eq!((price(&everyone), shop.asked().len()), (json!(1_000), 0), "{everyone}");
+    assert_eq!((price(&everyone), resolved().len()), (json!(1_000), 0), "{everyone}");
     for (operation, payload, asked) in [
         ("search_catalog", json!({ "query": "number3" }), "ids vase003"),
         ("lookup_catalog", json!({ "ids": ["vase004"] }), "ids vase004"),
@@ -242,7 +244,7 @@ fn a_customer_group_is_told_its_prices_by_the_shop() {
         let ask = Ask::new(Transport::Rest, "").unnamed().of(operation, payload);
         let trade = ask.header("X-API-Key", key.reveal()).answer(&gateway);
         assert_eq!((price(&trade), codes(&trade).len()), (json!(800), 0), "{trade}");
-        assert_eq!(shop.asked(), [asked]);
+        assert_eq!(resolved(), [asked]);
     }
     let again = gateway.lookup(&json!({ "ids": ["vase004"] }));
     assert_eq!((price(&again), codes(&again)), (json!(1_000), vec!["facts_as_of"]), "{again}");

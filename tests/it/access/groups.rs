@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use ucp_testkit::server::{Answer, Server};
 
 use super::*;
+use crate::platforms::host::profile_with;
 
 const TRADER: &str = "https://trader.example.com/profile.json";
 
@@ -47,7 +48,10 @@ fn a_credential_opens_the_prices_of_the_group_and_a_name_does_not() {
     let platform = platform("Trader", TRADER, &format!("{}\ncustomer_group = \"trade\"", hash(&key)));
     let configuration = format!("{REQUIRE}\n[upstream]\nsigning_secret_file = \"secret\"\n{platform}");
     let url = server.url("");
-    let setup = pinned(&configuration).file("secret", "a-secret-that-shop-and-gateway-share");
+    let capabilities = ["catalog.search", "catalog.lookup", "cart"].map(|name| format!("dev.ucp.shopping.{name}"));
+    let profile = profile_with(Release::NEWEST, &capabilities.each_ref().map(String::as_str));
+    let setup = Setup::new(&configuration).file("profile.json", &profile.to_string());
+    let setup = setup.file("secret", "a-secret-that-shop-and-gateway-share");
     let gateway = setup.arguments(&["--backend", "http", "--upstream-url", &url]).start();
     let cart = json!({ "line_items": [{ "item": { "id": "vase-1" }, "quantity": 1 }] });
     for (operation, payload, price) in [
