@@ -187,7 +187,7 @@ fn priced(cart: &str, asked: &Value) -> Value {
     let amount = amount + place.as_ref().map_or(0, |place| place["amount"].as_i64().unwrap_or(0));
     let tax = (goods + amount) / 10;
     let due = goods + amount + tax;
-    let credits: Vec<_> = asked["codes"].as_array().into_iter().flatten().filter_map(|code| match code.as_str()? {
+    let credits = asked["codes"].as_array().into_iter().flatten().filter_map(|code| match code.as_str()? {
         "GIFT" => Some(json!({ "kind": "gift_card", "title": "Gift card", "code": "GIFT", "amount": due.min(1_000) })),
         "RICH" => Some(json!({ "kind": "store_credit", "title": "Account", "code": "RICH", "amount": due })),
         _ => None,
