@@ -34,6 +34,7 @@ mod handoff;
 mod harness;
 mod health;
 mod import;
+mod inspector;
 mod journey;
 mod lifecycle;
 mod logged;

@@ -161,6 +161,8 @@ pub struct Facts {
     pub release: Option<Release>,
     /// Operation that is called.
     pub operation: Option<Operation>,
+    /// Identifier of the cart, checkout or order that is asked for, whether there is one or not.
+    pub resource: Option<String>,
     /// Profile URL of the platform, once it is identified.
     pub profile: Option<String>,
     /// Origin at which the bot that calls publishes its keys, once it is identified (Web Bot Auth).

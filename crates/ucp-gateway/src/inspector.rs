@@ -1,5 +1,5 @@
-//! The inspector: calls as they happened, in memory, for the page `/inspector`: of a gateway under development, and on the
-//! admin listener.
+//! The inspector: calls as they happened, for the page `/inspector`: of a gateway under development, and on the admin
+//! listener.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -7,20 +7,35 @@
 //! | [`entry`] | a call as a document |
 //! | [`mask`] | what of a document is nobody's business |
 //! | [`ring`] | the last calls, up to a size |
+//! | [`disk`] | the ring on disk, in a folder of the data directory |
+//! | [`subjects`] | what calls are about, and when they are deleted with it |
+//! | [`erasure`] | deletion by a command, whether a gateway runs or not |
 //! | [`routes`] | the page and what it asks |
 //!
 //! What happened on the way of a call is told by its [trace](ucp_core::record::Trace), which the spans of OpenTelemetry are
-//! made of too. A thread of its own masks what is kept, so that callers do not wait for it; of more calls than it can take,
-//! the others are only counted. Nothing is written to disk. With `server.record_whole` calls are kept as they came, too, for `replay`.
+//! made of too. A thread of its own masks what is kept and writes it, so that callers do not wait for it; of more calls than
+//! it can take, the others are only counted. With `server.record_whole` calls are kept as they came, too, in memory alone,
+//! for `replay`.
+//!
+//! A call is deleted once the store has no personal data of what it is [about](subjects) any more: whoever looks at a call
+//! asks the store first, all calls are looked through when the gateway starts and once a minute, and the command that erases a
+//! buyer deletes their calls on disk itself. Since only the store decides, a crash at any point, or an erasure by another
+//! gateway, leaves nothing that the next look does not delete.
 
+mod disk;
 mod entry;
+pub(crate) mod erasure;
 mod mask;
 pub(crate) mod recorder;
 mod ring;
 pub(crate) mod routes;
+pub(crate) mod subjects;
 
 /// Path of the page, below which is what it asks.
 pub(crate) const PATH: &str = "/inspector";
+
+/// Folder of the data directory that holds the ring on disk.
+const FOLDER: &str = "inspector";
 
 /// Returns `true` for the path of the page and those below it.
 pub(crate) fn is_its(path: &str) -> bool {

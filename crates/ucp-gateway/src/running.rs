@@ -304,6 +304,7 @@ fn process(configuration: &Configuration) -> Values {
         ("server.inspect", server.inspect.to_string()),
         ("server.record_whole", server.record_whole.to_string()),
         ("server.inspected_per_second", server.inspected_per_second.count().to_string()),
+        ("server.inspected_mb", server.inspected_mb.count().to_string()),
         ("server.drain_timeout_ms", format!("{:?}", configuration.drain())),
         ("server.shutdown_delay_ms", server.shutdown_delay_ms.count().to_string()),
         ("data.max_mb", format!("{:?}", data.max_mb)),

@@ -1,6 +1,8 @@
 //! [`Buyers`] of the store, and the erasure of old addresses. Documents are looked into here and not by the server: the text of
 //! one can hold what the server's type for JSON refuses.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -13,7 +15,7 @@ use crate::{
     connection::Value,
     failure::Failure,
     store::{BATCH, PostgresStore},
-    text::nanoseconds,
+    text::{key, nanoseconds},
 };
 
 /// A stored document.
@@ -62,6 +64,18 @@ impl Buyers for PostgresStore {
             erasure.checkouts += self.rows(sql, &[self.key(), Value::key(&checkout.id)]).await?.len();
         }
         Ok(erasure)
+    }
+
+    async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError> {
+        let sql = "SELECT id FROM carts WHERE shop = $1 AND id = ANY($2) \
+                   UNION SELECT id FROM checkouts WHERE shop = $1 AND id = ANY($2) \
+                   UNION SELECT id FROM orders WHERE shop = $1 AND id = ANY($2) AND NOT anonymous";
+        let keys = ids.iter().map(|id| key(id).into_owned()).collect();
+        let mut stored = HashSet::new();
+        for row in self.rows(sql, &[self.key(), Value::Texts(keys)]).await? {
+            stored.insert(row.try_get::<_, String>(0).map_err(Failure::from)?);
+        }
+        Ok(ids.iter().filter(|id| stored.contains(&*key(id))).cloned().collect())
     }
 }
 

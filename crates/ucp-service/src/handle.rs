@@ -15,6 +15,7 @@ use ucp_core::{
     catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
+    operation::Class,
     port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
@@ -29,6 +30,7 @@ use crate::{
     access::{Access, Admission},
     agent::idempotency_key,
     call::{Call, Fault, Reply},
+    explanation,
     idempotency::{Keyed, identity, replayed, stored},
     platform::{Platform, Platforms},
 };
@@ -113,7 +115,10 @@ impl CallHandler {
     /// nothing wrong, and the process lives on.
     pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let (operation, release) = (call.operation.row().name, call.endpoint.release());
-        record::note(|facts| (facts.operation, facts.release) = (Some(call.operation), Some(release)));
+        record::note(|facts| {
+            (facts.operation, facts.release) = (Some(call.operation), Some(release));
+            facts.resource = call.id.clone().filter(|_| call.operation.row().class != Class::Browsing);
+        });
         let handled = match AssertUnwindSafe(self.0.handle(call)).catch_unwind().await {
             Ok(handled) => handled,
             Err(_) => Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }),
@@ -161,15 +166,15 @@ impl Inner {
     /// Determines the platform and the release to answer in.
     async fn identify(&self, call: Call) -> Result<Identified, Refusal> {
         record::enter(Stage::Identify);
-        let platform = match self.platforms.recognize(&call) {
-            Some(recognized) => recognized?,
-            None => self.platforms.identify(&call).await?,
+        let (platform, is_cached) = match self.platforms.recognize(&call) {
+            Some(recognized) => (recognized?, true),
+            None => (self.platforms.identify(&call).await?, false),
         };
         self.platforms.blocked().admit(&platform.profile)?;
         record::note(|facts| {
             (facts.release, facts.profile) = (Some(platform.release), Some(platform.profile.as_str().to_owned()));
         });
-        record::tell("negotiated", || negotiated(&platform));
+        explanation::tell(&call, &platform, is_cached);
         Ok(Identified { call, platform })
     }
 
@@ -188,7 +193,7 @@ impl Inner {
         if platform.active.contains(row.capability) || dialect(release).shapes(call.operation).is_none() {
             return ControlFlow::Continue(Negotiated(identified));
         }
-        record::tell("incompatible", || format!("the platform's profile does not have {}", row.capability));
+        explanation::tell_incompatible(platform, platform.active.name_of(row.capability));
         let messages = vec![Message::error(
             "capabilities_incompatible",
             format!(
@@ -285,13 +290,6 @@ impl Inner {
         };
         platform.answer(operation, outcome)
     }
-}
-
-/// Describes what was agreed with a platform.
-fn negotiated(platform: &Platform) -> String {
-    let known = if platform.is_known() { "of its profile" } else { "all, because its profile is not known" };
-    let active: Vec<_> = platform.active.iter().map(|(name, _)| name).collect();
-    format!("release {}, capabilities ({known}): {}", platform.release, active.join(", "))
 }
 
 /// Answers a catalog request.

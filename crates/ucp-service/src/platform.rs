@@ -22,6 +22,7 @@ use ucp_core::{
     purchase::{
         caller::{BuyerSignals, Caller},
         mandate_verifier::MandateVerifier,
+        payment,
         totals::{Total, TotalKind},
     },
     record::{self, Sale, Stage},
@@ -150,9 +151,9 @@ pub struct Platform {
     /// Customer group that the operator states for it, if a credential proves that it calls.
     pub customer_group: Option<String>,
     /// Its cached profile; `None` if its profile could not be fetched.
-    known: Option<Arc<Known<NegotiatedProfile>>>,
+    pub(crate) known: Option<Arc<Known<NegotiatedProfile>>>,
     /// The registry that identified it.
-    platforms: Platforms,
+    pub(crate) platforms: Platforms,
 }
 
 impl Platform {
@@ -175,12 +176,17 @@ impl Platform {
                     record::note(|facts| facts.error = Some(code.clone()));
                 }
             }
-            Outcome::Answer(Answer::Checkout(view)) => record::note(|facts| {
-                let declined =
-                    |message: &Message| matches!(message, Message::Error { code, .. } if code == "payment_failed");
-                facts.declined = view.messages.iter().any(declined);
-                facts.sale = Some(sale_of_checkout(&view.checkout));
-            }),
+            Outcome::Answer(Answer::Checkout(view)) => {
+                record::note(|facts| {
+                    let declined =
+                        |message: &Message| matches!(message, Message::Error { code, .. } if code == "payment_failed");
+                    facts.declined = view.messages.iter().any(declined);
+                    facts.sale = Some(sale_of_checkout(&view.checkout));
+                });
+                let named =
+                    |handler: &payment::Declaration| format!("{} ({} {})", handler.id, handler.name, handler.version);
+                record::tell("payment", || handlers(view.handlers.iter().map(named).collect()));
+            }
             Outcome::Answer(Answer::Cart(view)) => record::note(|facts| facts.sale = Some(sale_of_cart(&view.cart))),
             Outcome::Answer(_) => {}
         }
@@ -204,6 +210,9 @@ impl Platform {
         record::enter(Stage::Encode);
         if operation.row().class == Class::Purchase {
             record::note(|facts| facts.sale = sale_of_body(&carried.body));
+            if let Some(Value::Object(named)) = carried.body.get("ucp").and_then(|ucp| ucp.get("payment_handlers")) {
+                record::tell("payment", || handlers(named.keys().cloned().collect()));
+            }
         }
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
@@ -227,6 +236,14 @@ impl Platform {
                 }) as Arc<dyn MandateVerifier>
             }),
         }
+    }
+}
+
+/// Describes the payment handlers that a checkout names.
+fn handlers(named: Vec<String>) -> String {
+    match &*named.join(", ") {
+        "" => "no handler: the buyer pays on a page of the shop".to_owned(),
+        named => format!("{named}: all of the shop, which are not negotiated"),
     }
 }
 
@@ -441,6 +458,7 @@ impl Platforms {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
+        record::tell("profile", || format!("{profile} cannot be had: {}: {}", refusal.code, refusal.content));
         match self.0.policy {
             // Who calls is known without it.
             _ if principal.unpublished().is_some() && is_unreachable(&refusal) => Ok(self.opaque(call, profile, None)),

@@ -1,5 +1,7 @@
 //! [`Buyers`] of the store, and the erasure of old addresses.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use rusqlite::params;
 use serde_json::Value;
@@ -55,6 +57,15 @@ impl Buyers for SqliteStore {
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
         let e_mail = e_mail.to_owned();
         self.write(move |db| Ok(erase(db, &e_mail)?)).await
+    }
+
+    async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError> {
+        const SQL: &str = "WITH asked (id) AS (SELECT value FROM json_each(?2)) \
+                           SELECT id FROM carts WHERE shop = ?1 AND id IN asked \
+                           UNION SELECT id FROM checkouts WHERE shop = ?1 AND id IN asked \
+                           UNION SELECT id FROM orders WHERE shop = ?1 AND id IN asked AND anonymous = 0";
+        let ids = Value::from(ids).to_string();
+        self.read(move |db| db.prepare_cached(SQL)?.query_map((db.shop(), &ids), |row| row.get(0))?.collect()).await
     }
 }
 

@@ -164,7 +164,7 @@ async function webhooks({ id, about }) {
 async function open(id) {
   const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
   if (!answer.ok) {
-    detail.replaceChildren(h('p', { class: 'note' }, 'This call is not here any more: the inspector keeps the last calls only.'));
+    detail.replaceChildren(h('p', { class: 'note' }, 'This call is not here any more: the inspector keeps the last calls only, and deletes those about carts, checkouts and orders that were erased.'));
     return;
   }
   const call = await answer.json();

@@ -1,5 +1,7 @@
 //! Port of the personal data that a store holds: how long they are kept, what is stored about a buyer, and its erasure.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -63,6 +65,10 @@ pub trait Buyers: Send + Sync {
     /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. What was
     /// erased before a failure may stay erased.
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError>;
+
+    /// Returns those of `ids` under which personal data may be stored: they name a cart, a checkout, or an order whose
+    /// addresses were not removed. Whoever keeps copies removes those of the others.
+    async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError>;
 }
 
 /// Returns a stored document without the tokens that open pages.

@@ -1,5 +1,5 @@
-//! `buyers`: shows and erases what is stored about a buyer. A gateway can run on the same data directory at the same
-//! time.
+//! `buyers`: shows and erases what is stored about a buyer, in the store and in recorded calls. A gateway can run on the
+//! same data directory at the same time.
 
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use super::{
     place::StoreOptions,
     runtime::{runtime, wait},
 };
+use crate::inspector::erasure::delete_calls;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
@@ -37,12 +38,15 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
             Ok(ExitCode::SUCCESS)
         }
         BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
-            let erasure = wait(&runtime, store.open(&runtime)?.erase_buyer(e_mail))?;
-            let Erasure { carts, checkouts, orders, left } = erasure;
+            let (opened, data) = (store.open(&runtime)?, &store.data);
+            let Erasure { carts, checkouts, orders, left } = wait(&runtime, opened.erase_buyer(e_mail))?;
             println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");
             }
+            // Those of an erasure that was broken off, too.
+            wait(&runtime, delete_calls(&data.data_dir, data.shop.as_str(), &*opened))
+                .map_err(|error| format!("recorded calls cannot be deleted: {error}; erase again"))?;
             Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
         }
     }

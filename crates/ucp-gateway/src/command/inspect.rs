@@ -54,6 +54,9 @@ pub(crate) struct TailOptions {
     /// Only calls with this outcome: `ok`, a code, or `failed` for all but `ok`.
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<String>,
+    /// Print as many calls first that were recorded before, up to 200.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+    last: usize,
 }
 
 impl Inspected {
@@ -93,18 +96,34 @@ impl Inspected {
 
 /// Prints calls as they come, until the gateway ends.
 pub(crate) fn tail(options: &TailOptions) -> Done {
-    let TailOptions { gateway, platform, operation, outcome } = options;
-    let mut url = gateway.at(&["live"])?;
-    for (name, value) in [("platform", platform), ("operation", operation), ("outcome", outcome)] {
-        if let Some(value) = value {
-            url.query_pairs_mut().append_pair(name, value);
+    let TailOptions { gateway, platform, operation, outcome, last } = options;
+    let at = |what: &str| -> Result<Url, Box<dyn Error>> {
+        let mut url = gateway.at(&[what])?;
+        for (name, value) in [("platform", platform), ("operation", operation), ("outcome", outcome)] {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, value);
+            }
         }
-    }
+        Ok(url)
+    };
     let paint = Paint::of_stdout();
+    let line = |call: &Value| if gateway.json { call.to_string() } else { summary(call, paint) };
+    // Whoever reads this may have enough, as `head` does.
+    let print = |call: &Value| writeln!(stdout(), "{}", line(call)).and_then(|()| stdout().flush()).is_ok();
     wait(&runtime(1)?, async {
-        let mut live = gateway.get(url).await?;
+        let mut live = gateway.get(at("live")?).await?;
         if live.status() != 200 {
             return Err(absent(&gateway.url).into());
+        }
+        // Those that come meanwhile are in the stream, too.
+        let mut printed = Vec::new();
+        if *last > 0 {
+            let calls = gateway.get(at("calls")?).await?.bytes().await?;
+            printed = serde_json::from_slice(&calls)?;
+            printed.truncate(*last);
+            if !printed.iter().rev().all(print) {
+                return Ok(ExitCode::SUCCESS);
+            }
         }
         let mut waiting = Vec::new();
         // A stream that breaks off is one of a gateway that has ended, too.
@@ -113,17 +132,11 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
             while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<_> = waiting.drain(..=end).collect();
                 let Some(text) = line.strip_prefix(b"data: ") else { continue };
-                let line = match serde_json::from_slice::<Value>(text)? {
-                    Value::Number(missed) => {
-                        eprintln!("{missed} calls came too fast, and are not here");
-                        continue;
-                    }
-                    call if gateway.json => call.to_string(),
-                    call => summary(&call, paint),
-                };
-                // Whoever reads this may have enough, as `head` does.
-                if writeln!(stdout(), "{line}").and_then(|()| stdout().flush()).is_err() {
-                    return Ok(ExitCode::SUCCESS);
+                match serde_json::from_slice::<Value>(text)? {
+                    Value::Number(missed) => eprintln!("{missed} calls came too fast, and are not here"),
+                    call if printed.contains(&call) => {}
+                    call if !print(&call) => return Ok(ExitCode::SUCCESS),
+                    _ => {}
                 }
             }
             if waiting.len() > MAX_CALL {

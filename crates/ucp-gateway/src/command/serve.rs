@@ -31,7 +31,7 @@ use crate::{
     files::Files,
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
-    inspector::{self, recorder::Recorder},
+    inspector::{self, recorder::Recorder, subjects::Subjects},
     local,
     machine::Claims,
     metrics::{Metrics, Sources},
@@ -109,7 +109,18 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         tokio::spawn(upkeep::run(Arc::clone(&running)));
         let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
         let is_inspected = inspected > 0 && (process.server.inspect || running.configuration().is_development());
-        let recorder = is_inspected.then(|| Recorder::start(inspected)).transpose()?.map(Arc::new);
+        let recorder = if is_inspected {
+            let (dir, most) = (&process.data.dir, process.server.inspected_mb.bytes());
+            let recorder = Arc::new(Recorder::start(inspected, dir, most, Subjects::of(&running))?);
+            let swept = Arc::clone(&recorder);
+            tokio::spawn(async move { swept.sweep().await });
+            Some(recorder)
+        } else {
+            // Nobody would delete in time what an earlier one has left.
+            inspector::erasure::delete_all(&process.data.dir)
+                .map_err(|error| format!("recorded calls cannot be removed: {error}"))?;
+            None
+        };
         let admin_address = match &process.admin {
             Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {

@@ -152,8 +152,12 @@ pub(crate) struct Server {
     /// How many calls the inspector keeps each second, whole; of further ones it tells the number. 0 for none.
     #[schemars(extend("x-process" = true))]
     pub(crate) inspected_per_second: Number<0, 1_000, 20>,
-    /// Whether the inspector keeps calls under other policies than `development`, too, masked and in memory. They are shown on
-    /// the admin listener.
+    /// How many megabytes of calls the inspector keeps on disk, masked, in the folder `inspector` of `data.dir`, so that they
+    /// are there after a restart; the oldest make room for new ones. 0 keeps the last 1,000 in memory alone.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) inspected_mb: Number<0, 65_536, 32>,
+    /// Whether the inspector keeps calls under other policies than `development`, too, masked. They are shown on the admin
+    /// listener.
     #[schemars(extend("x-process" = true))]
     pub(crate) inspect: bool,
     /// Whether the inspector also keeps, under the policy `development` and in memory, calls as they came, without masking, so

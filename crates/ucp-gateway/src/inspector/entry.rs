@@ -1,32 +1,33 @@
 //! A call as a document.
 
-use std::time::{Duration, Instant};
-
-use serde::Serialize;
-use serde_json::Value;
-use ucp_core::{
-    Release,
-    record::{Cached, Repetition, RequestSpan, Spans},
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ucp_core::record::{RequestSpan, Spans};
+
+use super::mask::{masked_path, without_addresses};
 use crate::metrics::Ended;
 
 /// A call, as lists of calls show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Summary {
     /// Time at which it ended, in RFC 3339.
     pub(super) at: String,
     /// Identifier of the request.
     pub(super) id: String,
     pub(super) shop: String,
-    transport: &'static str,
+    transport: Cow<'static, str>,
     method: String,
     /// Path and query of the request.
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    release: Option<&'static str>,
+    release: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) operation: Option<&'static str>,
+    pub(super) operation: Option<Cow<'static, str>>,
     /// Name of the platform, if it is registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) platform: Option<String>,
@@ -37,22 +38,28 @@ pub(crate) struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     /// `ok`, the code of the refusal, or another outcome, as in the metrics.
-    pub(super) outcome: &'static str,
+    pub(super) outcome: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     pub(super) ms: f64,
     bytes_in: usize,
     bytes_out: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache: Option<&'static str>,
+    cache: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency: Option<&'static str>,
-    /// Identifiers of the cart, checkout and order in the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    idempotency: Option<Cow<'static, str>>,
+    /// Identifiers of the cart, checkout and order in the answer, and of the one that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) about: Vec<String>,
+    /// Identifier of the cart, checkout or order with whose personal data it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) subject: Option<String>,
     /// Number of calls before it that were not recorded, because there were too many at once.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) skipped: u64,
+    /// Number in the ring of this process.
+    #[serde(skip)]
+    pub(super) number: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
@@ -111,28 +118,34 @@ impl Summary {
     /// Describes a call that has ended.
     pub(super) fn of(ended: &Ended<'_>, at: String, method: String, path: String) -> Self {
         let facts = ended.facts;
-        let about = facts.sale.iter().flat_map(|sale| std::iter::once(&sale.id).chain(&sale.order_id).cloned());
+        let about = facts.sale.iter().flat_map(|sale| std::iter::once(&sale.id).chain(&sale.order_id));
+        let mut about: Vec<_> = about.cloned().collect();
+        if let Some(asked) = facts.resource.as_ref().filter(|asked| !about.contains(asked)) {
+            about.push(asked.clone());
+        }
         Self {
             at,
             id: facts.request_id.clone(),
             shop: ended.shop.to_owned(),
-            transport: facts.transport.as_str(),
+            transport: facts.transport.as_str().into(),
             method,
-            path,
-            release: facts.release.map(Release::date),
-            operation: facts.operation.map(|operation| operation.row().name),
+            path: masked_path(&path),
+            release: facts.release.map(|release| release.date().into()),
+            operation: facts.operation.map(|operation| operation.row().name.into()),
             platform: ended.platform.map(str::to_owned),
             profile: facts.profile.clone(),
             agent: facts.agent.clone(),
-            outcome: ended.outcome(),
+            outcome: ended.outcome().into(),
             status: ended.status,
             ms: milliseconds(ended.spent.iter().sum()),
             bytes_in: facts.bytes_in,
             bytes_out: ended.bytes_out,
-            cache: facts.cached.map(Cached::as_str),
-            idempotency: facts.repetition.map(Repetition::as_str),
-            about: about.collect(),
+            cache: facts.cached.map(|cached| cached.as_str().into()),
+            idempotency: facts.repetition.map(|repetition| repetition.as_str().into()),
+            about,
+            subject: None,
             skipped: 0,
+            number: 0,
         }
     }
 }
@@ -159,7 +172,7 @@ impl Entry {
             kind: note.kind,
             after: after(note.at),
             ms: None,
-            detail: note.detail.clone(),
+            detail: without_addresses(&note.detail).into_owned(),
         });
         let mut way: Vec<_> = stages.chain(requests).chain(notes).collect();
         way.sort_by(|one, other| one.after.total_cmp(&other.after));

@@ -1,5 +1,7 @@
 //! Masking: what tells who a buyer is, opens a page of theirs, or pays, is replaced before a record is written.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// What stands for a value that was masked.
@@ -50,6 +52,46 @@ const VALUES: [&str; 23] = [
     "tracking_url",
 ];
 
+/// Query parameters whose values are kept.
+const PARAMETERS: [&str; 1] = ["view"];
+
+/// Masks the path and query of a request: e-mail addresses in its parts, and the values of parameters that are not known.
+pub(super) fn masked_path(path: &str) -> String {
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let address = |part: &str| part.contains('@') || part.to_ascii_lowercase().contains("%40");
+    let parts: Vec<_> = path.split('/').map(|part| if address(part) { MASKED } else { part }).collect();
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if !PARAMETERS.contains(&name) => {
+            format!("{}={MASKED}", if address(name) { MASKED } else { name })
+        }
+        None if address(pair) => MASKED.to_owned(),
+        _ => pair.to_owned(),
+    };
+    let query: Option<Vec<_>> = query.map(|query| query.split('&').map(pair).collect());
+    parts.join("/") + &query.map_or_else(String::new, |query| format!("?{}", query.join("&")))
+}
+
+/// Replaces the e-mail addresses in a text: what stands around an `@` up to white space, quotes and brackets.
+pub(super) fn without_addresses(text: &str) -> Cow<'_, str> {
+    if !text.contains('@') {
+        return Cow::Borrowed(text);
+    }
+    let is_edge = |character: char| character.is_whitespace() || "\"'`<>()[]{},;:/\\".contains(character);
+    let words = text.split_inclusive(is_edge).map(|word| {
+        let edge = word
+            .chars()
+            .next_back()
+            .filter(|last| is_edge(*last))
+            .map_or("", |last| &word[word.len() - last.len_utf8()..]);
+        let is_address = word
+            .trim_end_matches(is_edge)
+            .split_once('@')
+            .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+        if is_address { format!("{MASKED}{edge}") } else { word.to_owned() }
+    });
+    Cow::Owned(words.collect())
+}
+
 /// Masks a document in place. The text of an MCP result repeats its structured content and is masked as a whole.
 pub(crate) fn mask(document: &mut Value) {
     match document {
@@ -69,6 +111,12 @@ pub(crate) fn mask(document: &mut Value) {
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(mask),
+        // Wherever else an address stands, as under a name that was misspelt.
+        Value::String(text) => {
+            if let Cow::Owned(masked) = without_addresses(text) {
+                *text = masked;
+            }
+        }
         _ => {}
     }
 }
@@ -112,5 +160,23 @@ mod tests {
             assert!(text.contains(kept), "{kept} in {text}");
         }
         assert_eq!(document["buyer"], json!({ "email": MASKED, "first_name": MASKED }));
+    }
+
+    #[test]
+    fn addresses_are_masked_wherever_they_stand() {
+        let mut document =
+            json!({ "emial": "bea@example.com", "note": ["Gift for <bea@example.com>, soon"], "at": "@ 5 @home" });
+        mask(&mut document);
+        let expected = json!({ "emial": MASKED, "note": ["Gift for <•••>, soon"], "at": "@ 5 @home" });
+        assert_eq!(document, expected);
+        for (path, expected) in [
+            ("/carts/cart_1", "/carts/cart_1"),
+            ("/carts/cart_1?view=compact", "/carts/cart_1?view=compact"),
+            ("/carts/cart_1?email=bea%40example.com&view=compact&x", "/carts/cart_1?email=•••&view=compact&x"),
+            ("/carts/bea@example.com/x?bea@example.com", "/carts/•••/x?•••"),
+            ("/carts/bea%40example.com?", "/carts/•••?"),
+        ] {
+            assert_eq!(masked_path(path), expected);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The recorder: takes along what there is of a call, and has a thread of its own mask and keep it.
 
 use std::{
+    io,
+    path::Path,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -8,7 +10,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     task::{Context, Poll, ready},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -19,13 +21,18 @@ use bytes::Bytes;
 use http::{HeaderName, Request, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use serde_json::Value;
-use tokio::sync::broadcast;
-use ucp_core::record::{Spans, Transport};
+use tokio::{runtime::Handle, sync::broadcast};
+use ucp_core::{
+    operation::Class,
+    record::{Repetition, Spans, Transport},
+};
 
 use super::{
+    FOLDER, disk,
     entry::{Entry, Summary, Whole},
     mask::mask,
     ring::Ring,
+    subjects::Subjects,
 };
 use crate::{clock, metrics::Ended};
 
@@ -34,6 +41,9 @@ const WAITING: usize = 256;
 
 /// Maximum number of calls that a slow reader of the live stream may fall behind.
 const BEHIND: usize = 256;
+
+/// Interval at which calls are deleted whose subjects are gone, whether anybody looks at them or not.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Maximum size of a document in bytes; of a longer one only its size is kept.
 const MAX_DOCUMENT: usize = 256 * 1024;
@@ -47,10 +57,11 @@ pub(crate) struct Recorder {
     /// The last second since `begun` in which a call was recorded, in the upper half, and the number of calls in it.
     admitted: AtomicU64,
     /// Calls since the last recorded one that there was no room for.
-    skipped: AtomicU64,
+    skipped: Arc<AtomicU64>,
     waiting: SyncSender<Taken>,
     live: broadcast::Sender<Arc<Summary>>,
     ring: Arc<Ring>,
+    subjects: Subjects,
 }
 
 /// A call with its documents as they came.
@@ -83,18 +94,63 @@ const REPLAYED: [HeaderName; 6] = [
 ];
 
 impl Recorder {
-    /// Starts a recorder of at most `per_second` calls in each second.
+    /// Starts a recorder of at most `per_second` calls in each second, which keeps up to `most` bytes of them in a data
+    /// directory, or none there. Calls are deleted with their `subjects`.
     ///
     /// # Errors
-    /// Its thread cannot be started.
-    pub(crate) fn start(per_second: u32) -> std::io::Result<Self> {
+    /// Its thread cannot be started. If the directory cannot be read or written, calls are kept in memory alone.
+    pub(crate) fn start(per_second: u32, data_dir: &Path, most: u64, subjects: Subjects) -> io::Result<Self> {
         let (waiting, taken) = sync_channel(WAITING);
         let (live, _) = broadcast::channel(BEHIND);
-        let ring = Arc::new(Ring::default());
+        let directory = data_dir.join(FOLDER);
+        let opened = match most {
+            0 => disk::remove(&directory).map(|()| Ring::default()),
+            _ => Ring::open(&directory, most),
+        };
+        let ring = Arc::new(opened.unwrap_or_else(|error| {
+            tracing::error!(%error, directory = %directory.display(), "recorded calls are kept in memory alone");
+            Ring::default()
+        }));
         let (own, sender) = (Arc::clone(&ring), live.clone());
         std::thread::Builder::new().name("inspector".into()).spawn(move || keep(&own, &taken, &sender))?;
         let (begun, admitted) = (Instant::now(), AtomicU64::new(0));
-        Ok(Self { per_second, begun, admitted, skipped: AtomicU64::new(0), waiting, live, ring })
+        Ok(Self { per_second, begun, admitted, skipped: Arc::default(), waiting, live, ring, subjects })
+    }
+
+    /// Deletes calls whose subjects are gone, for as long as it runs.
+    pub(crate) async fn sweep(&self) {
+        let mut interval = tokio::time::interval(SWEEP_INTERVAL);
+        loop {
+            interval.tick().await;
+            self.forget(&self.ring.newest(usize::MAX, |_| true)).await;
+        }
+    }
+
+    /// Returns up to `most` calls that `takes` says `true` to, the newest first, and none whose subject is gone.
+    pub(super) async fn newest(&self, most: usize, takes: impl Fn(&Summary) -> bool) -> Vec<Arc<Summary>> {
+        loop {
+            let calls = self.ring.newest(most, &takes);
+            if !self.forget(&calls).await {
+                return calls;
+            }
+        }
+    }
+
+    /// Deletes those of `calls` whose subjects are gone. Returns `true` if there are such.
+    async fn forget(&self, calls: &[Arc<Summary>]) -> bool {
+        let gone = self.subjects.gone(calls).await;
+        if gone.is_empty() {
+            return false;
+        }
+        let ring = Arc::clone(&self.ring);
+        match tokio::task::spawn_blocking(move || ring.forget(&gone)).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::error!(%error, "recorded calls cannot be deleted on disk; it is tried again at the next start");
+                true
+            }
+            Err(_) => false,
+        }
     }
 
     /// Returns `true` if a call that begins is to be followed, for [`record`](Self::record); others are [skipped](Self::skip).
@@ -135,10 +191,59 @@ impl Recorder {
         let skipped = self.skipped.swap(0, Ordering::Relaxed);
         summary.skipped = skipped;
         let request = std::mem::take(&mut *body.lock().unwrap_or_else(PoisonError::into_inner)).into();
-        if self.waiting.try_send(Taken { entry: Entry::of(summary, spans), request, answer, fields }).is_err() {
-            self.skipped.fetch_add(skipped + 1, Ordering::Relaxed);
+        let mut taken = Taken { entry: Entry::of(summary, spans), request, answer, fields };
+        let (waiting, lost) = (self.waiting.clone(), Arc::clone(&self.skipped));
+        let send = move |taken| {
+            if waiting.try_send(taken).is_err() {
+                lost.fetch_add(skipped + 1, Ordering::Relaxed);
+            }
+        };
+        match subject(ended) {
+            Subject::Known(subject) => {
+                taken.entry.summary.subject = subject;
+                send(taken);
+            }
+            Subject::Unknown => {
+                let subjects = self.subjects.clone();
+                // Outside of a runtime, as at its end, there is nobody to ask.
+                let Ok(runtime) = Handle::try_current() else { return send(taken) };
+                runtime.spawn(async move {
+                    let summary = &mut taken.entry.summary;
+                    let mut ids = summary.about.clone();
+                    ids.extend(id_in_answer(&taken.answer));
+                    summary.subject = subjects.first(&summary.shop, ids).await;
+                    send(taken);
+                });
+            }
         }
     }
+}
+
+/// What a call is about, as far as it tells.
+enum Subject {
+    Known(Option<String>),
+    /// It names something, or its answer was kept of an earlier one: whether that is stored is not known.
+    Unknown,
+}
+
+/// Returns what a call is about.
+fn subject(ended: &Ended<'_>) -> Subject {
+    let facts = ended.facts;
+    let is_browsing = facts.operation.is_none_or(|operation| operation.row().class == Class::Browsing);
+    match &facts.sale {
+        _ if is_browsing || ended.are_orders_elsewhere => Subject::Known(None),
+        Some(sale) if ended.outcome() == "ok" => Subject::Known(Some(sale.id.clone())),
+        None if facts.resource.is_none() && facts.repetition != Some(Repetition::Replayed) => Subject::Known(None),
+        _ => Subject::Unknown,
+    }
+}
+
+/// Returns the identifier of the resource in an answer over REST or MCP.
+fn id_in_answer(answer: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    let resource = answer.pointer("/result/structuredContent").unwrap_or(&answer);
+    let resource = ["cart", "checkout", "order"].iter().find_map(|name| resource.get(name)).unwrap_or(resource);
+    resource.get("id")?.as_str().map(str::to_owned)
 }
 
 /// Returns `true` unless a call is about a page or a document.
@@ -222,9 +327,8 @@ fn keep(ring: &Ring, taken: &Receiver<Taken>, live: &broadcast::Sender<Arc<Summa
         let Ok(json) = serde_json::to_string(&entry) else { continue };
         let summary = entry.summary;
         let whole = fields.and_then(|fields| whole(&summary, &fields, &request, &answer));
-        ring.add(summary.clone(), json, whole);
         // It fails while nobody listens.
-        drop(live.send(Arc::new(summary)));
+        drop(live.send(ring.add(summary, json, whole)));
     }
 }
 
@@ -252,7 +356,8 @@ mod tests {
 
     #[test]
     fn as_many_calls_of_a_second_are_followed_as_may_be() {
-        let mut recorder = Recorder::start(2).expect("a thread");
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut recorder = Recorder::start(2, folder.path(), 0, Subjects::default()).expect("a thread");
         let admitted = |recorder: &Recorder| (0..4).filter(|_| recorder.admits()).count();
         let begun = recorder.begun;
         assert_eq!(admitted(&recorder), 2);

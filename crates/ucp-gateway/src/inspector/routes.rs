@@ -71,7 +71,7 @@ impl Wanted {
         };
         call.id.contains(&self.id)
             && (self.platform.is_empty() || is_of_platform())
-            && (self.operation.is_empty() || call.operation == Some(&self.operation))
+            && (self.operation.is_empty() || call.operation.as_deref() == Some(&*self.operation))
             && match &*self.outcome {
                 "" => true,
                 "failed" => call.outcome != "ok",
@@ -119,14 +119,20 @@ fn json(text: String) -> Response {
     ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], text).into_response()
 }
 
+/// Returns the newest call with an identifier.
+async fn found(recorder: &Recorder, id: Result<Path<String>, PathRejection>) -> Option<Arc<Summary>> {
+    let Path(id) = id.ok()?;
+    recorder.newest(1, |call| call.id == id).await.pop()
+}
+
 /// Answers with the last calls.
 async fn calls(State(Inspected(recorder, _)): State<Inspected>, uri: Uri) -> Response {
     let wanted = match Wanted::read(&uri) {
         Ok(wanted) => wanted,
         Err(refused) => return refused.into_response(),
     };
-    let calls = recorder.ring().newest(LISTED, |call| wanted.takes(call));
-    json(serde_json::to_string(&calls).unwrap_or_default())
+    let calls = recorder.newest(LISTED, |call| wanted.takes(call)).await;
+    json(serde_json::to_string(&calls.iter().map(|call| &**call).collect::<Vec<_>>()).unwrap_or_default())
 }
 
 /// Answers with a call as a whole.
@@ -135,7 +141,7 @@ async fn call(
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
 ) -> Response {
-    let found = id.ok().and_then(|Path(id)| recorder.ring().get(&id));
+    let found = found(&recorder, id).await.and_then(|call| recorder.ring().get(&call.id));
     found.map_or_else(|| ucp_rest::unknown_path(&uri), json)
 }
 
@@ -145,7 +151,9 @@ async fn report(
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
 ) -> Response {
-    let Some(call) = id.ok().and_then(|Path(id)| recorder.ring().get(&id)) else { return ucp_rest::unknown_path(&uri) };
+    let Some(call) = found(&recorder, id).await.and_then(|call| recorder.ring().get(&call.id)) else {
+        return ucp_rest::unknown_path(&uri);
+    };
     // It is JSON already.
     let text = format!("{{\"ucp_gateway\":\"{}\",\"call\":{call}}}\n", env!("CARGO_PKG_VERSION"));
     let mut response = json(text);
@@ -160,9 +168,7 @@ async fn webhooks(
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
 ) -> Response {
-    let Some(call) = id.ok().and_then(|Path(id)| recorder.ring().summary(&id)) else {
-        return ucp_rest::unknown_path(&uri);
-    };
+    let Some(call) = found(&recorder, id).await else { return ucp_rest::unknown_path(&uri) };
     let shop = running.shops.named(&call.shop).and_then(|slot| slot.shop());
     let (Some(shop), Ok(ended)) = (shop, call.at.parse::<Timestamp>()) else { return json("[]".to_owned()) };
     let begun = ended.saturating_sub(SignedDuration::from_secs_f64(call.ms / 1_000.0) + MARGIN);
@@ -185,7 +191,7 @@ async fn whole(
     id: Result<Path<String>, PathRejection>,
     uri: Uri,
 ) -> Response {
-    let found = id.ok().and_then(|Path(id)| recorder.ring().whole(&id));
+    let found = found(&recorder, id).await.and_then(|call| recorder.ring().whole(&call.id));
     found.map_or_else(|| ucp_rest::unknown_path(&uri), json)
 }
 

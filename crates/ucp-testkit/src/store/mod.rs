@@ -80,6 +80,7 @@ macro_rules! store_suite {
         $crate::store_rules! {
             $subject, operator:
             operators_see_the_orders_of_all_platforms,
+            identifiers_with_personal_data_are_told,
             forwarded_messages_are_queued_once_and_in_order,
             expired_rows_of_the_shop_are_removed,
         }

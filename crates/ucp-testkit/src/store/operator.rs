@@ -5,6 +5,7 @@ use ucp_core::{
     Release,
     order::outbox::{Claim, Outbox, Payload, Wanted, WebhookMessage},
     port::{
+        buyers::Buyers as _,
         owners::{Kind, Owner, Owners},
         store::{Forwarded, Store},
     },
@@ -43,6 +44,27 @@ pub async fn operators_see_the_orders_of_all_platforms<T: StoreUnderTest<Store: 
     let mandate = store.mandate("chk_2").await.expect("reads").expect("presented");
     assert_eq!(mandate.reveal(), "presented");
     assert!(store.mandate("chk_1").await.expect("reads").is_none());
+}
+
+/// Identifiers of carts, checkouts and orders are told from those under which no personal data are stored, in each shop.
+pub async fn identifiers_with_personal_data_are_told<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    for change in [
+        Change { cart: at(cart(ALICE, "cart_1"), 0), ..Change::default() },
+        Change { checkout: at(checkout(ALICE, "chk_1", None), 0), ..Change::default() },
+        Change { order: at(order(ALICE, "ord_1", "chk_0"), 0), ..Change::default() },
+    ] {
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let strange = ["x".repeat(2_000), "nul\0".to_owned(), "cart_1' --".to_owned(), String::new()];
+    let ids: Vec<_> = ["cart_1", "chk_1", "ord_1", "chk_0"].map(str::to_owned).into_iter().chain(strange).collect();
+    let stored = store.with_personal_data(&ids).await.expect("reads");
+    assert_eq!(stored, ids[..3].iter().cloned().collect());
+    assert!(store.with_personal_data(&[]).await.expect("reads").is_empty());
+    let other = subject.open_shop("other-shop".parse().expect("valid")).await;
+    assert!(other.with_personal_data(&ids).await.expect("reads").is_empty());
+    store.prune(now() + hours(3 * 365 * 24)).await.expect("prunes");
+    assert_eq!(store.with_personal_data(&ids).await.expect("reads"), [ids[2].clone()].into());
 }
 
 /// A forwarded webhook message is queued once per identifier, and those of an order are sent one after the other.

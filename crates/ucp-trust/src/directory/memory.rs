@@ -61,6 +61,12 @@ impl<V> Known<V> {
         self.weight == 0
     }
 
+    /// Returns the time from which the profile is to be fetched again; `None` for never.
+    #[must_use]
+    pub fn fresh_until(&self) -> Option<Instant> {
+        self.fresh_until
+    }
+
     /// Returns the permitted use of the entry at `now`. A pinned entry is always fresh: if it has an address, a task of
     /// its own fetches it again.
     pub(super) fn usable(&self, now: Instant, options: &DirectoryOptions) -> Usable {

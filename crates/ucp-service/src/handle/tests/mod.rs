@@ -259,3 +259,45 @@ async fn nothing_found_is_an_outcome() {
         (&json!("error"), &json!("unrecoverable"))
     );
 }
+
+/// Returns what a recorded call told, by kind.
+async fn told(handler: &CallHandler, call: Call) -> BTreeMap<&'static str, String> {
+    let trace = record::Trace::kept(None, None);
+    let recorded = record::CallRecord::begin(std::time::Instant::now, false, Some(Arc::clone(&trace)));
+    drop(record::scope(recorded, handler.handle(call)).await);
+    trace.take().notes.into_iter().map(|note| (note.kind, note.detail)).collect()
+}
+
+#[tokio::test]
+async fn a_recorded_call_tells_what_was_negotiated_and_why() {
+    let handler = shared(Policy::Development);
+    let ask = |platform| {
+        let (operation, payload) = nothing();
+        asking(operation, payload, Some(platform))
+    };
+    let first = told(&handler, ask(OLDER)).await;
+    assert_eq!(first["release"], "2026-04-08, which the profile names");
+    assert!(first["profile"].starts_with(OLDER) && first["profile"].ends_with("fetched, or waited for"), "{first:?}");
+    let active =
+        "capabilities (of its profile): dev.ucp.shopping.catalog.lookup 2026-04-08, dev.ucp.shopping.catalog.search";
+    assert!(first["negotiated"].contains(active), "{first:?}");
+    for why in [
+        "dev.ucp.shopping.checkout: not declared by the platform",
+        "dev.ucp.shopping.cart: not declared by the platform",
+    ] {
+        assert!(first["not_active"].contains(why), "{first:?}");
+    }
+    let again = told(&handler, ask(OLDER)).await;
+    assert!(again["profile"].contains("; cached, fetched 0 s ago"), "{again:?}");
+    let endpoint = Endpoint::Of(Release::V2026_04_08);
+    let through = told(&handler, Call { endpoint, ..ask(OLDER) }).await;
+    assert_eq!(through["release"], "2026-04-08, which the path and the profile name");
+
+    let poor = told(&handler, ask(POOR)).await;
+    assert_eq!(poor["incompatible"], "dev.ucp.shopping.catalog.lookup: not declared by the platform");
+    let nowhere = told(&handler, ask(NOWHERE)).await;
+    assert!(nowhere["profile"].ends_with("its document was not read"), "{nowhere:?}");
+    assert!(nowhere["release"].contains("the newest, because the profile is not known"), "{nowhere:?}");
+    let future = told(&handler, ask(FUTURE)).await;
+    assert!(future["refused"].starts_with("version_unsupported"), "{future:?}");
+}
