@@ -241,9 +241,13 @@ fn subject(ended: &Ended<'_>) -> Subject {
 /// Returns the identifier of the resource in an answer over REST or MCP.
 fn id_in_answer(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
-    let resource = answer.pointer("/result/structuredContent").unwrap_or(&answer);
-    let resource = ["cart", "checkout", "order"].iter().find_map(|name| resource.get(name)).unwrap_or(resource);
-    resource.get("id")?.as_str().map(str::to_owned)
+    let resource = match answer.get("jsonrpc") {
+        Some(_) => answer.get("result")?,
+        None => &answer,
+    };
+    let resource = resource.get("structuredContent").unwrap_or(resource);
+    let inner = || ["cart", "checkout", "order"].iter().find_map(|name| resource.get(name)?.get("id"));
+    resource.get("id").or_else(inner)?.as_str().map(str::to_owned)
 }
 
 /// Returns `true` unless a call is about a page or a document.
@@ -353,6 +357,20 @@ fn document(bytes: &[u8]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_identifier_in_an_answer_is_found_over_rest_and_mcp() {
+        for (answer, expected) in [
+            (r#"{"ucp":{},"id":"chk_1","line_items":[{"id":"li_1"}],"order":{"id":"ord_1"}}"#, Some("chk_1")),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"id":"chk_1"}}}"#, Some("chk_1")),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"checkout":{"id":"chk_1"}}}}"#, Some("chk_1")),
+            (r#"{"jsonrpc":"2.0","id":"7","error":{"code":-32602}}"#, None),
+            (r#"{"messages":[]}"#, None),
+            ("", None),
+        ] {
+            assert_eq!(id_in_answer(answer.as_bytes()).as_deref(), expected, "{answer}");
+        }
+    }
 
     #[test]
     fn as_many_calls_of_a_second_are_followed_as_may_be() {
