@@ -173,7 +173,7 @@ fn recorded_calls_are_deleted_with_what_they_are_about() {
     let expired = "UPDATE checkouts SET expires_at = 1 WHERE id = ?";
     assert_eq!(database.execute(expired, [&expires]).expect("is written"), 1);
     drop(database);
-    let again = Gateway::on(gateway.data(), &["--config", &all]);
+    let mut again = Gateway::on(gateway.data(), &["--config", &all]);
     assert_eq!((about(&again, &olga), about(&again, &order)), (Vec::new(), Vec::new()));
     eventually("what expired is gone", PATIENCE, || about(&again, &expires).is_empty().then_some(()));
     let text = on_disk(gateway.data());
@@ -185,4 +185,18 @@ fn recorded_calls_are_deleted_with_what_they_are_about() {
     // A call about an order without addresses tells nothing that was erased.
     Shopper::rest(&again).call("get_order", Some(&order), &none);
     eventually("it is kept", PATIENCE, || (about(&again, &order).len() == 1).then_some(()));
+
+    // A call about nothing that is stored is deleted when it is old.
+    again.terminate();
+    for path in segments(gateway.data()) {
+        let text = fs::read_to_string(&path).expect("a file");
+        let lines = text.split_inclusive('\n').map(|line| match line.split_once("\"at\":\"") {
+            Some((before, after)) if line.contains(&unknown) => format!("{before}\"at\":\"2020{}", &after[4..]),
+            _ => line.to_owned(),
+        });
+        fs::write(&path, lines.collect::<String>()).expect("writes");
+    }
+    let again = Gateway::on(gateway.data(), &["--config", &all]);
+    assert_eq!((about(&again, &unknown).len(), about(&again, &stays).len()), (0, 1));
+    eventually("it is gone", PATIENCE, || (!on_disk(gateway.data()).contains(&unknown)).then_some(()));
 }

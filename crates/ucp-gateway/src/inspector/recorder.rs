@@ -212,6 +212,9 @@ impl Recorder {
                     let mut ids = summary.about.clone();
                     ids.extend(id_in_answer(&taken.answer));
                     summary.subject = subjects.first(&summary.shop, ids).await;
+                    if let Some(subject) = summary.subject.as_ref().filter(|subject| !summary.about.contains(subject)) {
+                        summary.about.push(subject.clone());
+                    }
                     send(taken);
                 });
             }
