@@ -189,7 +189,7 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
         };
         // The first two releases have no catalog.
         if !has_catalog {
-            assert!(release < Release::NEWEST, "{there}");
+            assert!(*release < Release::NEWEST, "{there}");
             assert_eq!(call("rest")["path"], "$.operation");
             continue;
         }
