@@ -30,11 +30,10 @@ impl PriceRange {
 
     /// Returns whether one of the offers has a price in one of the ranges asked for; `None` if its offers have to be
     /// looked at.
-    fn meets(self, asked: Option<&[RangeInclusive<i64>]>) -> Option<bool> {
+    fn meets(self, asked: &[RangeInclusive<i64>]) -> Option<bool> {
         if self.lowest > self.highest {
             return Some(false);
         }
-        let Some(asked) = asked else { return Some(true) };
         let known = |price: u32| (price != BEYOND).then_some(i64::from(price));
         let (lowest, highest) = (known(self.lowest), known(self.highest));
         let has = |price: Option<i64>| price.is_some_and(|price| asked.iter().any(|range| range.contains(&price)));
@@ -51,37 +50,61 @@ impl PriceRange {
 
 /// The ranges of all products of a segment in one currency.
 pub(super) struct PriceRanges {
-    all: Vec<PriceRange>,
-    available: Vec<PriceRange>,
+    /// Of all offers, and of those that can be bought.
+    ranges: Vec<[PriceRange; 2]>,
+    /// Products that have such offers: a filter that asks for nothing else reads nothing else, which stays in the
+    /// processor's cache.
+    with_offers: [Documents; 2],
 }
 
 impl PriceRanges {
     /// Reads the column of offers.
     pub(super) fn read(offers: &Column<u64>, docs: DocId) -> Self {
-        let none = || vec![PriceRange::NONE; docs as usize];
-        let (mut all, mut available) = (none(), none());
-        for doc in 0..docs {
+        let mut ranges = vec![[PriceRange::NONE; 2]; docs as usize];
+        let mut with_offers = [Documents::new(docs), Documents::new(docs)];
+        for (doc, [all, available]) in (0..).zip(&mut ranges) {
             for offer in offers.values_for_doc(doc) {
                 let (price, is_available) = unpack(offer);
-                all[doc as usize].add(price);
+                all.add(price);
+                with_offers[0].add(doc);
                 if is_available {
-                    available[doc as usize].add(price);
+                    available.add(price);
+                    with_offers[1].add(doc);
                 }
             }
         }
-        Self { all, available }
+        Self { ranges, with_offers }
     }
 
     /// Returns `true` if a product has an offer.
     pub(super) fn has_offer(&self, doc: DocId) -> bool {
-        self.all.get(doc as usize).is_some_and(|range| range.lowest <= range.highest)
+        self.with_offers[0].contain(doc)
     }
 
     /// Returns whether a product has an offer in one of the ranges asked for, that can be bought if `available`; `None`
     /// if its offers have to be looked at.
     pub(super) fn meet(&self, doc: DocId, asked: Option<&[RangeInclusive<i64>]>, available: bool) -> Option<bool> {
-        let ranges = if available { &self.available } else { &self.all };
-        ranges.get(doc as usize)?.meets(asked)
+        let of = usize::from(available);
+        let has_offer = self.with_offers[of].contain(doc);
+        let Some(asked) = asked.filter(|_| has_offer) else { return Some(has_offer) };
+        self.ranges.get(doc as usize)?[of].meets(asked)
+    }
+}
+
+/// A set of products of a segment, one bit each.
+struct Documents(Vec<u64>);
+
+impl Documents {
+    fn new(docs: DocId) -> Self {
+        Self(vec![0; docs.div_ceil(u64::BITS) as usize])
+    }
+
+    fn add(&mut self, doc: DocId) {
+        self.0[(doc / u64::BITS) as usize] |= 1 << (doc % u64::BITS);
+    }
+
+    fn contain(&self, doc: DocId) -> bool {
+        self.0.get((doc / u64::BITS) as usize).is_some_and(|bits| bits >> (doc % u64::BITS) & 1 == 1)
     }
 }
 
@@ -95,22 +118,28 @@ mod tests {
         #[test]
         fn what_is_said_of_offers_is_so(
             prices in prop::collection::vec(prop_oneof![0..50_i64, 4_294_967_290..4_294_967_300_i64], 0..5),
-            asked in prop::option::of(prop::collection::vec(
-                prop_oneof![(0..60_i64, 0..20_i64), (4_294_967_280..4_294_967_310_i64, 0..10_i64)], 0..3)),
+            asked in prop::collection::vec(
+                prop_oneof![(0..60_i64, 0..20_i64), (4_294_967_280..4_294_967_310_i64, 0..10_i64)], 0..3),
         ) {
-            let asked = asked.map(|ranges| ranges.into_iter().map(|(from, length)| from..=from + length).collect::<Vec<_>>());
+            let asked: Vec<_> = asked.into_iter().map(|(from, length)| from..=from + length).collect();
             let mut range = PriceRange::NONE;
             prices.iter().for_each(|price| range.add(*price));
-            let is_met = match &asked {
-                None => !prices.is_empty(),
-                Some(asked) => prices.iter().any(|price| asked.iter().any(|range| range.contains(price))),
-            };
-            if let Some(said) = range.meets(asked.as_deref()) {
+            let is_met = prices.iter().any(|price| asked.iter().any(|range| range.contains(price)));
+            if let Some(said) = range.meets(&asked) {
                 prop_assert_eq!(said, is_met);
             }
             if prices.len() < 3 && prices.iter().all(|price| *price < 50) {
-                prop_assert!(!is_met || range.meets(asked.as_deref()) == Some(true));
+                prop_assert!(!is_met || range.meets(&asked) == Some(true));
             }
         }
+    }
+
+    #[test]
+    fn a_set_has_what_was_added() {
+        let mut documents = Documents::new(130);
+        let added = [0, 63, 64, 129];
+        added.into_iter().for_each(|doc| documents.add(doc));
+        let found: Vec<_> = (0..200).filter(|doc| documents.contain(*doc)).collect();
+        assert_eq!(found, added);
     }
 }

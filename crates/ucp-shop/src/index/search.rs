@@ -117,9 +117,14 @@ pub(crate) struct Snapshot {
 struct Columns {
     segment: SegmentId,
     seq: Column<u64>,
+    /// The lowest place in the shop of each [`BLOCK`] of products.
+    seq_floors: Vec<i64>,
     scope: Option<Column<u64>>,
     currencies: Vec<CurrencyColumns>,
 }
+
+/// Number of products of which the lowest place in the shop is known without reading theirs.
+const BLOCK: DocId = 128;
 
 struct CurrencyColumns {
     currency: Currency,
@@ -147,9 +152,16 @@ impl Columns {
                 price_ranges: OnceLock::new(),
             })
         };
+        let seq = columns.u64(SEQ)?;
+        let docs = segment.max_doc();
+        let floor = |begin: DocId| {
+            let block = begin..docs.min(begin.saturating_add(BLOCK));
+            block.filter_map(|doc| seq.first(doc)).min().map_or(i64::MIN, u64::cast_signed)
+        };
         Ok(Self {
             segment: segment.segment_id(),
-            seq: columns.u64(SEQ)?,
+            seq_floors: (0..docs).step_by(BLOCK as usize).map(floor).collect(),
+            seq,
             scope: columns.column_opt(SCOPE)?,
             currencies: fields.currencies.iter().map(|fields| currency(fields.currency)).collect::<Result<_, _>>()?,
         })
@@ -300,7 +312,7 @@ impl<'a> PageOf<'a> {
         columns: &'p Columns,
     ) -> tantivy::Result<Within<'p, 'a>> {
         let filter = Filter::new(self.criteria, self.presentation, snapshot, segment, columns)?;
-        Ok(Within { page: self, filter, alive: segment.alive_bitset(), seq: &columns.seq })
+        Ok(Within { page: self, filter, alive: segment.alive_bitset(), columns })
     }
 
     fn finish(self, position: impl FnOnce(Place) -> Position) -> Hits {
@@ -322,7 +334,7 @@ struct Within<'p, 'a> {
     page: &'p mut PageOf<'a>,
     filter: Filter<'p>,
     alive: Option<&'p AliveBitSet>,
-    seq: &'p Column<u64>,
+    columns: &'p Columns,
 }
 
 impl Within<'_, '_> {
@@ -351,11 +363,13 @@ impl Within<'_, '_> {
         }
         let page = &mut *self.page;
         page.total += 1;
-        // Not good enough wherever it is in the shop: most of the products that match a common word.
-        if page.best.len() > page.limit && page.best.peek().is_some_and(|worst| Reverse(score) > worst.0) {
+        // Not good enough wherever it is in the shop, or among its neighbors there: most of the products that match a
+        // common word, or are in a category.
+        let floor = || self.columns.seq_floors.get((doc / BLOCK) as usize).copied().unwrap_or(i64::MIN);
+        if page.best.len() > page.limit && page.best.peek().is_some_and(|worst| (Reverse(score), floor()) > *worst) {
             return;
         }
-        let Some(seq) = self.seq.first(doc) else { return };
+        let Some(seq) = self.columns.seq.first(doc) else { return };
         let place = (Reverse(score), seq.cast_signed());
         if page.after.is_some_and(|after| place <= after) {
             return;
