@@ -1,6 +1,6 @@
 //! Masking: what tells who a buyer is, opens a page of theirs, or pays, is replaced before a record is written.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::RangeInclusive};
 
 use serde_json::Value;
 
@@ -52,6 +52,12 @@ const VALUES: [&str; 23] = [
     "tracking_url",
 ];
 
+/// Members of a payment whose values are kept.
+const OF_PAYMENTS: [&str; 2] = ["handler_id", "type"];
+
+/// Numbers of digits that a card may have.
+const CARD_DIGITS: RangeInclusive<usize> = 12..=19;
+
 /// Query parameters whose values are kept.
 const PARAMETERS: [&str; 1] = ["view"];
 
@@ -100,6 +106,8 @@ pub(crate) fn mask(document: &mut Value) {
             for (name, value) in members.iter_mut() {
                 if SUBJECTS.contains(&name.as_str()) || (is_text && name == "text") {
                     blank(value);
+                } else if name == "payment" {
+                    mask_payment(value);
                 } else if VALUES.contains(&name.as_str()) {
                     match value {
                         Value::Object(_) | Value::Array(_) => blank(value),
@@ -111,14 +119,48 @@ pub(crate) fn mask(document: &mut Value) {
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(mask),
-        // Wherever else an address stands, as under a name that was misspelt.
+        // Wherever else a card or an address stands, as under a name that was misspelt.
+        Value::String(text) if has_card(text) => *document = MASKED.into(),
         Value::String(text) => {
             if let Cow::Owned(masked) = without_addresses(text) {
                 *text = masked;
             }
         }
+        Value::Number(number) if has_card(&number.to_string()) => *document = MASKED.into(),
         _ => {}
     }
+}
+
+/// Masks a payment in place, whatever stands where it should: what it is for stays, and nothing that pays.
+fn mask_payment(document: &mut Value) {
+    match document {
+        Value::Object(members) => {
+            for (name, value) in members.iter_mut() {
+                if OF_PAYMENTS.contains(&name.as_str()) && value.is_string() {
+                    mask(value);
+                } else {
+                    mask_payment(value);
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(mask_payment),
+        other => blank(other),
+    }
+}
+
+/// Returns `true` if a text has a number that may be that of a card: 12 to 19 digits, with spaces or hyphens between them,
+/// of which the last checks the others (ISO/IEC 7812-1).
+fn has_card(text: &str) -> bool {
+    let runs = text.split(|character: char| !character.is_ascii_digit() && !matches!(character, ' ' | '-'));
+    runs.filter(|run| run.len() >= *CARD_DIGITS.start()).any(|run| {
+        let digits: Vec<u32> = run.chars().filter_map(|character| character.to_digit(10)).collect();
+        let doubled = |digit: u32| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
+        let sum = |digits: &[u32]| -> u32 {
+            let places = digits.iter().rev().enumerate();
+            places.map(|(place, digit)| if place % 2 == 1 { doubled(*digit) } else { *digit }).sum()
+        };
+        CARD_DIGITS.contains(&digits.len()) && sum(&digits).is_multiple_of(10)
+    })
 }
 
 /// Masks every value of a document, and leaves its form.
@@ -160,6 +202,25 @@ mod tests {
             assert!(text.contains(kept), "{kept} in {text}");
         }
         assert_eq!(document["buyer"], json!({ "email": MASKED, "first_name": MASKED }));
+    }
+
+    #[test]
+    fn what_pays_is_masked_wherever_it_stands() {
+        let card = "4111111111111111";
+        let mut document = json!({
+            "one": { "payment": card },
+            "two": { "payment": { "instruments": [{ "id": "tok_1", "handler_id": "sandbox", "type": "card", "last": 7 }] } },
+            "three": { "note": "card 4111-1111 1111 1111, 12/30", "number": 4_111_111_111_111_111_u64 },
+            "four": { "gtin": "4111111111111112", "at": "2026-11-26T14:56:31Z", "type": card },
+        });
+        mask(&mut document);
+        let expected = json!({
+            "one": { "payment": MASKED },
+            "two": { "payment": { "instruments": [{ "id": MASKED, "handler_id": "sandbox", "type": "card", "last": MASKED }] } },
+            "three": { "note": MASKED, "number": MASKED },
+            "four": { "gtin": "4111111111111112", "at": "2026-11-26T14:56:31Z", "type": MASKED },
+        });
+        assert_eq!(document, expected);
     }
 
     #[test]

@@ -482,7 +482,7 @@ fn the_cases_are_not_all_refused() {
     use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let (mut priced, mut delivered, mut discounted) = (0, 0, 0);
-    for _ in 0..500 {
+    for _ in 0..700 {
         let case = case().new_tree(&mut runner).expect("a case").current();
         if let Ok(quote) = case.quote(&case.drafts[0], &Previous::default()) {
             priced += 1;
