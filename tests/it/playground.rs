@@ -238,11 +238,14 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     }));
 }
 
+/// What is changed in a call that is answered.
+type Change = fn(&mut Value);
+
 #[test]
 fn only_what_a_shop_declares_is_called() {
     let (gateway, shop) = (Gateway::start(), Gateway::start());
     let address = format!("http://{}", shop.address);
-    let call = |change: fn(&mut Value)| {
+    let call = |change: Change| {
         let mut asked = json!({
             "address": address, "transport": "rest", "operation": "search_catalog", "payload": { "query": "runner" },
         });
@@ -253,7 +256,7 @@ fn only_what_a_shop_declares_is_called() {
     assert_eq!(call(|_| {}).0, 200);
     guarded(&gateway, "call", &json!({ "address": address, "transport": "rest", "operation": "search_catalog" }));
     guarded(&gateway, "endpoint", &json!({ "address": address }));
-    let refused: [(fn(&mut Value), &str); 6] = [
+    let refused: [(Change, &str); 6] = [
         (|asked| asked["operation"] = "../operator".into(), "$.operation"),
         (|asked| asked["operation"] = "search_merchants".into(), "$.operation"),
         (|asked| asked["transport"] = "a2a".into(), "$.transport"),

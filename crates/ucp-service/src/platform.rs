@@ -185,7 +185,7 @@ impl Platform {
                 });
                 let named =
                     |handler: &payment::Declaration| format!("{} ({} {})", handler.id, handler.name, handler.version);
-                record::tell("payment", || handlers(view.handlers.iter().map(named).collect()));
+                record::tell("payment", || handlers(&view.handlers.iter().map(named).collect::<Vec<_>>()));
             }
             Outcome::Answer(Answer::Cart(view)) => record::note(|facts| facts.sale = Some(sale_of_cart(&view.cart))),
             Outcome::Answer(_) => {}
@@ -211,7 +211,7 @@ impl Platform {
         if operation.row().class == Class::Purchase {
             record::note(|facts| facts.sale = sale_of_body(&carried.body));
             if let Some(Value::Object(named)) = carried.body.get("ucp").and_then(|ucp| ucp.get("payment_handlers")) {
-                record::tell("payment", || handlers(named.keys().cloned().collect()));
+                record::tell("payment", || handlers(&named.keys().cloned().collect::<Vec<_>>()));
             }
         }
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
@@ -240,7 +240,7 @@ impl Platform {
 }
 
 /// Describes the payment handlers that a checkout names.
-fn handlers(named: Vec<String>) -> String {
+fn handlers(named: &[String]) -> String {
     match &*named.join(", ") {
         "" => "no handler: the buyer pays on a page of the shop".to_owned(),
         named => format!("{named}: all of the shop, which are not negotiated"),

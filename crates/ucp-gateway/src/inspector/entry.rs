@@ -116,7 +116,7 @@ fn milliseconds(time: Duration) -> f64 {
 
 impl Summary {
     /// Describes a call that has ended.
-    pub(super) fn of(ended: &Ended<'_>, at: String, method: String, path: String) -> Self {
+    pub(super) fn of(ended: &Ended<'_>, at: String, method: String, path: &str) -> Self {
         let facts = ended.facts;
         let about = facts.sale.iter().flat_map(|sale| std::iter::once(&sale.id).chain(&sale.order_id));
         let mut about: Vec<_> = about.cloned().collect();
@@ -129,7 +129,7 @@ impl Summary {
             shop: ended.shop.to_owned(),
             transport: facts.transport.as_str().into(),
             method,
-            path: masked_path(&path),
+            path: masked_path(path),
             release: facts.release.map(|release| release.date().into()),
             operation: facts.operation.map(|operation| operation.row().name.into()),
             platform: ended.platform.map(str::to_owned),

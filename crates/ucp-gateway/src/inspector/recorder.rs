@@ -187,7 +187,7 @@ impl Recorder {
             return;
         }
         let Following { method, path, body, answer, fields } = following;
-        let mut summary = Summary::of(ended, clock::timestamp().to_string(), method, path);
+        let mut summary = Summary::of(ended, clock::timestamp().to_string(), method, &path);
         let skipped = self.skipped.swap(0, Ordering::Relaxed);
         summary.skipped = skipped;
         let request = std::mem::take(&mut *body.lock().unwrap_or_else(PoisonError::into_inner)).into();

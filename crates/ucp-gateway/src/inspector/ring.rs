@@ -204,7 +204,7 @@ mod tests {
             spent: Default::default(),
             are_orders_elsewhere: false,
         };
-        Summary::of(&ended, String::new(), "GET".to_owned(), "/".to_owned())
+        Summary::of(&ended, String::new(), "GET".to_owned(), "/")
     }
 
     fn add(ring: &Ring, id: &str) -> Arc<Summary> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use prometheus::proto::{Metric, MetricFamily, MetricType};
+use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType};
 
 use super::{
     View,
@@ -129,7 +129,7 @@ impl Durations {
 }
 
 fn label<'a>(metric: &'a Metric, name: &str) -> Option<&'a str> {
-    metric.get_label().iter().find(|label| label.name() == name).map(|label| label.value())
+    metric.get_label().iter().find(|label| label.name() == name).map(LabelPair::value)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter of whole numbers")]
