@@ -163,7 +163,7 @@ fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
         "unknown key `platfroms` in gateway.toml, line 7, column 2; did you mean `platform`?",
         "`platform[0].name` in gateway.toml, line 9, column 8: invalid type: integer `5`, expected a string",
         "unknown key `platform[0].xyz` in gateway.toml, line 10, column 1; there are `name`, `profile`, `profile_file`, \
-         `api_key_hash`, `api_key_file`, `api_key_env`, `certificate_sha256`, `signature_agent`, `limit`",
+         `api_key_hash`, `api_key_file`, `api_key_env`, `certificate_sha256`, `signature_agent`, `customer_group`, `limit`",
     ];
     assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
 }
