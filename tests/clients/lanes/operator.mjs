@@ -45,7 +45,7 @@ const routes = {
 before(async () => {
   process.env.UCP_LANE_TOKEN = TOKEN;
   sold = await start('sold', DEVELOPMENT);
-  guarded = await start('guarded', `${DEVELOPMENT}[server]\nadmin_token_env = "UCP_LANE_TOKEN"\n`);
+  guarded = await start('guarded', `${DEVELOPMENT}[server]\nprobes = true\nadmin_token_env = "UCP_LANE_TOKEN"\n`, '/readyz');
   several = await start('several', SEVERAL, '/readyz');
   browser = await startBrowser();
   await buy((operation, id, asked, key) => {
