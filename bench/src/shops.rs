@@ -119,7 +119,7 @@ enum Fault {
     Floods,
     /// It closes every connection in the middle of an answer.
     Breaks,
-    /// What the operator runs to understand it takes all memory that it gets, and dies.
+    /// The programs of its mapping take all memory that they get, and their process dies.
     Crashes,
 }
 

@@ -337,7 +337,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// What is chosen in a method of fulfillment.
+/// Choices of the platform in a fulfillment method.
 #[derive(Default)]
 struct Chosen {
     /// Address to deliver to.
@@ -348,7 +348,7 @@ struct Chosen {
     place: Option<String>,
 }
 
-/// Returns what is chosen in a method.
+/// Returns the choices in a method.
 fn chosen(method: &fulfillment::Method) -> Chosen {
     let id = method.selected_destination_id.as_ref();
     match method.kind {

@@ -31,7 +31,7 @@ pub(crate) fn audiences(public_url: &Url) -> Arc<[String]> {
 /// Reads an address that a person has typed, which may lack `https://`, or `http://` on this machine.
 ///
 /// # Errors
-/// What the address must be.
+/// A text such as "must be an http or https address" if there is no host, or another scheme.
 pub(crate) fn web_url(text: &str) -> Result<Url, String> {
     let local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
     let whole = match text.split_once("://") {

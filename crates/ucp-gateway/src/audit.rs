@@ -55,7 +55,7 @@ pub(crate) struct Line {
     #[serde(default)]
     pub(crate) actor: String,
     pub(crate) action: String,
-    /// What it is about: a shop, a profile, an order or a webhook; may be empty.
+    /// Identifier of the shop, profile, order or webhook that the action changed; empty if it changed none.
     pub(crate) subject: String,
 }
 

@@ -31,7 +31,7 @@ struct Wanted {
     action: String,
     /// Part of the subject.
     subject: String,
-    /// Where the lines end.
+    /// Offset in the log, in bytes, before which the lines end; the end of the log if absent.
     before: Option<u64>,
 }
 

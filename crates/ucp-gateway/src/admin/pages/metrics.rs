@@ -300,7 +300,7 @@ fn stages(read: &Read<'_>) -> Markup {
     }
 }
 
-/// What happened between the gateway and other servers.
+/// Counts, by outcome, of requests to shops, platforms (webhooks) and payment handlers, and of reads from the cache.
 fn others(read: &Read<'_>) -> Markup {
     let groups = [
         ("Shops behind the gateway", read.by("ucp_upstream_events_total", "event")),

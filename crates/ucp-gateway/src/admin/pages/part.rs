@@ -46,7 +46,7 @@ pub(super) fn numbers(numbers: impl IntoIterator<Item = (String, u64)>) -> Marku
 pub(super) struct Figure {
     pub(super) name: &'static str,
     pub(super) value: String,
-    /// What it means or consists of.
+    /// Explanation beside the value: its unit, parts or meaning.
     pub(super) note: String,
     /// `true` if it asks for something to be done.
     pub(super) is_alarming: bool,
