@@ -31,18 +31,28 @@ impl Provider {
         [Self::Processor(fake()), Self::Stripe(FakeStripe::start(Options::new(keys())).expect("Stripe"))]
     }
 
-    /// A handler of its own: a provider that fails often is left alone for a while.
+    /// A handler that waits as long as a busy machine needs. It is one of its own: a provider that fails often is left
+    /// alone for a while.
     fn handler(&self, capture: CaptureMode) -> Arc<dyn Handler> {
+        self.within(capture, PATIENCE, 2 * PATIENCE)
+    }
+
+    /// A handler that soon gives up on a provider that hangs.
+    fn hasty_handler(&self) -> Arc<dyn Handler> {
+        self.within(CaptureMode::Manual, Duration::from_millis(500), Duration::from_secs(4))
+    }
+
+    fn within(&self, capture: CaptureMode, request_timeout: Duration, deadline: Duration) -> Arc<dyn Handler> {
         match self {
             Self::Processor(psp) => {
-                let (request_timeout, deadline) = (Duration::from_millis(500), Duration::from_secs(4));
                 let clock = Arc::new(Timestamp::now);
                 let options = shop::options(&psp.url());
                 let options = processor::Options { request_timeout, deadline, capture, clock, ..options };
                 Arc::new(Processor::new(options).expect("a handler"))
             }
             Self::Stripe(stripe) => {
-                let options = stripe::Options { capture, ..at_stripe::options(&stripe.url()) };
+                let options = at_stripe::options(&stripe.url());
+                let options = stripe::Options { request_timeout, deadline, capture, ..options };
                 Arc::new(Stripe::new(options).expect("a handler"))
             }
         }
@@ -142,7 +152,7 @@ async fn a_capture_is_found_after_its_key_is_forgotten() {
     let [_, provider] = Provider::both();
     let Provider::Stripe(stripe) = &provider else { panic!("the second is Stripe") };
     let lost = provider.authorised("lost", "ok+capture:error_after:9", 1_200).await;
-    assert_eq!(provider.handler(CaptureMode::Manual).capture(&lost).await, Moved::Unknown);
+    assert_eq!(provider.hasty_handler().capture(&lost).await, Moved::Unknown);
     stripe.psp().forget_keys();
     let found = provider.handler(CaptureMode::Manual).capture(&lost).await;
     assert!(matches!(found, Moved::Done { .. }), "{found:?}");
@@ -164,7 +174,7 @@ async fn every_fault_at_a_capture_moves_the_money_once_or_not_at_all() {
                         let mut moved = Moved::Unknown;
                         for _ in 0..20 {
                             // A gateway that was killed asks again the same way.
-                            moved = provider.handler(CaptureMode::Manual).capture(&capture).await;
+                            moved = provider.hasty_handler().capture(&capture).await;
                             if moved != Moved::Unknown {
                                 break;
                             }
