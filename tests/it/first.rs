@@ -1,9 +1,14 @@
 //! First contact: what a start prints and makes, the configuration that `init` writes, completions, manual pages, and
 //! mistakes in flags and variables.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::Read as _,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
+use ucp_testkit::leash::Leashed;
 
 use crate::harness::{Ends as _, Gateway, binary, copy, elements, flower_shop, folder, sample_shop};
 
@@ -183,4 +188,16 @@ fn the_example_of_an_agent_buys() {
     let output = python.arg(example).arg(format!("http://{}", gateway.address)).ends();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && printed.contains("completed: order #"), "{output:?}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = binary();
+    command.arg("config-schema");
+    let mut process = Leashed::start(&command, writer, Stdio::piped());
+    let mut said = String::new();
+    process.stderr().read_to_string(&mut said).expect("text");
+    assert_eq!((process.wait().code(), &*said), (Some(0), ""));
 }

@@ -4,9 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use ucp_testkit::server::{Answer, Server};
+use ucp_trust::jwk::Algorithm;
 
 use super::*;
-use crate::platforms::host::profile_with;
+use crate::{
+    platforms::host::profile_with,
+    signatures::{Draft, key, signing},
+};
 
 const TRADER: &str = "https://trader.example.com/profile.json";
 
@@ -79,5 +83,29 @@ fn a_credential_opens_the_prices_of_the_group_and_a_name_does_not() {
         let groups = |group: &Value| asked.iter().any(|(own, stated)| own == path && stated == group);
         assert!(groups(&json!("trade")), "{path}: {asked:?}");
         assert_eq!(groups(&Value::Null), path != "/cart/sync", "{path}: {asked:?}");
+    }
+}
+
+#[test]
+fn a_signature_opens_the_prices_of_the_group_too() {
+    let (asked, own, foreign) = (Asked::default(), key(Algorithm::Es256), key(Algorithm::Es256));
+    let server = shop(&asked);
+    let platform = platform("Trader", TRADER, "customer_group = \"trade\"");
+    let configuration = format!("{REQUIRE}\n[upstream]\nsigning_secret_file = \"secret\"\n{platform}");
+    let url = server.url("");
+    let profile = signing(profile_with(Release::NEWEST, &["dev.ucp.shopping.catalog.lookup"]), &[&own]);
+    let setup = Setup::new(&configuration).file("profile.json", &profile.to_string());
+    let setup = setup.file("secret", "a-secret-that-shop-and-gateway-share");
+    let gateway = setup.arguments(&["--backend", "http", "--upstream-url", &url]).start();
+    let ask = || {
+        let question = json!({ "id": "vase" }).to_string();
+        Draft::new(&gateway, Transport::Rest, TRADER).saying(question.as_bytes())
+    };
+    for _ in 0..2 {
+        let price = |draft: Draft| draft.send(&gateway).json()["product"]["variants"][0]["price"]["amount"].clone();
+        assert_eq!(price(ask()), 1_000);
+        assert_eq!(price(ask().signed(&own)), 800);
+        let refused = ask().signed(&foreign).send(&gateway);
+        assert_eq!(refused.status, 401, "{refused:?}");
     }
 }

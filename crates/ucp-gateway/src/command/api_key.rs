@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use ucp_trust::api_key::ApiKey;
 
-use super::Done;
+use super::{Done, output::say};
 
 pub(crate) fn run() -> Done {
     let key = ApiKey::generate()?;
     // Explanations go to standard error, so that scripts read only the key and its hash.
     eprintln!("The key, for the platform, over a channel that nobody else reads. It is shown this once:");
-    println!("{}", key.reveal());
+    say!("{}", key.reveal());
     eprintln!("Its hash, for the [[platform]] of the configuration:");
-    println!("api_key_hash = \"{}\"", key.hash());
+    say!("api_key_hash = \"{}\"", key.hash());
     Ok(ExitCode::SUCCESS)
 }

@@ -23,6 +23,7 @@ use url::Url;
 
 use super::{
     Done,
+    output::{self, say},
     runtime::{runtime, wait},
 };
 use crate::{
@@ -111,7 +112,7 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
         BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
         BackendCommand::Draft(options) => drafted(options),
         BackendCommand::Schema => {
-            print!("{}", pretty(&ucp_mapped::file::schema().to_value()));
+            output::write(format_args!("{}", pretty(&ucp_mapped::file::schema().to_value())));
             Ok(ExitCode::SUCCESS)
         }
         BackendCommand::Worker => {
@@ -128,7 +129,7 @@ fn drafted(options: &DraftOptions) -> Done {
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let drafted = if openapi.is_some() { draft::from_openapi(&text) } else { draft::from_graphql(&text) };
     let mapping = drafted.map_err(|error| format!("{shown}: {error}"))?;
-    print!("{mapping}");
+    output::write(format_args!("{mapping}"));
     if let Err(faulty) = ucp_mapped::read(&mapping) {
         eprintln!("{faulty}\n{} to be filled", faulty.0.len());
     }
@@ -145,7 +146,7 @@ async fn checked(options: &CheckOptions) -> Done {
     };
     let report = check(&*shop, options.allow_writes).await;
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        say!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print(&report);
     }
@@ -185,15 +186,15 @@ fn mapped(mapping: &Mapping, plan: Plan) -> Result<Mapped, Box<dyn std::error::E
 
 fn print(report: &Report) {
     for rule in &report.kept {
-        println!("ok       {rule}");
+        say!("ok       {rule}");
     }
     for (rule, reason) in &report.skipped {
-        println!("skipped  {rule}: {reason}");
+        say!("skipped  {rule}: {reason}");
     }
     for Finding { rule, question, asked, seen, problem, cure } in &report.findings {
-        println!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  seen   {seen}\n  cure   {cure}");
+        say!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  seen   {seen}\n  cure   {cure}");
     }
-    println!("{} rules kept, {} not", report.kept.len(), report.findings.len());
+    say!("{} rules kept, {} not", report.kept.len(), report.findings.len());
 }
 
 fn read(file: &Path) -> Result<(Mapping, Plan), String> {
@@ -248,50 +249,50 @@ fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
         Ok::<_, Box<dyn std::error::Error>>(reply)
     })?;
     let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
-    println!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
+    say!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
     for group in trace.exchanges.chunk_by(|one, other| one.step == other.step) {
         group.iter().take(SHOWN_OF_STEP).for_each(show);
         if let Some(more) = group.get(SHOWN_OF_STEP..).filter(|more| !more.is_empty()) {
             let failed = more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).count();
-            println!("step {}: {} more requests, {failed} of them without success\n", group[0].step, more.len());
+            say!("step {}: {} more requests, {failed} of them without success\n", group[0].step, more.len());
             more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).take(1).for_each(show);
         }
     }
     let code = match &reply {
         Ok(Reply::Answer(answer)) => {
-            println!("answer\n{}\n", shown(answer));
+            say!("answer\n{}\n", shown(answer));
             for missing in missing(answer) {
-                println!("missing  {missing}");
+                say!("missing  {missing}");
             }
             ExitCode::SUCCESS
         }
         Ok(Reply::Gone) => {
-            println!("answer: there is no such thing");
+            say!("answer: there is no such thing");
             ExitCode::SUCCESS
         }
         Ok(Reply::Refused(reason)) => {
-            println!("refused: {reason}");
+            say!("refused: {reason}");
             ExitCode::FAILURE
         }
         Err(failure) => {
-            println!("failed: {failure}");
+            say!("failed: {failure}");
             ExitCode::FAILURE
         }
     };
     for finding in &trace.findings {
-        println!("problem  {finding}");
+        say!("problem  {finding}");
     }
     Ok(code)
 }
 
 fn show(exchange: &Exchange) {
-    println!("step {}: {}", exchange.step, exchange.request);
+    say!("step {}: {}", exchange.step, exchange.request);
     if let Some(body) = &exchange.body {
-        println!("{}", shown(body));
+        say!("{}", shown(body));
     }
     match &exchange.answer {
-        Ok((status, body)) => println!("status {status}\n{}\n", shown(body)),
-        Err(failure) => println!("no answer: {failure}\n"),
+        Ok((status, body)) => say!("status {status}\n{}\n", shown(body)),
+        Err(failure) => say!("no answer: {failure}\n"),
     }
 }
 

@@ -8,6 +8,7 @@ use ucp_core::port::buyers::Erasure;
 
 use super::{
     Done,
+    output::say,
     place::StoreOptions,
     runtime::{runtime, wait},
 };
@@ -34,13 +35,13 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
     match command {
         BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
             let found = wait(&runtime, store.open(&runtime)?.personal_data(e_mail))?;
-            println!("{}", serde_json::to_string_pretty(&found)?);
+            say!("{}", serde_json::to_string_pretty(&found)?);
             Ok(ExitCode::SUCCESS)
         }
         BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
             let (opened, data) = (store.open(&runtime)?, &store.data);
             let Erasure { carts, checkouts, orders, left } = wait(&runtime, opened.erase_buyer(e_mail))?;
-            println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
+            say!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");
             }

@@ -9,6 +9,7 @@ use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
 use super::{
     Done,
+    output::say,
     runtime::{runtime, wait},
 };
 use crate::{
@@ -79,7 +80,7 @@ async fn sync(synchroniser: &Synchroniser, options: &SyncOptions) -> Done {
     if options.accept_loss
         && let Some(removed) = synchroniser.release().await?
     {
-        println!("{removed} products that were held are removed.");
+        say!("{removed} products that were held are removed.");
         return Ok(ExitCode::SUCCESS);
     }
     let shown = std::sync::OnceLock::new();
@@ -99,18 +100,19 @@ async fn sync(synchroniser: &Synchroniser, options: &SyncOptions) -> Done {
     }
     Ok(match ran? {
         Ran::Unmodified => {
-            println!("The feed has not changed.");
+            say!("The feed has not changed.");
             ExitCode::SUCCESS
         }
         Ran::Ended(ended) => {
-            println!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
+            say!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
             ExitCode::SUCCESS
         }
         Ran::Held(ended, held) => {
-            println!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
-            println!(
+            say!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
+            say!(
                 "held: {} of {} products would be removed, and none is; `ucp-gateway catalog sync --accept-loss` removes them",
-                held.lost, held.of
+                held.lost,
+                held.of
             );
             ExitCode::from(HELD)
         }
@@ -124,15 +126,15 @@ fn told_of(tally: &Tally) -> String {
 
 fn status(state: &State) {
     let time = |time: &Timestamp| format!("{time:.0}");
-    println!("facts as of  {}", state.as_of.as_ref().map_or_else(|| "no run has ended yet".to_owned(), time));
+    say!("facts as of  {}", state.as_of.as_ref().map_or_else(|| "no run has ended yet".to_owned(), time));
     if let Some(last) = &state.last {
-        println!("last run     {}, {}: {}", time(&last.ended_at), last.kind.as_str(), told_of(&last.tally));
+        say!("last run     {}, {}: {}", time(&last.ended_at), last.kind.as_str(), told_of(&last.tally));
     }
     if let Some(run) = &state.under_way {
         let (kind, begun) = (run.kind.as_str(), time(&run.begun_at));
-        println!("under way    {kind}, begun {begun}: {}", told_of(&run.tally));
+        say!("under way    {kind}, begun {begun}: {}", told_of(&run.tally));
     }
     if let Some(held) = &state.held {
-        println!("held         {} of {} products, since {}", held.lost, held.of, time(&held.since));
+        say!("held         {} of {} products, since {}", held.lost, held.of, time(&held.since));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::Done;
+use super::{Done, output};
 use crate::{
     clock,
     config::{Configuration, ServeOptions},
@@ -10,7 +10,7 @@ use crate::{
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let configuration = Configuration::resolve(options, clock::now())?;
-    print!("{configuration}");
+    output::write(format_args!("{configuration}"));
     for warning in &configuration.warnings {
         eprintln!("warning: {warning}");
     }

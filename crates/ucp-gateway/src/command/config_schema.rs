@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use ucp_wire::documents::pretty;
 
-use super::Done;
+use super::{Done, output};
 use crate::config::schema::published;
 
 pub(crate) fn run() -> Done {
-    print!("{}", pretty(&published()));
+    output::write(format_args!("{}", pretty(&published())));
     Ok(ExitCode::SUCCESS)
 }

@@ -24,6 +24,7 @@ use ucp_sqlite::SqliteStore;
 
 use super::{
     Done,
+    output::say,
     place::{database, in_database, in_directory},
     runtime::{runtime, wait},
 };
@@ -112,7 +113,7 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
         }
     })?;
     progress.finish_and_clear();
-    println!("products: {products}");
+    say!("products: {products}");
     wait(&runtime, async { target.set_secret(source.secret().await?).await })
         .map_err(|error| error as Box<dyn Error>)?;
     let mut differing = 0;
@@ -122,7 +123,7 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
         let Compared { rows, differences } =
             wait(&runtime, compare(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
         progress.finish_and_clear();
-        println!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
+        say!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
         differing += differences;
     }
     if differing > 0 {
@@ -133,7 +134,7 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
         );
         return Ok(ExitCode::FAILURE);
     }
-    println!("{} holds what {} does, row by row.", to.place().display(), from.place().display());
+    say!("{} holds what {} does, row by row.", to.place().display(), from.place().display());
     Ok(ExitCode::SUCCESS)
 }
 

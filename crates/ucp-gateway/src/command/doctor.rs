@@ -11,6 +11,7 @@ use url::Url;
 
 use super::{
     Done,
+    output::say,
     reach::ReachOptions,
     runtime::{runtime, wait},
 };
@@ -67,7 +68,7 @@ pub(crate) fn run(options: &DoctorOptions) -> Done {
     };
     progress.finish_and_clear();
     if json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        say!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print(&report, Paint::of_stdout());
     }
@@ -75,27 +76,27 @@ pub(crate) fn run(options: &DoctorOptions) -> Done {
 }
 
 fn print(report: &Report, paint: Paint) {
-    println!("{}", paint.strong(&report.subject));
+    say!("{}", paint.strong(&report.subject));
     if let Some(release) = &report.release {
-        println!("release {release}: {}", report.offers.join(", "));
+        say!("release {release}: {}", report.offers.join(", "));
     }
     for figure in &report.figures {
-        println!("{:>10}  {}", figure.value, figure.name);
+        say!("{:>10}  {}", figure.value, figure.name);
     }
     for (rule, reason) in &report.skipped {
-        println!("{}", paint.faint(format_args!("skipped  {rule}: {reason}")));
+        say!("{}", paint.faint(format_args!("skipped  {rule}: {reason}")));
     }
     for Finding { rule, severity, at, seen, must, cure } in &report.findings {
         let severity = match severity {
             Severity::Error => paint.bad("error"),
             Severity::Warning => paint.doubtful("warning"),
         };
-        println!("\n{severity}  {}  {at}\n  must  {must}\n  seen  {seen}\n  cure  {cure}", paint.strong(rule));
+        say!("\n{severity}  {}  {at}\n  must  {must}\n  seen  {seen}\n  cure  {cure}", paint.strong(rule));
     }
     for (rule, number) in &report.more {
-        println!("\n{number} more of {rule}");
+        say!("\n{number} more of {rule}");
     }
     let (errors, warnings) = (report.count(Severity::Error), report.count(Severity::Warning));
     let verdict = format!("{} rules kept, {errors} errors, {warnings} warnings", report.kept.len());
-    println!("\n{}", if errors > 0 { paint.bad(verdict) } else { paint.good(verdict) });
+    say!("\n{}", if errors > 0 { paint.bad(verdict) } else { paint.good(verdict) });
 }

@@ -20,6 +20,7 @@ use ucp_wire::dialect;
 use super::{
     Done,
     inspect::{self, Inspected},
+    output::{self, say},
 };
 
 #[derive(Debug, Args)]
@@ -64,25 +65,25 @@ fn negotiation(profile: &Path) -> Done {
     let (profile, notes) = PlatformProfile::read(&bytes)?;
     let business = Business::new(&Offering::everything(), None);
     let releases = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
-    println!("platform speaks  {}", profile.version);
-    println!("gateway speaks   {releases}");
+    say!("platform speaks  {}", profile.version);
+    say!("gateway speaks   {releases}");
     for note in &notes {
-        println!("note             {note}");
+        say!("note             {note}");
     }
     let Some(release) = Release::from_date(&profile.version) else {
-        println!("result           version_unsupported: no release in common");
+        say!("result           version_unsupported: no release in common");
         return Ok(ExitCode::FAILURE);
     };
-    println!("result           release {release}");
+    say!("result           release {release}");
     let negotiation = negotiate(release.date(), business.declared_with_key(release), &profile.capabilities);
-    println!();
-    print!("{}", table(&negotiation.lines));
-    println!();
+    say!("");
+    output::write(format_args!("{}", table(&negotiation.lines)));
+    say!("");
     let active = negotiation.active();
     for operation in Operation::ALL.iter().filter(|operation| dialect(release).shapes(**operation).is_some()) {
         let row = operation.row();
         let verdict = if active.contains(row.capability) { "can be called" } else { "capabilities_incompatible" };
-        println!("{:<17} {verdict}", row.name);
+        say!("{:<17} {verdict}", row.name);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use ucp_shop::{
 };
 use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
 
-use super::{Done, chain, runtime::runtime};
+use super::{Done, chain, output::say, runtime::runtime};
 use crate::{backend::Import as SharedImport, clock, config::flags::DatabaseOptions, progress::bar};
 
 /// Number of products per transaction.
@@ -118,7 +118,7 @@ impl Tally {
     fn told(&self, file: &Path) -> ExitCode {
         let Self { created, updated, unchanged, removed, skipped, rejected } = self;
         let removed = if *removed == 0 { String::new() } else { format!("{removed} removed, ") };
-        println!(
+        say!(
             "{}: {created} new, {updated} changed, {unchanged} unchanged, {removed}{skipped} skipped, {rejected} rejected",
             file.display()
         );

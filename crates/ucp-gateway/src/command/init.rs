@@ -13,7 +13,7 @@ use clap::Args;
 use toml::Value;
 use url::Url;
 
-use super::Done;
+use super::{Done, output::say};
 use crate::{
     clock,
     config::{BackendKind, Configuration, Policy, ServeOptions, listen, public_url},
@@ -79,18 +79,18 @@ pub(crate) fn run(options: &InitOptions) -> Done {
     // What was written is read as `serve` reads it. A secret that is not there yet does not make the file wrong.
     let read = ServeOptions { config: Some(file.clone()), ..ServeOptions::default() };
     let paint = Paint::of_stdout();
-    println!("wrote {}", paint.strong(file.display()));
+    say!("wrote {}", paint.strong(file.display()));
     match Configuration::resolve(&read, clock::now()) {
         Ok(configuration) => {
             for warning in &configuration.warnings {
-                println!("{} {warning}", paint.doubtful("note"));
+                say!("{} {warning}", paint.doubtful("note"));
             }
-            println!("start it with: ucp-gateway serve --config {}", file.display());
+            say!("start it with: ucp-gateway serve --config {}", file.display());
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            println!("{} before it starts, this has to be put right:\n{error}", paint.doubtful("note"));
-            println!("then check it with: ucp-gateway check-config --config {}", file.display());
+            say!("{} before it starts, this has to be put right:\n{error}", paint.doubtful("note"));
+            say!("then check it with: ucp-gateway check-config --config {}", file.display());
             Ok(ExitCode::FAILURE)
         }
     }

@@ -17,6 +17,7 @@ use url::{Host, Url};
 
 use super::{
     Done,
+    output::say,
     runtime::{runtime, wait},
 };
 use crate::terminal::Paint;
@@ -160,24 +161,24 @@ pub(crate) fn explain(gateway: &Inspected, id: &str) -> Done {
         }
         let call: Value = serde_json::from_slice(&found.bytes().await?)?;
         if gateway.json {
-            println!("{call:#}");
+            say!("{call:#}");
             return Ok(ExitCode::SUCCESS);
         }
-        println!("{}", summary(&call, paint));
+        say!("{}", summary(&call, paint));
         for happened in call["way"].as_array().into_iter().flatten() {
             let (after, kind) = (happened["after"].as_f64().unwrap_or_default(), text(&happened["kind"]));
             let took = happened["ms"].as_f64().map_or_else(String::new, |ms| format!("{ms:.3} ms"));
-            println!("  {after:>9.3} {kind:<11} {took:>12}  {}", text(&happened["detail"]));
+            say!("  {after:>9.3} {kind:<11} {took:>12}  {}", text(&happened["detail"]));
         }
         let led = gateway.get(gateway.at(&["calls", id, "webhooks"])?).await?;
         let led: Value = if led.status() == 200 { serde_json::from_slice(&led.bytes().await?)? } else { Value::Null };
         for event in led.as_array().into_iter().flatten() {
             let (event, state) = (text(&event["id"]), text(&event["state"]));
-            println!("  {:>9} {:<11} {event}: {state}", "", "webhook");
+            say!("  {:>9} {:<11} {event}: {state}", "", "webhook");
         }
         for name in ["request", "answer"] {
             if !call[name].is_null() {
-                println!("{}\n{:#}", paint.strong(name), call[name]);
+                say!("{}\n{:#}", paint.strong(name), call[name]);
             }
         }
         Ok(ExitCode::SUCCESS)

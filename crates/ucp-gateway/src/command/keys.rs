@@ -15,7 +15,7 @@ use ucp_trust::{
     keyring::{Keyring, OwnKey},
 };
 
-use super::{Done, place::ShopData};
+use super::{Done, output::say, place::ShopData};
 use crate::{clock::now, config::shop_dir};
 
 #[derive(Debug, Subcommand)]
@@ -107,16 +107,16 @@ pub(crate) fn run(command: &OwnKeysCommand) -> Done {
         OwnKeysCommand::Generate(options) => {
             let mut keyring = options.place.open()?;
             let own = keyring.generate(options.algorithm.into(), now())?;
-            println!("{} signs from now on.", own.kid());
+            say!("{} signs from now on.", own.kid());
         }
         OwnKeysCommand::List(options) => list(options)?,
         OwnKeysCommand::Rotate(options) => {
             let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
             let mut keyring = options.place.open()?;
             let own = keyring.rotate(options.algorithm.map(Into::into), grace, now())?;
-            println!("{} signs from now on.", own.kid());
+            say!("{} signs from now on.", own.kid());
             for own in &keyring.list()[1..] {
-                println!("{} is {}.", own.kid(), state(own, None));
+                say!("{} is {}.", own.kid(), state(own, None));
             }
         }
     }
@@ -126,7 +126,7 @@ pub(crate) fn run(command: &OwnKeysCommand) -> Done {
 fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     let keyring = options.place.open()?;
     if options.json {
-        println!("{:#}", json!({ "keys": keyring.published(now()) }));
+        say!("{:#}", json!({ "keys": keyring.published(now()) }));
         return Ok(());
     }
     if keyring.list().is_empty() {
@@ -136,7 +136,7 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     let signer = keyring.signer().map(|signer| signer.public().kid());
     for own in keyring.list() {
         let age = unix().saturating_sub(own.created) / (24 * 60 * 60);
-        println!("{}  {}  {age} days old  {}", own.kid(), own.key.algorithm().as_str(), state(own, signer));
+        say!("{}  {}  {age} days old  {}", own.kid(), own.key.algorithm().as_str(), state(own, signer));
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ pub(crate) mod manual;
 pub(crate) mod mcp;
 mod message;
 pub(crate) mod orders;
+pub(crate) mod output;
 mod place;
 mod reach;
 pub(crate) mod rehearse;

@@ -15,6 +15,7 @@ use ucp_core::{
 
 use super::{
     Done,
+    output::say,
     place::{self, StoreOptions},
     runtime::{runtime, wait},
 };
@@ -154,9 +155,9 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             let orders = wait(&runtime, store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
-                println!("{}", serde_json::to_string_pretty(&orders)?);
+                say!("{}", serde_json::to_string_pretty(&orders)?);
             } else {
-                orders.iter().for_each(|order| println!("{}", summary(&order.document)));
+                orders.iter().for_each(|order| say!("{}", summary(&order.document)));
             }
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
@@ -167,7 +168,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
                 let mandate =
                     wait(&runtime, store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
-                println!("{}", mandate.reveal());
+                say!("{}", mandate.reveal());
             } else {
                 show(&order, place.json)?;
             }
@@ -220,22 +221,22 @@ fn draw(
 
 fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Error>> {
     if json {
-        println!("{}", serde_json::to_string_pretty(&orders::shown(order))?);
+        say!("{}", serde_json::to_string_pretty(&orders::shown(order))?);
         return Ok(());
     }
     let order = &order.document;
-    println!("{}", summary(order));
+    say!("{}", summary(order));
     for line in &order.line_items {
         let (status, title) = (line.status().as_str(), &line.item.title);
-        println!("  {}  {}/{} {status}  {title}", line.id, line.fulfilled, line.total);
+        say!("  {}  {}/{} {status}  {title}", line.id, line.fulfilled, line.total);
     }
     for event in &order.events {
-        println!("  {}  {}", event.occurred_at, event.kind);
+        say!("  {}  {}", event.occurred_at, event.kind);
     }
     for adjustment in &order.adjustments {
         let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
         let reason = adjustment.description.as_deref().unwrap_or_default();
-        println!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
+        say!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
     }
     if let Some(hold) = &order.payment.hold {
         let what = match hold {
@@ -247,11 +248,11 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
             Hold::Releasing { .. } => "being released; `release` asks again".to_owned(),
             Hold::Released => "released, nothing captured".to_owned(),
         };
-        println!("  payment: {what}");
+        say!("  payment: {what}");
     }
     if let Some(evidence) = &order.payment.mandate {
         let kept = if evidence.kept { "kept; `--mandate` writes it" } else { "not kept" };
-        println!("  {}  mandate {} signed with {} ({kept})", evidence.verified_at, evidence.reference, evidence.kid);
+        say!("  {}  mandate {} signed with {} ({kept})", evidence.verified_at, evidence.reference, evidence.kid);
     }
     Ok(())
 }

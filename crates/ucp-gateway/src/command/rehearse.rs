@@ -15,7 +15,7 @@ use ucp_client::{
 };
 
 use super::{
-    Done,
+    Done, output,
     reach::ReachOptions,
     runtime::{runtime, wait},
 };
@@ -96,7 +96,7 @@ pub(crate) fn run(options: &RehearseOptions) -> Done {
         progress.finish_and_clear();
         Ok::<_, Box<dyn std::error::Error>>(report)
     })?;
-    print!("{report}");
+    output::write(format_args!("{report}"));
     if let Some(file) = &options.html {
         write(file, &html::page(&report))?;
     }

@@ -16,6 +16,7 @@ use super::{
     Done, chain,
     inspect::{Inspected, PATIENCE},
     message::signing_key,
+    output::say,
     runtime::{runtime, wait},
 };
 use crate::{clock, terminal::Paint};
@@ -77,7 +78,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Done {
         let text = options.recorded().await?;
         if let Some(file) = &options.save {
             fs::write(file, &text).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
-            println!("saved as {}; it is not masked", file.display());
+            say!("saved as {}; it is not masked", file.display());
             return Ok(ExitCode::SUCCESS);
         }
         let recorded: Recorded = serde_json::from_str(&text)
@@ -104,21 +105,15 @@ pub(crate) fn run(options: &ReplayOptions) -> Done {
                 .iter()
                 .map(|(path, old, new)| serde_json::json!({ "path": path, "before": old, "after": new }))
                 .collect();
-            println!(
-                "{:#}",
-                serde_json::json!({ "status": new.status, "differences": listed, "answer": new.document })
-            );
+            say!("{:#}", serde_json::json!({ "status": new.status, "differences": listed, "answer": new.document }));
         } else {
-            println!(
-                "{} {}  {} ({}), {} ({})",
-                recorded.method, recorded.path, names[0], old.status, names[1], new.status
-            );
+            say!("{} {}  {} ({}), {} ({})", recorded.method, recorded.path, names[0], old.status, names[1], new.status);
             for (path, old, new) in differences.iter().take(SHOWN) {
-                println!("  {}\n    {} {old}\n    {} {new}", paint.strong(path), paint.bad("-"), paint.good("+"));
+                say!("  {}\n    {} {old}\n    {} {new}", paint.strong(path), paint.bad("-"), paint.good("+"));
             }
             match differences.len() {
-                0 => println!("  no difference but in identifiers and times"),
-                count if count > SHOWN => println!("  and {} more", count - SHOWN),
+                0 => say!("  no difference but in identifiers and times"),
+                count if count > SHOWN => say!("  and {} more", count - SHOWN),
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use clap::Args;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
-use super::Done;
+use super::{Done, output::say};
 use crate::{
     config::schema::example,
     reference::{configuration, errors},
@@ -42,15 +42,15 @@ pub(crate) fn run(options: &SpecOptions) -> Done {
                 fs::create_dir_all(directory)?;
             }
             fs::write(&file, text)?;
-            println!("wrote {path}");
+            say!("wrote {path}");
         } else {
-            println!("{path} differs from what the code generates");
+            say!("{path} differs from what the code generates");
         }
     }
     if differing == 0 {
-        println!("all documents are up to date");
+        say!("all documents are up to date");
     } else if !options.write {
-        println!("run `cargo run -p ucp-gateway -- spec --write`");
+        say!("run `cargo run -p ucp-gateway -- spec --write`");
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use ucp_sqlite::{SqliteStore, StoreError};
 use super::{
     Done,
     copy::{self, TransferOptions},
+    output::say,
 };
 use crate::progress::spinner;
 
@@ -49,8 +50,8 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             let progress = spinner("copying the database");
             let bytes = SqliteStore::open(&data.data_dir)?.back_up(file)?;
             progress.finish_and_clear();
-            println!("{} holds the database as it was just now, {bytes} bytes.", file.display());
-            println!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
+            say!("{} holds the database as it was just now, {bytes} bytes.", file.display());
+            say!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
         }
         StoreCommand::Copy(options) => return copy::run(options),
         StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
@@ -58,11 +59,7 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             let progress = spinner("checking and copying the backup");
             SqliteStore::restore(file, &data.data_dir)?;
             progress.finish_and_clear();
-            println!(
-                "{} holds what was in {}. A gateway can be started on it.",
-                data.data_dir.display(),
-                file.display()
-            );
+            say!("{} holds what was in {}. A gateway can be started on it.", data.data_dir.display(), file.display());
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -82,12 +79,12 @@ fn check(data_dir: &Path) -> Done {
     }
     progress.finish_and_clear();
     for fault in &faults {
-        println!("{fault}");
+        say!("{fault}");
     }
     if faults.is_empty() {
-        println!("{} has no faults.", data_dir.display());
+        say!("{} has no faults.", data_dir.display());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("Faults: {}. Restore a backup into an empty directory: ucp-gateway store restore FILE", faults.len());
+    say!("Faults: {}. Restore a backup into an empty directory: ucp-gateway store restore FILE", faults.len());
     Ok(ExitCode::FAILURE)
 }

@@ -8,6 +8,7 @@ use ucp_shop::Database;
 
 use super::{
     Done,
+    output::say,
     place::StoreOptions,
     runtime::{runtime, wait},
 };
@@ -37,7 +38,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
                 serde_json::to_string_pretty(&terms)?
             }
         };
-        println!("{terms}");
+        say!("{terms}");
         return Ok(ExitCode::SUCCESS);
     };
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -57,7 +58,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
             options.store.data.data_dir.display().to_string()
         }
     };
-    println!("The shop in {place} sells on these terms from now on.");
-    println!("A gateway that is running takes them up when it is started again.");
+    say!("The shop in {place} sells on these terms from now on.");
+    say!("A gateway that is running takes them up when it is started again.");
     Ok(ExitCode::SUCCESS)
 }

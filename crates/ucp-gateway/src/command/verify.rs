@@ -19,6 +19,7 @@ use ucp_trust::{
 use super::{
     Done,
     message::{SchemeOption, read_message, time},
+    output::say,
 };
 
 #[derive(Debug, Args)]
@@ -47,7 +48,7 @@ pub(crate) fn run(options: &VerifyOptions) -> Done {
     let keys = jwk::read_document(&document, &mut notes)
         .ok_or_else(|| format!("{} holds no keys (keys or signing_keys)", options.keys.display()))?;
     for note in notes {
-        println!("note: {note}");
+        say!("note: {note}");
     }
     let theirs = options.base.as_deref().map(read_text).transpose()?;
 
@@ -55,33 +56,33 @@ pub(crate) fn run(options: &VerifyOptions) -> Done {
     let signed = match Signed::read(message.headers()) {
         Ok(Some(signed)) => signed,
         Ok(None) => {
-            println!("The message is not signed.");
+            say!("The message is not signed.");
             return Ok(ExitCode::from(2));
         }
         Err(refusal) => {
-            println!("{refusal}");
+            say!("{refusal}");
             return Ok(ExitCode::from(2));
         }
     };
     for explanation in explain(&signed, &view, message.body(), &keys, now) {
-        println!("{explanation}");
+        say!("{explanation}");
         if let (Some(theirs), Ok(ours)) = (&theirs, &explanation.base) {
             let differing = difference(ours, theirs);
             if differing.is_empty() {
-                println!("  compared: the other side signed the same base");
+                say!("  compared: the other side signed the same base");
             }
             for line in differing {
-                println!("  compared: {line}");
+                say!("  compared: {line}");
             }
         }
     }
     match signed.verify(&view, message.body(), &keys, now) {
         Ok(verified) => {
-            println!("valid: signed with the key {} ({})", verified.keyid, verified.label);
+            say!("valid: signed with the key {} ({})", verified.keyid, verified.label);
             Ok(ExitCode::SUCCESS)
         }
         Err(refusal) => {
-            println!("{refusal}");
+            say!("{refusal}");
             Ok(ExitCode::from(2))
         }
     }

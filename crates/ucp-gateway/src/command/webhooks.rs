@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     Done,
+    output::say,
     place::StoreOptions,
     runtime::{runtime, wait},
 };
@@ -48,11 +49,11 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
             let webhook_events =
                 wait(&runtime, store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
-                println!("{}", serde_json::to_string_pretty(&webhook_events)?);
+                say!("{}", serde_json::to_string_pretty(&webhook_events)?);
             } else {
                 for webhook_event in webhook_events {
                     let (state, problem) = (webhook_event.state.as_str(), webhook_event.problem.unwrap_or_default());
-                    println!(
+                    say!(
                         "{}  {}  {} (version {})  {state} after {} tries  {}  {problem}",
                         webhook_event.id,
                         webhook_event.occurred_at,
@@ -71,7 +72,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()
                 );
             }
-            println!("A gateway that runs on this store sends it now.");
+            say!("A gateway that runs on this store sends it now.");
         }
     }
     Ok(ExitCode::SUCCESS)
