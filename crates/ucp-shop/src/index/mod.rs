@@ -11,11 +11,15 @@
 //! | [`schema`] | the fields of the index, and the document of a product |
 //! | [`text`] | conversion of texts to terms |
 //! | [`statistics`] | frozen statistics, so that scores do not shift between pages |
+//! | [`documents`] | sets of products, in blocks |
 //! | [`price_ranges`] | lowest and highest prices, by which most products pass a filter or fail it |
+//! | [`postings`] | the products that have a term, and their scores |
 //! | [`scores`] | scores of common words, kept from one search to the next |
 //! | [`query`] | parsed search texts, and the scores of products |
 //! | [`search`] | one page of results: filters, order, positions |
 
+mod documents;
+mod postings;
 mod price_ranges;
 mod query;
 mod schema;
@@ -47,7 +51,7 @@ use ucp_core::{ShopId, catalog::market::Market};
 use ucp_sqlite::{ShopConnection, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
-use self::{schema::Fields, scores::CommonWords, search::Sheets, statistics::Statistics};
+use self::{schema::Fields, scores::CommonWords, statistics::Statistics};
 use crate::products;
 
 /// Name of the index in the data directory. Shops other than the default one append their identifier.
@@ -172,7 +176,6 @@ pub(crate) struct Index {
     revision: AtomicI64,
     distrusted: AtomicBool,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    sheets: Arc<Sheets>,
     common: Arc<CommonWords>,
 }
 
@@ -196,7 +199,6 @@ impl Index {
             revision: AtomicI64::new(0),
             distrusted: AtomicBool::new(false),
             progress: None,
-            sheets: Arc::default(),
             common: Arc::default(),
         }
     }
@@ -280,10 +282,9 @@ impl Index {
     fn publish(&self, opened: Option<&Opened>) -> Result<(), IndexError> {
         let snapshot = opened
             .map(|opened| {
-                let kept = (Arc::clone(&self.sheets), Arc::clone(&self.common));
-                let before = self.snapshot();
+                let (before, common) = (self.snapshot(), Arc::clone(&self.common));
                 let (searcher, statistics) = (opened.reader.searcher(), opened.statistics.clone());
-                Snapshot::new(searcher, Arc::clone(&self.fields), statistics, kept, before.as_deref())
+                Snapshot::new(searcher, Arc::clone(&self.fields), statistics, common, before.as_deref())
             })
             .transpose()?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);

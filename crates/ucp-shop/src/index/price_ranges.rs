@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use tantivy::{DocId, columnar::Column};
 
-use super::schema::unpack;
+use super::{documents::Documents, schema::unpack};
 
 /// Stands for prices from here on, of which only that is known.
 const BEYOND: u32 = u32::MAX;
@@ -52,8 +52,7 @@ impl PriceRange {
 pub(super) struct PriceRanges {
     /// Of all offers, and of those that can be bought.
     ranges: Vec<[PriceRange; 2]>,
-    /// Products that have such offers: a filter that asks for nothing else reads nothing else, which stays in the
-    /// processor's cache.
+    /// Products that have such offers: a filter that asks for nothing else reads nothing else.
     with_offers: [Documents; 2],
 }
 
@@ -76,35 +75,17 @@ impl PriceRanges {
         Self { ranges, with_offers }
     }
 
-    /// Returns `true` if a product has an offer.
-    pub(super) fn has_offer(&self, doc: DocId) -> bool {
-        self.with_offers[0].contain(doc)
+    /// Returns the products that have an offer, that can be bought if `available`.
+    pub(super) const fn with_offers(&self, available: bool) -> &Documents {
+        &self.with_offers[available as usize]
     }
 
     /// Returns whether a product has an offer in one of the ranges asked for, that can be bought if `available`; `None`
     /// if its offers have to be looked at.
     pub(super) fn meet(&self, doc: DocId, asked: Option<&[RangeInclusive<i64>]>, available: bool) -> Option<bool> {
-        let of = usize::from(available);
-        let has_offer = self.with_offers[of].contain(doc);
+        let has_offer = self.with_offers(available).contain(doc);
         let Some(asked) = asked.filter(|_| has_offer) else { return Some(has_offer) };
-        self.ranges.get(doc as usize)?[of].meets(asked)
-    }
-}
-
-/// A set of products of a segment, one bit each.
-struct Documents(Vec<u64>);
-
-impl Documents {
-    fn new(docs: DocId) -> Self {
-        Self(vec![0; docs.div_ceil(u64::BITS) as usize])
-    }
-
-    fn add(&mut self, doc: DocId) {
-        self.0[(doc / u64::BITS) as usize] |= 1 << (doc % u64::BITS);
-    }
-
-    fn contain(&self, doc: DocId) -> bool {
-        self.0.get((doc / u64::BITS) as usize).is_some_and(|bits| bits >> (doc % u64::BITS) & 1 == 1)
+        self.ranges.get(doc as usize)?[usize::from(available)].meets(asked)
     }
 }
 
@@ -132,14 +113,5 @@ mod tests {
                 prop_assert!(!is_met || range.meets(&asked) == Some(true));
             }
         }
-    }
-
-    #[test]
-    fn a_set_has_what_was_added() {
-        let mut documents = Documents::new(130);
-        let added = [0, 63, 64, 129];
-        added.into_iter().for_each(|doc| documents.add(doc));
-        let found: Vec<_> = (0..200).filter(|doc| documents.contain(*doc)).collect();
-        assert_eq!(found, added);
     }
 }

@@ -12,16 +12,17 @@ use std::{
 };
 
 use tantivy::{
-    DocId, Searcher, SegmentReader, TERMINATED, Term,
-    fieldnorm::FieldNormReader,
+    DocId, Searcher, SegmentReader, Term,
     postings::BlockSegmentPostings,
     query::{Bm25Weight, FuzzyTermQuery},
     schema::{Field, IndexRecordOption},
 };
 
 use super::{
+    documents::{BLOCK, Block},
+    postings::{Cells, Posting},
     schema::{Fields, TEXTS, code_term},
-    scores::{COMMON, CommonWords, Key, Scores},
+    scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
     text::{folded_words, is_stop_word},
 };
@@ -212,152 +213,81 @@ impl Plan {
         self.tokens.len() <= 1
     }
 
-    /// Calls `found` with the products of a segment that match, ascending, and their scores. Deleted ones are included.
-    ///
-    /// # Errors
-    /// Errors of the index, after which the sheet is of no use.
+    /// Calls `found` with the products of a segment that match, block by block. Deleted ones are included.
     pub(super) fn score(
         &self,
         source: &Source<'_>,
         mode: Mode,
-        sheet: &mut Sheet,
-        mut found: impl FnMut(DocId, u32),
+        mut found: impl FnMut(&mut Matches<'_>),
     ) -> tantivy::Result<()> {
-        let cells = sheet.of(source.segment.max_doc() as usize);
-        // Those that match the tokens so far, after each token.
-        let mut levels: Vec<Matches> = Vec::new();
-        for (number, token) in (1..).zip(&self.tokens) {
-            let mut matches = match (mode, levels.pop()) {
-                (Mode::Any, Some(matches)) => matches,
-                (Mode::All, Some(before)) => {
-                    levels.push(before);
-                    Matches::default()
-                }
-                (_, None) => Matches::default(),
-            };
-            let candidates = levels.last().filter(|_| mode == Mode::All);
+        let mut tokens = Vec::with_capacity(self.tokens.len());
+        let mut candidates = usize::MAX;
+        for token in &self.tokens {
             // Looking a few products up in a long list beats reading the list.
-            let few = |length: usize| candidates.and_then(|candidates| candidates.fewer_than(length / 16));
-            let mut postings = source.postings(token, |length| few(length).is_none())?;
-            if let ([_], [posting]) = (&*self.tokens, &mut *postings) {
-                posting.each(&mut found);
-                return Ok(());
-            }
-            for posting in &mut postings {
-                match mode {
-                    Mode::All => narrow(cells, posting, number, few(posting.len()), &mut matches),
-                    Mode::Any => widen(cells, posting, &mut matches),
+            let postings = source.postings(token, |length| mode == Mode::Any || candidates >= length / 16)?;
+            candidates = candidates.min(postings.iter().map(Posting::len).sum());
+            tokens.push(postings);
+        }
+        let mut cells = [0; BLOCK as usize];
+        for number in 0..source.segment.max_doc().div_ceil(BLOCK) {
+            let mut matches =
+                Matches { number, products: Block::default(), most: 0, tokens: &[], cells: &mut cells, is_blank: true };
+            for (at, postings) in tokens.iter_mut().enumerate() {
+                let before = (mode == Mode::All && at > 0).then_some(matches.products);
+                let mut of_token = Block::default();
+                for posting in postings {
+                    matches.read(posting, before.as_ref(), &mut of_token);
+                }
+                matches.products = match before {
+                    Some(before) => before.and(&of_token),
+                    None => matches.products.or(&of_token),
+                };
+                if mode == Mode::All && matches.products.is_empty() {
+                    break;
                 }
             }
-            matches.docs.sort_unstable();
-            let is_empty = matches.is_empty();
-            levels.push(matches);
-            if mode == Mode::All && is_empty {
-                break;
+            matches.tokens = &tokens;
+            if !matches.products.is_empty() {
+                found(&mut matches);
             }
-        }
-        let level = match mode {
-            Mode::All => u32::try_from(levels.len()).unwrap_or(u32::MAX),
-            Mode::Any => 1,
-        };
-        match levels.last() {
-            Some(Matches { is_many: true, .. }) => {
-                let at_level = (0..).zip(&*cells).filter(|(_, cell)| **cell >> SCORE_BITS == level);
-                at_level.for_each(|(doc, cell)| found(doc, cell & MOST_SCORE));
+            if !matches.is_blank {
+                cells.fill(0);
             }
-            Some(Matches { docs, .. }) => docs.iter().for_each(|doc| found(*doc, cells[*doc as usize] & MOST_SCORE)),
-            None => {}
-        }
-        match levels.first() {
-            Some(Matches { is_many: true, .. }) => cells.fill(0),
-            Some(Matches { docs, .. }) => docs.iter().for_each(|doc| cells[*doc as usize] = 0),
-            None => {}
         }
         Ok(())
     }
 }
 
-/// Number of bits of a score in a cell; the others hold the number of leading tokens that the product matches.
-const SCORE_BITS: u32 = 27;
-
-/// Largest score in a cell.
-const MOST_SCORE: u32 = (1 << SCORE_BITS) - 1;
-
-/// Scores of one segment while they are computed: a cell for each product. All cells are zero between searches, because
-/// making a sheet for each of them takes longer than scoring.
-#[derive(Default)]
-pub(super) struct Sheet(Vec<u32>);
-
-impl Sheet {
-    fn of(&mut self, size: usize) -> &mut [u32] {
-        if self.0.len() < size {
-            self.0.resize(size, 0);
-        }
-        &mut self.0[..size]
-    }
+/// The products of a block that match.
+pub(super) struct Matches<'a> {
+    /// Number of the block.
+    pub(super) number: DocId,
+    pub(super) products: Block,
+    /// A score that no product of the block exceeds.
+    pub(super) most: u32,
+    tokens: &'a [Vec<Posting>],
+    cells: &'a mut Cells,
+    is_blank: bool,
 }
 
-/// Products that match.
-#[derive(Default)]
-struct Matches {
-    /// Products, unless they are many.
-    docs: Vec<DocId>,
-    /// `true` for so many that reading all cells beats sorting them.
-    is_many: bool,
-}
-
-impl Matches {
-    fn push(&mut self, doc: DocId, of: usize) {
-        if self.is_many {
-            return;
-        }
-        self.docs.push(doc);
-        if self.docs.len() * 16 > of {
-            self.is_many = true;
-            self.docs.clear();
-        }
+impl Matches<'_> {
+    /// Adds what a posting says of the block.
+    fn read(&mut self, posting: &mut Posting, candidates: Option<&Block>, found: &mut Block) {
+        let most = posting.read(self.number, candidates, self.cells, found);
+        self.most = self.most.saturating_add(most);
+        self.is_blank = self.is_blank && (most == 0 || matches!(posting, Posting::Kept(_)));
     }
 
-    const fn is_empty(&self) -> bool {
-        self.docs.is_empty() && !self.is_many
-    }
-
-    /// Returns the products if they are fewer than `limit`.
-    fn fewer_than(&self, limit: usize) -> Option<&[DocId]> {
-        (!self.is_many && self.docs.len() < limit).then_some(&self.docs)
-    }
-}
-
-/// Adds a posting of the token `number` (from 1) to the products that match all tokens before it: those of
-/// `candidates`, or all that reached the level before.
-fn narrow(cells: &mut [u32], posting: &mut Posting, number: u32, candidates: Option<&[DocId]>, matches: &mut Matches) {
-    let size = cells.len();
-    let mut add = |doc: DocId, score: u32| {
-        let cell = &mut cells[doc as usize];
-        let level = *cell >> SCORE_BITS;
-        if level == number - 1 {
-            matches.push(doc, size);
-        } else if level != number {
-            return;
+    /// Returns the scores of the products, at least of those that are `wanted`.
+    pub(super) fn scores(&mut self, wanted: &Block) -> &Cells {
+        for posting in self.tokens.iter().flatten() {
+            if let Posting::Kept(scores) = posting {
+                scores.add_to(self.cells, self.number, wanted);
+                self.is_blank = false;
+            }
         }
-        *cell = (number << SCORE_BITS) | ((*cell & MOST_SCORE) + score).min(MOST_SCORE);
-    };
-    match candidates {
-        Some(docs) => posting.among(docs, add),
-        None => posting.each(&mut add),
+        self.cells
     }
-}
-
-/// Adds the score of a leaf to every product that it matches.
-fn widen(cells: &mut [u32], posting: &mut Posting, matches: &mut Matches) {
-    let size = cells.len();
-    posting.each(&mut |doc, score| {
-        let cell = &mut cells[doc as usize];
-        if *cell >> SCORE_BITS == 0 {
-            matches.push(doc, size);
-        }
-        *cell = (1 << SCORE_BITS) | ((*cell & MOST_SCORE) + score).min(MOST_SCORE);
-    });
 }
 
 /// One segment, and what scores depend on in it.
@@ -398,7 +328,8 @@ impl Source<'_> {
             factor: factor.to_bits(),
             stem: stem.to_owned(),
         };
-        let can_be_common = self.segment.max_doc() as usize >= COMMON / TEXTS.len();
+        let docs = self.segment.max_doc();
+        let can_be_common = docs as usize >= common(docs) / TEXTS.len();
         if can_be_common && let Some(scores) = self.common.get(&key()) {
             postings.push(Posting::Kept(scores));
             return Ok(());
@@ -408,22 +339,13 @@ impl Source<'_> {
             by_field.extend(self.weighed(field, stem, factor)?);
         }
         let length = by_field.iter().map(Posting::len).sum();
-        if length >= COMMON && is_read(length) {
-            let mut cells = vec![0; self.segment.max_doc() as usize];
-            for posting in &mut by_field {
-                posting.each(&mut |doc, score| cells[doc as usize] += score);
-            }
-            if let Some(scores) = Scores::new(&cells).map(Arc::new) {
-                self.common.keep(key(), &scores);
-                postings.push(Posting::Kept(scores));
-                return Ok(());
-            }
-            by_field.clear();
-            for field in 0..TEXTS.len() {
-                by_field.extend(self.weighed(field, stem, factor)?);
-            }
+        if length >= common(docs) && is_read(length) {
+            let scores = Arc::new(Scores::read(docs, &mut by_field));
+            self.common.keep(key(), &scores);
+            postings.push(Posting::Kept(scores));
+        } else {
+            postings.append(&mut by_field);
         }
-        postings.append(&mut by_field);
         Ok(())
     }
 
@@ -435,14 +357,7 @@ impl Source<'_> {
         let docs = self.statistics.docs.max(freq);
         let weight = Bm25Weight::for_one_term_without_explain(freq, docs, self.statistics.mean_length(position));
         let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
-        let once = (blocks.doc_freq() >= MANY).then(|| {
-            let mut scores = Box::new([0; 256]);
-            for (norm, score) in (0..=u8::MAX).zip(&mut *scores) {
-                *score = rounded(weight.score(norm, 1));
-            }
-            scores
-        });
-        Ok(Some(Posting::Weighed { blocks, weight, norms: self.segment.get_fieldnorms_reader(field)?, once }))
+        Ok(Some(Posting::weighed(blocks, weight, self.segment.get_fieldnorms_reader(field)?)))
     }
 
     fn blocks(
@@ -453,99 +368,6 @@ impl Source<'_> {
     ) -> tantivy::Result<Option<BlockSegmentPostings>> {
         Ok(self.segment.inverted_index(field)?.read_block_postings(&Term::from_field_text(field, text), option)?)
     }
-}
-
-/// The products of one segment that have a term, and their scores.
-enum Posting {
-    Flat {
-        blocks: BlockSegmentPostings,
-        score: u32,
-    },
-    Weighed {
-        blocks: BlockSegmentPostings,
-        weight: Bm25Weight,
-        norms: FieldNormReader,
-        /// Scores of products that have the term once, by their norm, for terms of many products.
-        once: Option<Box<[u32; 256]>>,
-    },
-    /// Over all text fields, from an earlier search.
-    Kept(Arc<Scores>),
-}
-
-/// Number of products of a term from which on the scores of those that have it once are computed beforehand.
-const MANY: u32 = 1_024;
-
-impl Posting {
-    fn len(&self) -> usize {
-        match self {
-            Self::Flat { blocks, .. } | Self::Weighed { blocks, .. } => blocks.doc_freq() as usize,
-            Self::Kept(scores) => scores.len(),
-        }
-    }
-
-    /// Calls `visit` with every product and its score, ascending.
-    fn each(&mut self, visit: &mut impl FnMut(DocId, u32)) {
-        match self {
-            Self::Flat { blocks, score } => {
-                while !blocks.docs().is_empty() {
-                    blocks.docs().iter().for_each(|doc| visit(*doc, *score));
-                    blocks.advance();
-                }
-            }
-            Self::Weighed { blocks, weight, norms, once } => {
-                while !blocks.docs().is_empty() {
-                    for (doc, freq) in blocks.docs().iter().zip(blocks.freqs()) {
-                        let norm = norms.fieldnorm_id(*doc);
-                        visit(
-                            *doc,
-                            match once {
-                                Some(scores) if *freq == 1 => scores[usize::from(norm)],
-                                _ => rounded(weight.score(norm, *freq)),
-                            },
-                        );
-                    }
-                    blocks.advance();
-                }
-            }
-            Self::Kept(scores) => scores.each(visit),
-        }
-    }
-
-    /// Like [`each`](Self::each), but only for the products in `candidates`, which are ascending.
-    fn among(&mut self, candidates: &[DocId], mut visit: impl FnMut(DocId, u32)) {
-        match self {
-            Self::Flat { blocks, score } => seek(blocks, candidates, |doc, _, _| visit(doc, *score)),
-            Self::Weighed { blocks, weight, norms, .. } => seek(blocks, candidates, |doc, blocks, at| {
-                visit(doc, rounded(weight.score(norms.fieldnorm_id(doc), blocks.freq(at))));
-            }),
-            Self::Kept(scores) => scores.among(candidates, visit),
-        }
-    }
-}
-
-/// Calls `visit` with the products of `candidates` that are in `blocks`, and their places in the current block.
-fn seek(
-    blocks: &mut BlockSegmentPostings,
-    candidates: &[DocId],
-    mut visit: impl FnMut(DocId, &BlockSegmentPostings, usize),
-) {
-    for candidate in candidates {
-        let at = blocks.seek(*candidate);
-        let doc = blocks.doc(at);
-        if doc == TERMINATED {
-            return;
-        }
-        if doc == *candidate {
-            visit(doc, blocks, at);
-        }
-    }
-}
-
-/// Rounds a score to an integer, at least 1: every match counts. Without `f32::round`, which is a call of a function.
-fn rounded(score: f32) -> u32 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, which is what is wanted")]
-    let rounded = (score + 0.5) as u32;
-    rounded.clamp(1, MOST_SCORE)
 }
 
 /// Returns `true` if a word may be corrected. Numbers and codes are not: another number is another thing.

@@ -11,8 +11,19 @@ use quick_cache::{
 };
 use tantivy::{DocId, index::SegmentId};
 
-/// Number of postings, over all fields, from which on a word is common.
-pub(super) const COMMON: usize = 8_192;
+use super::{
+    documents::{BLOCK, Block, Documents},
+    postings::{Cells, Posting},
+};
+
+/// Number of postings, over all fields, from which on a word is common in a segment of so many products: from there on,
+/// the set of the products takes less memory than four times their scores do.
+pub(super) fn common(docs: DocId) -> usize {
+    (docs as usize / 64).max(LEAST_COMMON)
+}
+
+/// The same in a small segment. Tests have shops that are smaller still.
+const LEAST_COMMON: usize = if cfg!(test) { 500 } else { 8_192 };
 
 /// Memory of all scores that are kept for a shop, in bytes.
 const CAPACITY: u64 = 64 << 20;
@@ -20,65 +31,80 @@ const CAPACITY: u64 = 64 << 20;
 /// Number of words whose scores the capacity is expected to hold.
 const EXPECTED: usize = 256;
 
-/// Number of low bits of a document that an entry holds beside its score.
-const LOW_BITS: u32 = 16;
+/// Share of a block's products below which counting those before each of them beats going through all.
+const SPARSE: u32 = 16;
 
-/// Largest score of an entry.
-const MOST: u32 = u16::MAX as u32;
-
-/// Scores of the products of one segment that have a word, four bytes each.
+/// Scores of the products of one segment that have a word: two bytes for each of them, and a bit for every product.
 pub(super) struct Scores {
-    /// The first entry of each 65,536 documents, and the number of all.
-    starts: Vec<usize>,
-    /// The low bits of a document above its score, ascending within their documents.
-    entries: Vec<u32>,
+    documents: Documents,
+    /// The place of the first score of each block, and the highest of them.
+    blocks: Vec<(u32, u16)>,
+    /// In the order of the products.
+    scores: Vec<u16>,
 }
 
 impl Scores {
-    /// Creates the scores of a segment from one cell for each document, 0 for those that do not have the word. Returns
-    /// `None` if a score is too large to be kept.
-    pub(super) fn new(cells: &[u32]) -> Option<Self> {
-        let (mut starts, mut entries) = (vec![0], Vec::new());
-        for block in cells.chunks(1 << LOW_BITS) {
-            for (low, score) in (0..).zip(block).filter(|(_, score)| **score > 0) {
-                if *score > MOST {
-                    return None;
-                }
-                entries.push((low << LOW_BITS) | score);
+    /// Reads the scores of a word in a segment of `docs` products.
+    pub(super) fn read(docs: DocId, postings: &mut [Posting]) -> Self {
+        let (mut documents, mut blocks, mut scores) = (Documents::default(), Vec::new(), Vec::new());
+        let mut cells: Cells = [0; BLOCK as usize];
+        for number in 0..docs.div_ceil(BLOCK) {
+            let mut block = Block::default();
+            for posting in &mut *postings {
+                posting.read(number, None, &mut cells, &mut block);
             }
-            starts.push(entries.len());
+            let (begin, mut most) = (scores.len(), 0);
+            block.each(|offset| {
+                let score = u16::try_from(std::mem::take(&mut cells[offset as usize])).unwrap_or(u16::MAX);
+                most = most.max(score);
+                scores.push(score);
+            });
+            blocks.push((u32::try_from(begin).unwrap_or(u32::MAX), most));
+            documents.push(block);
         }
-        entries.shrink_to_fit();
-        Some(Self { starts, entries })
+        scores.shrink_to_fit();
+        Self { documents, blocks, scores }
     }
 
     /// Returns the number of products.
     pub(super) const fn len(&self) -> usize {
-        self.entries.len()
+        self.scores.len()
     }
 
-    /// Calls `visit` with every product and its score, ascending.
-    pub(super) fn each(&self, visit: &mut impl FnMut(DocId, u32)) {
-        for (high, block) in (0..).zip(self.starts.windows(2)) {
-            for entry in &self.entries[block[0]..block[1]] {
-                visit((high << LOW_BITS) | (entry >> LOW_BITS), entry & MOST);
-            }
+    /// Returns the products of a block, by its number.
+    pub(super) fn documents(&self, block: DocId) -> &Block {
+        self.documents.block(block)
+    }
+
+    /// Returns the highest score in a block.
+    pub(super) fn most(&self, block: DocId) -> u32 {
+        self.blocks.get(block as usize).map_or(0, |(_, most)| u32::from(*most))
+    }
+
+    /// Adds the scores of the products of a block, at least those of `wanted`.
+    pub(super) fn add_to(&self, cells: &mut Cells, block: DocId, wanted: &Block) {
+        let Some((begin, _)) = self.blocks.get(block as usize) else { return };
+        let documents = self.documents.block(block);
+        let scores = &self.scores[*begin as usize..];
+        let mut add = |offset: DocId, rank: usize| {
+            let cell = &mut cells[offset as usize];
+            *cell = cell.saturating_add(scores.get(rank).copied().map_or(0, u32::from));
+        };
+        let both = documents.and(wanted);
+        if both.len() < documents.len() / SPARSE {
+            both.each(|offset| add(offset, documents.rank(offset) as usize));
+        } else {
+            let mut rank = 0;
+            documents.each(|offset| {
+                add(offset, rank);
+                rank += 1;
+            });
         }
     }
 
-    /// Like [`each`](Self::each), but only for the products in `candidates`, which are ascending.
-    pub(super) fn among(&self, candidates: &[DocId], mut visit: impl FnMut(DocId, u32)) {
-        let mut passed = 0;
-        for candidate in candidates {
-            let (high, low) = ((candidate >> LOW_BITS) as usize, candidate & MOST);
-            let Some([start, end]) = self.starts.get(high..high + 2) else { return };
-            passed = passed.max(*start);
-            let rest = &self.entries[passed..*end];
-            passed += rest.partition_point(|entry| entry >> LOW_BITS < low);
-            if let Some(entry) = self.entries[passed..*end].first().filter(|entry| *entry >> LOW_BITS == low) {
-                visit(*candidate, entry & MOST);
-            }
-        }
+    /// Returns the memory that the scores take, in bytes.
+    fn size(&self) -> usize {
+        self.documents.size() + size_of_val(&*self.blocks) + size_of_val(&*self.scores)
     }
 }
 
@@ -96,7 +122,7 @@ struct Weight;
 
 impl Weighter<Key, Arc<Scores>> for Weight {
     fn weight(&self, key: &Key, scores: &Arc<Scores>) -> u64 {
-        (size_of::<Key>() + key.stem.len() + size_of_val(&*scores.entries) + size_of_val(&*scores.starts)) as u64
+        (size_of::<Key>() + key.stem.len() + scores.size()) as u64
     }
 }
 
@@ -135,31 +161,5 @@ impl CommonWords {
     /// Forgets the scores of all segments but those of `segments`.
     pub(super) fn retain(&self, segments: &[SegmentId]) {
         self.0.retain(|key, _| segments.contains(&key.segment));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scores_come_back_as_they_were() {
-        let mut cells = vec![0; 200_000];
-        for (doc, score) in [(0, 1), (7, 65_535), (65_535, 2), (65_536, 3), (131_071, 4), (199_999, 5)] {
-            cells[doc] = score;
-        }
-        let scores = Scores::new(&cells).expect("scores");
-        let mut all = Vec::new();
-        scores.each(&mut |doc, score| all.push((doc, score)));
-        assert_eq!(all, [(0, 1), (7, 65_535), (65_535, 2), (65_536, 3), (131_071, 4), (199_999, 5)]);
-        assert_eq!(scores.len(), all.len());
-        let mut some = Vec::new();
-        scores.among(&[0, 1, 8, 65_535, 65_537, 131_071, 131_072, 199_999, 200_000, 4_000_000], |doc, score| {
-            some.push((doc, score));
-        });
-        assert_eq!(some, [(0, 1), (65_535, 2), (131_071, 4), (199_999, 5)]);
-        cells[9] = 65_536;
-        assert!(Scores::new(&cells).is_none());
-        assert_eq!(Scores::new(&[]).expect("scores").len(), 0);
     }
 }

@@ -7,11 +7,11 @@
 use std::{
     cmp::Reverse,
     collections::BinaryHeap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use tantivy::{
-    DocId, Searcher, SegmentReader, Term, columnar::Column, fastfield::AliveBitSet, index::SegmentId,
+    DocId, Searcher, SegmentReader, Term, columnar::Column, index::SegmentId, postings::BlockSegmentPostings,
     schema::IndexRecordOption,
 };
 use ucp_core::{
@@ -24,8 +24,10 @@ use ucp_core::{
 };
 
 use super::{
+    documents::{BLOCK, Block, Documents},
+    postings::within,
     price_ranges::PriceRanges,
-    query::{Mode, Plan, Sheet, Source},
+    query::{Matches, Mode, Plan, Source},
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
     scores::CommonWords,
     statistics::Statistics,
@@ -107,9 +109,8 @@ pub(crate) struct Snapshot {
     pub(super) fields: Arc<Fields>,
     /// The newest first.
     pub(super) statistics: Vec<Arc<Statistics>>,
-    /// The columns of its segments.
-    columns: Vec<Arc<Columns>>,
-    sheets: Arc<Sheets>,
+    /// The columns of its segments, and the products of those that have deleted ones.
+    segments: Vec<(Arc<Columns>, Option<Arc<Documents>>)>,
     common: Arc<CommonWords>,
 }
 
@@ -122,9 +123,6 @@ struct Columns {
     scope: Option<Column<u64>>,
     currencies: Vec<CurrencyColumns>,
 }
-
-/// Number of products of which the lowest place in the shop is known without reading theirs.
-const BLOCK: DocId = 128;
 
 struct CurrencyColumns {
     currency: Currency,
@@ -174,27 +172,37 @@ impl Snapshot {
         searcher: Searcher,
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
-        (sheets, common): (Arc<Sheets>, Arc<CommonWords>),
+        common: Arc<CommonWords>,
         before: Option<&Self>,
     ) -> tantivy::Result<Self> {
         common.retain(&searcher.segment_readers().iter().map(SegmentReader::segment_id).collect::<Vec<_>>());
-        let before = before.map_or(&[][..], |before| &before.columns);
+        let before: Vec<_> = before.into_iter().flat_map(Self::segments).collect();
         // Once filters have asked for price ranges, those of new segments are made before anybody waits for them.
         let is_asked_for = |at: usize| {
-            before.iter().any(|columns| columns.currencies.get(at).is_some_and(|own| own.price_ranges.get().is_some()))
+            let own = before.iter().filter_map(|(_, columns, _)| columns.currencies.get(at));
+            own.into_iter().any(|own| own.price_ranges.get().is_some())
         };
-        let columns_of = |segment: &SegmentReader| {
-            if let Some(same) = before.iter().find(|columns| columns.segment == segment.segment_id()) {
-                return Ok(Arc::clone(same));
-            }
-            let columns = Columns::open(segment, &fields)?;
+        let of = |segment: &SegmentReader| {
+            let same = before.iter().find(|(_, columns, _)| columns.segment == segment.segment_id());
+            let columns = match same {
+                Some((_, columns, _)) => Arc::clone(columns),
+                None => Arc::new(Columns::open(segment, &fields)?),
+            };
             for (_, own) in columns.currencies.iter().enumerate().filter(|(at, _)| is_asked_for(*at)) {
                 own.price_ranges(segment.max_doc());
             }
-            Ok::<_, tantivy::TantivyError>(Arc::new(columns))
+            let alive = match same {
+                Some((old, _, alive)) if old.num_docs() == segment.num_docs() => alive.map(Arc::clone),
+                _ => segment.alive_bitset().map(|alive| {
+                    let mut documents = Documents::new(segment.max_doc());
+                    alive.iter_alive().for_each(|doc| documents.add(doc));
+                    Arc::new(documents)
+                }),
+            };
+            Ok::<_, tantivy::TantivyError>((columns, alive))
         };
-        let columns = searcher.segment_readers().iter().map(columns_of).collect::<Result<_, _>>()?;
-        Ok(Self { searcher, fields, statistics, columns, sheets, common })
+        let segments = searcher.segment_readers().iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Self { searcher, fields, statistics, segments, common })
     }
 
     /// Number of products.
@@ -208,8 +216,8 @@ impl Snapshot {
         let text = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let Some(text) = text else {
             let mut page = PageOf::new(query, after.map(|position| position.place));
-            for (segment, columns) in self.segments() {
-                page.within(self, segment, columns)?.browse(segment.max_doc());
+            for segment in self.segments() {
+                page.within(self, segment)?.browse(segment.0.max_doc());
             }
             return Ok(page.finish(|place| Position { epoch: 0, mode: Mode::All, place }));
         };
@@ -221,22 +229,22 @@ impl Snapshot {
         let plan = Plan::new(text, &self.fields, statistics, &self.searcher)?;
         let place = after.map(|position| position.place);
         let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
-        let mut sheet = self.sheets.take();
-        let mut page = self.scored(&plan, statistics, mode, &mut sheet, PageOf::new(query, place))?;
+        let mut page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
         // an answer, and no reason to offer others.
         if after.is_none() && !plan.is_single() && !page.is_matched {
             mode = Mode::Any;
-            page = self.scored(&plan, statistics, mode, &mut sheet, PageOf::new(query, place))?;
+            page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
-        self.sheets.put(sheet);
         let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
         let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected, prices: plan.prices };
         Ok(Hits { looseness, ..hits })
     }
 
-    fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Columns)> {
-        self.searcher.segment_readers().iter().zip(self.columns.iter().map(AsRef::as_ref))
+    /// Returns the segments with their columns, and those of their products that are not deleted, unless none is.
+    fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Arc<Columns>, Option<&Arc<Documents>>)> {
+        let segments = self.searcher.segment_readers().iter().zip(&self.segments);
+        segments.map(|(segment, (columns, alive))| (segment, columns, alive.as_ref()))
     }
 
     /// Collects the products that match a plan.
@@ -245,35 +253,14 @@ impl Snapshot {
         plan: &Plan,
         statistics: &Statistics,
         mode: Mode,
-        sheet: &mut Sheet,
         mut page: PageOf<'q>,
     ) -> tantivy::Result<PageOf<'q>> {
-        for (segment, columns) in self.segments() {
-            let mut within = page.within(self, segment, columns)?;
-            let source = Source { segment, fields: &self.fields, statistics, common: &self.common };
-            plan.score(&source, mode, sheet, |doc, score| within.take(doc, score))?;
+        for segment in self.segments() {
+            let mut within = page.within(self, segment)?;
+            let source = Source { segment: segment.0, fields: &self.fields, statistics, common: &self.common };
+            plan.score(&source, mode, |matches| within.take(matches))?;
         }
         Ok(page)
-    }
-}
-
-/// Sheets that searches use one after the other.
-#[derive(Default)]
-pub(super) struct Sheets(Mutex<Vec<Sheet>>);
-
-impl Sheets {
-    /// Number of sheets that are kept: as many as searches run at the same time on small machines.
-    const KEPT: usize = 4;
-
-    fn take(&self) -> Sheet {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    fn put(&self, sheet: Sheet) {
-        let mut sheets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if sheets.len() < Self::KEPT {
-            sheets.push(sheet);
-        }
     }
 }
 
@@ -308,11 +295,26 @@ impl<'a> PageOf<'a> {
     fn within<'p>(
         &'p mut self,
         snapshot: &Snapshot,
-        segment: &'p SegmentReader,
-        columns: &'p Columns,
+        (segment, columns, alive): (&SegmentReader, &'p Arc<Columns>, Option<&'p Arc<Documents>>),
     ) -> tantivy::Result<Within<'p, 'a>> {
         let filter = Filter::new(self.criteria, self.presentation, snapshot, segment, columns)?;
-        Ok(Within { page: self, filter, alive: segment.alive_bitset(), columns })
+        Ok(Within { page: self, filter, alive: alive.map(AsRef::as_ref), columns })
+    }
+
+    /// Returns `true` if products from this place on are too far down for the page.
+    fn is_beyond(&self, place: Place) -> bool {
+        self.best.len() > self.limit && self.best.peek().is_some_and(|worst| place > *worst)
+    }
+
+    /// Puts a product that matches on the page, if it belongs there.
+    fn place(&mut self, place: Place) {
+        if self.after.is_some_and(|after| place <= after) || self.is_beyond(place) {
+            return;
+        }
+        self.best.push(place);
+        if self.best.len() > self.limit + 1 {
+            self.best.pop();
+        }
     }
 
     fn finish(self, position: impl FnOnce(Place) -> Position) -> Hits {
@@ -333,84 +335,75 @@ impl<'a> PageOf<'a> {
 struct Within<'p, 'a> {
     page: &'p mut PageOf<'a>,
     filter: Filter<'p>,
-    alive: Option<&'p AliveBitSet>,
+    alive: Option<&'p Documents>,
     columns: &'p Columns,
 }
 
 impl Within<'_, '_> {
-    /// Takes all products that pass the filters.
-    fn browse(&mut self, all: DocId) {
-        match &mut self.filter.categories {
-            Some(categories) => std::mem::take(&mut categories.docs).into_iter().for_each(|doc| self.place(doc, 0)),
-            None => (0..all).for_each(|doc| self.place(doc, 0)),
+    /// Takes all products of a segment of so many, if they pass the filters.
+    fn browse(&mut self, docs: DocId) {
+        for number in 0..docs.div_ceil(BLOCK) {
+            if let Some(admitted) = self.admit(number, Block::first(docs - number * BLOCK), 0) {
+                self.place(number, &admitted, |_| 0);
+            }
         }
     }
 
-    /// Takes a product that matches, if it passes the filters and belongs on the page. Products come in ascending order.
-    fn take(&mut self, doc: DocId, score: u32) {
-        if !self.page.is_matched {
-            self.page.is_matched = !self.alive.is_some_and(|alive| alive.is_deleted(doc));
-        }
-        if self.filter.categories.as_mut().is_none_or(|categories| categories.contain(doc)) {
-            self.place(doc, score);
-        }
-    }
-
-    /// Puts a product of the categories on the page, if it passes the other filters and belongs there.
-    fn place(&mut self, doc: DocId, score: u32) {
-        if self.alive.is_some_and(|alive| alive.is_deleted(doc)) || !self.filter.admits(doc) {
-            return;
-        }
-        let page = &mut *self.page;
-        page.total += 1;
-        // Not good enough wherever it is in the shop, or among its neighbors there: most of the products that match a
-        // common word, or are in a category.
-        let floor = || self.columns.seq_floors.get((doc / BLOCK) as usize).copied().unwrap_or(i64::MIN);
-        if page.best.len() > page.limit && page.best.peek().is_some_and(|worst| (Reverse(score), floor()) > *worst) {
-            return;
-        }
-        let Some(seq) = self.columns.seq.first(doc) else { return };
-        let place = (Reverse(score), seq.cast_signed());
-        if page.after.is_some_and(|after| place <= after) {
-            return;
-        }
-        if page.best.len() <= page.limit {
-            page.best.push(place);
-        } else if page.best.peek().is_some_and(|worst| place < *worst) {
-            page.best.pop();
-            page.best.push(place);
+    /// Takes the products of a block that match, if they pass the filters.
+    fn take(&mut self, matches: &mut Matches<'_>) {
+        let number = matches.number;
+        if let Some(admitted) = self.admit(number, matches.products, matches.most) {
+            let scores = matches.scores(&admitted);
+            self.place(number, &admitted, |offset| scores[offset as usize]);
         }
     }
-}
 
-/// The products of a segment that are, or have a variant, in a category asked for.
-struct Categories {
-    /// Products, ascending.
-    docs: Vec<DocId>,
-    /// Number of those that were passed.
-    passed: usize,
-}
-
-impl Categories {
-    /// Returns `true` if a product is one of them. Products are asked for in ascending order.
-    fn contain(&mut self, doc: DocId) -> bool {
-        while self.docs.get(self.passed).is_some_and(|next| *next < doc) {
-            self.passed += 1;
+    /// Counts the products of a block that are still there and pass the filters. Returns them if any of them can belong
+    /// on the page, with scores of at most `most`. Blocks come in ascending order.
+    fn admit(&mut self, number: DocId, products: Block, most: u32) -> Option<Block> {
+        let alive = self.alive.map_or(products, |alive| products.and(alive.block(number)));
+        if alive.is_empty() {
+            return None;
         }
-        self.docs.get(self.passed) == Some(&doc)
+        self.page.is_matched = true;
+        let admitted = self.filter.admitted(number, alive);
+        self.page.total += u64::from(admitted.len());
+        (!admitted.is_empty() && !self.page.is_beyond((Reverse(most), self.floor(number)))).then_some(admitted)
+    }
+
+    /// Puts products of a block on the page that belong there.
+    fn place(&mut self, number: DocId, products: &Block, score: impl Fn(DocId) -> u32) {
+        let floor = self.floor(number);
+        products.each(|offset| {
+            let score = Reverse(score(offset));
+            // Not good enough wherever it is among its neighbors.
+            if self.page.is_beyond((score, floor)) {
+                return;
+            }
+            if let Some(seq) = self.columns.seq.first(number * BLOCK + offset) {
+                self.page.place((score, seq.cast_signed()));
+            }
+        });
+    }
+
+    /// Returns the lowest place in the shop of the products of a block.
+    fn floor(&self, number: DocId) -> i64 {
+        self.columns.seq_floors.get(number as usize).copied().unwrap_or(i64::MIN)
     }
 }
 
 /// The criteria of a query, as the columns of one segment can be asked for them.
 struct Filter<'a> {
-    /// Products in the categories asked for; `None` if any category will do.
-    categories: Option<Categories>,
+    /// Products that are, or have a variant, in the categories asked for; `None` if any category will do.
+    categories: Option<Vec<BlockSegmentPostings>>,
     /// The hashes of the categories asked for.
     scopes: Vec<u64>,
     scope: Option<&'a Column<u64>>,
     /// The currency asked for, if products may be shown in it, and the shop's own; nothing if offers do not matter.
     shown_in: Vec<Offered<'a>>,
     judges_offers: bool,
+    /// Whether [sets](PriceRanges::with_offers) do not tell which offers pass.
+    judges_each: bool,
 }
 
 /// What offers in one currency pass.
@@ -452,22 +445,12 @@ impl<'a> Filter<'a> {
         } else {
             let field = snapshot.fields.categories;
             let inverted = segment.inverted_index(field)?;
-            let mut docs = Vec::new();
+            let mut categories = Vec::new();
             for key in &keys {
                 let term = Term::from_field_text(field, key);
-                let Some(mut blocks) = inverted.read_block_postings(&term, IndexRecordOption::Basic)? else {
-                    continue;
-                };
-                while !blocks.docs().is_empty() {
-                    docs.extend_from_slice(blocks.docs());
-                    blocks.advance();
-                }
+                categories.extend(inverted.read_block_postings(&term, IndexRecordOption::Basic)?);
             }
-            if keys.len() > 1 {
-                docs.sort_unstable();
-                docs.dedup();
-            }
-            Some(Categories { docs, passed: 0 })
+            Some(categories)
         };
         let judges_offers = criteria.available || criteria.bounds.is_some();
         let own = columns.currencies.first();
@@ -475,6 +458,7 @@ impl<'a> Filter<'a> {
         let shown_in = preferred.into_iter().chain(own).filter(|_| judges_offers);
         Ok(Self {
             scopes: keys.iter().map(|key| scope_hash(key)).collect(),
+            judges_each: criteria.bounds.is_some() || categories.is_some() && columns.scope.is_some(),
             categories,
             scope: columns.scope.as_ref(),
             shown_in: shown_in.filter_map(offered).collect(),
@@ -482,13 +466,34 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Whether one variant of a product in the categories passes everything else.
-    fn admits(&self, doc: DocId) -> bool {
-        if !self.judges_offers {
-            return true;
+    /// Returns those of the products of a block of which one variant passes.
+    fn admitted(&mut self, number: DocId, mut products: Block) -> Block {
+        if let Some(categories) = &mut self.categories {
+            let mut in_categories = Block::default();
+            for category in categories {
+                within(category, number, Some(&products), |_, offset, _| in_categories.add(offset));
+            }
+            products = products.and(&in_categories);
         }
+        if self.judges_offers && !products.is_empty() {
+            let (mut offered, mut rest) = (Block::default(), products);
+            for shown_in in &self.shown_in {
+                offered = offered.or(&rest.and(shown_in.price_ranges.with_offers(shown_in.available).block(number)));
+                rest = rest.without(shown_in.price_ranges.with_offers(false).block(number));
+            }
+            products = offered;
+            if self.judges_each {
+                products.retain(|offset| self.admits(number * BLOCK + offset));
+            }
+        }
+        products
+    }
+
+    /// Returns `true` if one variant of a product in the categories, which has offers, passes everything else.
+    fn admits(&self, doc: DocId) -> bool {
         // A product is shown in the preferred currency if it has prices in it.
-        let Some(offered) = self.shown_in.iter().find(|offered| offered.price_ranges.has_offer(doc)) else {
+        let Some(offered) = self.shown_in.iter().find(|offered| offered.price_ranges.with_offers(false).contain(doc))
+        else {
             return false;
         };
         let columns = offered.columns;

@@ -130,3 +130,50 @@ async fn hostile_texts_are_only_texts() {
     assert_eq!(search(&shop, &long).await, ["shoe", "hat"]);
     assert_eq!(search(&shop, "ｒｕｎｎｅｒ").await, ["shoe", "lamp"]);
 }
+
+/// Enough products for several blocks of a segment, and for words whose scores are kept.
+#[tokio::test]
+async fn common_words_find_the_same_products_in_the_same_order_again() {
+    let directory = tempfile::tempdir().expect("directory");
+    let title = |number: usize| {
+        let color = ["red", "green", "blue"][number % 3];
+        let more = if number.is_multiple_of(700) { format!(" {color} {color}") } else { String::new() };
+        format!("{color} shoe {}{more}", if number.is_multiple_of(5) { "sale" } else { "new" })
+    };
+    let records: Vec<_> = (0..2_500).map(|number| simple(&format!("p{number}"), &title(number))).collect();
+    let shop = open_with(directory.path(), &records);
+    let is_first = |id: &str| id[1..].parse::<usize>().expect("a number").is_multiple_of(700);
+    let check = async |gone: &[usize]| {
+        for words in ["shoe", "red", "red shoe", "sale green", "sale shoe blue"] {
+            let has_all =
+                |number: &usize| words.split(' ').all(|word| title(*number).split(' ').any(|own| own == word));
+            let mut expected: Vec<_> = (0..2_500)
+                .filter(|number| !gone.contains(number))
+                .filter(has_all)
+                .map(|number| format!("p{number}"))
+                .collect();
+            let mut answers = Vec::new();
+            for _ in 0..2 {
+                let asked = Query { limit: 300, ..query(Some(words)) };
+                let total = shop.find(&asked, &BuyerSignals::default()).await.expect("finds").total;
+                assert_eq!(total, Some(expected.len() as u64), "{words}");
+                answers.push(all_pages(&shop, asked).await);
+            }
+            assert!(answers[0] == answers[1], "{words}: the order changed");
+            if words.starts_with("red") {
+                let most_red = expected.iter().filter(|id| is_first(id)).count();
+                assert!(answers[0][..most_red].iter().all(|id| is_first(id)), "{words}: {:?}", &answers[0][..5]);
+            }
+            expected.sort();
+            answers[0].sort();
+            assert!(answers[0] == expected, "{words}");
+        }
+    };
+    check(&[]).await;
+    let gone = [0, 3, 1_023, 1_024, 2_100, 2_499];
+    let ids: Vec<_> = gone.iter().map(|number| format!("p{number}")).collect();
+    let database = std::sync::Arc::clone(shop.database());
+    tokio::task::spawn_blocking(move || database.remove_blocking(ids)).await.expect("ends").expect("removes");
+    shop.refresh().await;
+    check(&gone).await;
+}
