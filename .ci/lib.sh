@@ -3,6 +3,8 @@
 # Shared by run and full: the environment of every step, and how long each took. Sourced from the root of the repository.
 
 export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0
+# Tests wait for processes, sockets and disks more than they compute.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 # Official schemas beside the checkout: answers are validated against them.
 if [ -d ../shared/ucp ]; then
     UCP_SPEC_DIR=$(cd ../shared/ucp && pwd)
