@@ -195,7 +195,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut command = binary();
-    command.arg("config-schema");
+    command.args(["config", "schema"]);
     let mut process = Leashed::start(&command, writer, Stdio::piped());
     let mut said = String::new();
     process.stderr().read_to_string(&mut said).expect("text");

@@ -8,6 +8,9 @@ use tantivy::DocId;
 /// Number of products of a block.
 pub(super) const BLOCK: DocId = 1_024;
 
+/// Scores of the products of one block, 0 for those that have none.
+pub(super) type Cells = [u32; BLOCK as usize];
+
 const WORDS: usize = (BLOCK / u64::BITS) as usize;
 
 /// A set of products of one block, by their offsets in it.

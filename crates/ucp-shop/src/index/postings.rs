@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::{DocId, fieldnorm::FieldNormReader, postings::BlockSegmentPostings, query::Bm25Weight};
 
 use super::{
-    documents::{BLOCK, Block},
+    documents::{BLOCK, Block, Cells},
     schema::TEXTS,
     scores::Scores,
 };
@@ -21,9 +21,6 @@ const MANY: u32 = 1_024;
 
 /// Number of products of a block up to which they are looked up one by one in a list that may be long.
 const FEW: u32 = 4;
-
-/// Scores of the products of one block, 0 for those that have none.
-pub(super) type Cells = [u32; BLOCK as usize];
 
 /// The products of one segment that have a term, and their scores. Blocks are asked for in ascending order; some may be
 /// left out.
@@ -203,7 +200,13 @@ mod tests {
             let weight = Bm25Weight::for_one_term_without_explain(1_500, u64::from(docs), 4.0).boost_by(64.0);
             Posting::weighed(blocks.expect("the word"), weight, segment.get_fieldnorms_reader(field).expect("norms"))
         };
-        let kept = || Posting::Kept(Arc::new(Scores::read(docs, &mut [posting()])));
+        let kept = || {
+            let mut posting = posting();
+            let scores = Scores::new(docs, |number, cells, found| {
+                posting.read(number, None, cells, found);
+            });
+            Posting::Kept(Arc::new(scores))
+        };
         let all = 0..docs.div_ceil(BLOCK);
         let expected = read(&mut posting(), all.clone(), &[]);
         assert_eq!(

@@ -19,8 +19,8 @@ use tantivy::{
 };
 
 use super::{
-    documents::{BLOCK, Block},
-    postings::{Cells, Posting},
+    documents::{BLOCK, Block, Cells},
+    postings::Posting,
     schema::{Fields, TEXTS, code_term},
     scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
@@ -340,7 +340,11 @@ impl Source<'_> {
         }
         let length = by_field.iter().map(Posting::len).sum();
         if length >= common(docs) && is_read(length) {
-            let scores = Arc::new(Scores::read(docs, &mut by_field));
+            let scores = Arc::new(Scores::new(docs, |number, cells, found| {
+                for posting in &mut by_field {
+                    posting.read(number, None, cells, found);
+                }
+            }));
             self.common.keep(key(), &scores);
             postings.push(Posting::Kept(scores));
         } else {

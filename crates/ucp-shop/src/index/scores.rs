@@ -11,10 +11,7 @@ use quick_cache::{
 };
 use tantivy::{DocId, index::SegmentId};
 
-use super::{
-    documents::{BLOCK, Block, Documents},
-    postings::{Cells, Posting},
-};
+use super::documents::{BLOCK, Block, Cells, Documents};
 
 /// Number of postings, over all fields, from which on a word is common in a segment of so many products: from there on,
 /// the set of the products takes less memory than four times their scores do.
@@ -44,15 +41,14 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Reads the scores of a word in a segment of `docs` products.
-    pub(super) fn read(docs: DocId, postings: &mut [Posting]) -> Self {
+    /// Creates the scores of a word in a segment of `docs` products. `read` finds those of a block that have it, and adds
+    /// their scores.
+    pub(super) fn new(docs: DocId, mut read: impl FnMut(DocId, &mut Cells, &mut Block)) -> Self {
         let (mut documents, mut blocks, mut scores) = (Documents::default(), Vec::new(), Vec::new());
         let mut cells: Cells = [0; BLOCK as usize];
         for number in 0..docs.div_ceil(BLOCK) {
             let mut block = Block::default();
-            for posting in &mut *postings {
-                posting.read(number, None, &mut cells, &mut block);
-            }
+            read(number, &mut cells, &mut block);
             let (begin, mut most) = (scores.len(), 0);
             block.each(|offset| {
                 let score = u16::try_from(std::mem::take(&mut cells[offset as usize])).unwrap_or(u16::MAX);
