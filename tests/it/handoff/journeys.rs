@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use super::browser::{Browser, bare, call, complete, flowers, look, path, ready, text};
+use crate::{
+    harness::{Ends as _, binary},
+    purchase::{conditions::directory, shopper::flower_shop},
+};
 
 #[test]
 fn a_buyer_confirms_what_the_bank_asks_for() {
@@ -146,4 +150,39 @@ fn the_way_back_leads_to_the_platform() {
     let page = browser.fill(&page, "details", &[("first_name", "Bo")]);
     page.shows("href=\"https://agent.example.com/chat/7\"");
     page.shows("Back to agent.example.com");
+}
+
+#[test]
+fn a_buyer_picks_up_where_all_of_the_goods_are() {
+    let data = directory(|terms| {
+        let place = |id: &str, name: &str| json!({ "id": id, "name": name, "address": { "address_country": "US" } });
+        terms["pickup"]["places"] = json!([place("uptown", "Uptown Store"), place("harbour", "Harbour Store")]);
+    });
+    let vase = json!({
+        "id": "vase", "title": "Vase", "description": { "plain": "Blue." },
+        "variants": [{
+            "id": "vase_blue", "price": { "amount": 1_000, "currency": "USD" },
+            "stock_by_location": { "uptown": 1, "harbour": 2 },
+        }],
+    });
+    let file = data.path().join("vase.jsonl");
+    std::fs::write(&file, vase.to_string()).expect("a file");
+    let imported = binary().arg("import").arg("--data-dir").arg(data.path()).arg(&file).ends();
+    assert!(imported.status.success(), "{imported:?}");
+    let gateway = flower_shop(data.path(), &[]);
+    let goods = json!({ "line_items": [{ "item": { "id": "vase_blue" }, "quantity": 2 }] });
+    let checkout = call(&gateway, "POST", "/checkout-sessions", &goods);
+    let mut browser = Browser::new(&gateway);
+    let page = browser.open(&path(&checkout["continue_url"]));
+    page.shows("I pick it up at Harbour Store");
+    page.hides("Uptown Store");
+    let page = browser.fill(&page, "details", &[("email", "zoe@example.com"), ("destination", "place:harbour")]);
+    page.shows("Your details are saved.");
+    let seen = look(&gateway, &checkout);
+    let method = &seen["fulfillment"]["methods"][0];
+    assert_eq!((&method["type"], &method["selected_destination_id"]), (&json!("pickup"), &json!("harbour")), "{seen}");
+    let confirmation = browser.open(&format!("{}&view=confirm", page.place));
+    confirmation.shows("Harbour Store");
+    browser.fill(&confirmation, "pay", &[]).shows("The payment went through.");
+    assert_eq!(look(&gateway, &checkout)["status"], "completed");
 }

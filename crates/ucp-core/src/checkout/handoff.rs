@@ -23,6 +23,7 @@ use crate::{
         ledger::{Change, Committed, Stored},
         payment::{AuthenticationStep, Tender},
         sales_service::SalesService,
+        terms::PickupPlace,
         totals::{TotalKind, amount_of},
     },
 };
@@ -270,15 +271,25 @@ impl SalesService {
         }
     }
 
-    /// Returns the delivery choices on the page: one destination for all goods. If the platform stated several methods,
-    /// the choice is left to the platform.
+    /// Returns the delivery choices on the page: one destination for all goods, which a pickup place has to have. If the
+    /// platform stated several methods, the choice is left to the platform.
     fn deliverable(&self, checkout: &Checkout) -> Delivery {
         let stated = checkout.draft.fulfillment.as_ref().map_or(0, |fulfillment| fulfillment.methods.len());
         if stated > 1 || !checkout.line_items.iter().any(|line| line.item.needs_fulfillment) {
             return Delivery::default();
         }
-        let places = self.terms.pickup.places.iter().map(|place| (place.id.clone(), place.name.clone()));
-        Delivery { shipping: !self.terms.shipping.rates.is_empty(), places: places.collect() }
+        let pickup = checkout
+            .fulfillment
+            .as_ref()
+            .map(|fulfillment| fulfillment.available_methods.iter().find(|method| method.kind == MethodKind::Pickup));
+        let has_all = |place: &PickupPlace| match pickup {
+            Some(Some(method)) => method.place_ids.as_ref().is_none_or(|able| able.contains(&place.id)),
+            Some(None) => false,
+            None => true,
+        };
+        let places = self.terms.pickup.places.iter().filter(|place| has_all(place));
+        let places = places.map(|place| (place.id.clone(), place.name.clone())).collect();
+        Delivery { shipping: !self.terms.shipping.rates.is_empty(), places }
     }
 
     fn payment(&self, checkout: &Checkout) -> Payment {

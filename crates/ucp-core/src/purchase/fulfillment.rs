@@ -131,4 +131,8 @@ pub struct AvailableMethod {
     /// A self-contained sentence that describes the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Identifiers of the pickup places that have everything that needs delivery; `None` if that is unknown. Not shown to
+    /// platforms, which are told as destinations of their method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_ids: Option<Vec<String>>,
 }

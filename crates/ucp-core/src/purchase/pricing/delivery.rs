@@ -129,6 +129,7 @@ fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
             line_item_ids: inside.iter().map(|position| lines.priced[*position].id.clone()).collect(),
             fulfillable_on: Some(fulfillable_on(lead_times, facts.now)),
             description: Some(description),
+            place_ids: None,
         }
     };
     let shipping = (!terms.shipping.rates.is_empty())
@@ -136,11 +137,14 @@ fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
     let has = |place: &PickupPlace, line: usize| pickup::lacking(&lines.priced, &[line], &place.id).is_empty();
     let places = &terms.pickup.places;
     let there: Vec<_> = needing.iter().copied().filter(|line| places.iter().any(|place| has(place, *line))).collect();
+    let able = places.iter().filter(|place| pickup::lacking(&lines.priced, needing, &place.id).is_empty());
+    let able: Vec<_> = able.map(|place| place.id.clone()).collect();
     let places = places.iter().filter(|place| there.iter().any(|line| has(place, *line)));
     let places: Vec<_> = places.map(|place| place.name.as_str()).collect();
     let goods = if there.len() == needing.len() { "The goods" } else { "Some of the goods" };
+    let description = format!("{goods} can be picked up at {}.", places.join(" or "));
     let pickup = (!places.is_empty())
-        .then(|| method(MethodKind::Pickup, &there, format!("{goods} can be picked up at {}.", places.join(" or "))));
+        .then(|| AvailableMethod { place_ids: Some(able), ..method(MethodKind::Pickup, &there, description) });
     shipping.into_iter().chain(pickup).collect()
 }
 

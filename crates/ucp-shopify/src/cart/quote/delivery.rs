@@ -113,6 +113,7 @@ impl Reading<'_> {
             line_item_ids: shipped.clone(),
             fulfillable_on: None,
             description: None,
+            place_ids: None,
         });
         let available_methods = available_methods.collect();
         let method = Method {

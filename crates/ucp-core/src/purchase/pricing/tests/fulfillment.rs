@@ -320,19 +320,24 @@ fn goods_are_picked_up_where_all_of_them_are() {
 
 #[test]
 fn pickup_is_available_for_the_lines_that_a_place_has() {
-    let available = |mug, pot| -> Vec<(MethodKind, usize, String)> {
+    let available = |mug, pot| -> Vec<(MethodKind, usize, String, Option<Vec<String>>)> {
         let (terms, goods) = stocked(mug, pot);
         let goods: Vec<_> = goods.into_iter().map(|good| (good, 2)).collect();
         let quote = update(&terms, &goods, to("US"), &Previous::default());
         let methods = quote.fulfillment.expect("a delivery").available_methods.into_iter();
-        methods.map(|own| (own.kind, own.line_item_ids.len(), own.description.unwrap_or_default())).collect()
+        methods
+            .map(|own| (own.kind, own.line_item_ids.len(), own.description.unwrap_or_default(), own.place_ids))
+            .collect()
     };
-    let shipping = || (MethodKind::Shipping, 2, "The goods can be sent to an address.".to_owned());
-    let pickup = |lines, text: &str| (MethodKind::Pickup, lines, text.to_owned());
+    let shipping = || (MethodKind::Shipping, 2, "The goods can be sent to an address.".to_owned(), None);
+    let pickup = |lines, text: &str, able: &[&str]| {
+        (MethodKind::Pickup, lines, text.to_owned(), Some(able.iter().map(|id| (*id).to_owned()).collect()))
+    };
     let all = "The goods can be picked up at Uptown Store or Harbour Store.";
-    assert_eq!(available([2, 0], [0, 2]), [shipping(), pickup(2, all)]);
+    assert_eq!(available([2, 0], [0, 2]), [shipping(), pickup(2, all, &[])]);
+    assert_eq!(available([2, 2], [0, 2]), [shipping(), pickup(2, all, &["harbour"])]);
     let some = "Some of the goods can be picked up at Harbour Store.";
-    assert_eq!(available([1, 1], [0, 2]), [shipping(), pickup(1, some)]);
+    assert_eq!(available([1, 1], [0, 2]), [shipping(), pickup(1, some, &[])]);
     assert_eq!(available([1, 1], [0, 0]), [shipping()]);
 }
 
