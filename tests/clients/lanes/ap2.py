@@ -304,7 +304,8 @@ def test_once_negotiated_it_is_so_for_good(host):
         assert name_of("2026-08-25") not in again["ucp"]["capabilities"]
         assert refused(session.verified(session.complete(ready, None))) == "mandate_required"
         # Signed with a key that signs nothing more and is still published, at an address that was another then.
-        assert session.complete(ready, mandate(ready, url))["status"] == "completed"
+        completed = session.complete(ready, mandate(ready, url))
+        assert completed["status"] == "completed", completed["messages"]
         assert unlocked.complete(plain, None)["status"] == "completed"
 
 

@@ -18,7 +18,7 @@ suite('the container files', () => {
     const document = parseDocument(await file('docker-compose.yml'), { strict: true });
     assert.deepEqual([...document.errors, ...document.warnings], []);
     const { services, volumes, configs } = document.toJS();
-    assert.deepEqual(Object.keys(services), ['gateway', 'prometheus', 'grafana']);
+    assert.deepEqual(Object.keys(services), ['gateway', 'postgres', 'shared-1', 'shared-2', 'prometheus', 'grafana']);
     const all = Object.values(services);
     const mounted = all.flatMap((service) => service.volumes ?? []).map((mount) => mount.split(':')[0]);
     const files = mounted.filter((source) => source.startsWith('./'));

@@ -6,8 +6,11 @@ use ucp_core::json::{self, push_name};
 /// Members of a checkout that make up the terms that the buyer agreed to (AP2-04).
 pub const TERMS: [&str; 4] = ["id", "currency", "line_items", "totals"];
 
+/// Member of an item that is no term: the address of a picture, which changes with that of the business.
+const PICTURE: &str = "image_url";
+
 /// Returns the path of the first difference between two checkouts in these members, at any depth; `None` if they are
-/// equal, which includes a member that both lack.
+/// equal, which includes a member that both lack. Addresses of pictures do not count.
 ///
 /// The order of members does not matter, that of elements does. Numbers are equal if their values are, such as `100`
 /// and `100.0`; that is stricter than their canonical form, in which large integers lose digits.
@@ -30,7 +33,7 @@ fn differing(one: Option<&Value>, other: Option<&Value>, path: String) -> Option
         (None, None) => None,
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
-            names.into_iter().find_map(|name| {
+            names.into_iter().filter(|name| *name != PICTURE).find_map(|name| {
                 let mut path = path.clone();
                 push_name(&mut path, name);
                 differing(one.get(name), other.get(name), path)
@@ -107,6 +110,8 @@ mod tests {
         assert_eq!(at(&agreed, &other), None);
         let other = checkout(|it| it["totals"][0] = json!({ "amount": 2500.0, "type": "subtotal" }));
         assert_eq!(at(&agreed, &other), None);
+        let other = checkout(|it| it["line_items"][0]["item"]["image_url"] = "https://moved.example.com/a.svg".into());
+        assert_eq!(at(&agreed, &other), None, "a picture is no term");
         assert_eq!(at(&json!({}), &json!([])), None);
     }
 
