@@ -172,6 +172,7 @@ mod tests {
         let said = normal.text(&format!("{{\"cursor\":\"{cursor}\"}} {{\\\"cursor\\\":\\\"{cursor}\\\"}}"));
         assert_eq!(said, "{\"cursor\":\"<cursor#0.1>\"} {\\\"cursor\\\":\\\"<cursor#0.1>\\\"}");
         assert_eq!(normal.text("http://h/continue/0123456789abcdef0123456789abcdef"), "http://h/continue/<page#0.1>");
+        assert_eq!(normal.text("http://127.0.0.1:35777/mcp"), "http://127.0.0.1:<port#0.1>/mcp");
         assert_eq!(normal.text("6f1c2c0e-0000-4000-8000-00000000000a"), "<uuid#0.1>");
     }
 

@@ -27,7 +27,7 @@ const PREFIXES: [(&str, &str); 5] =
     [("pay_", "payment"), ("cart_", "cart"), ("chk_", "checkout"), ("ord_", "order"), ("whk_", "webhook")];
 
 /// Values that are random where these words stand before them, and the fewest characters that such a value has.
-const BEFORE: [(&str, &str, usize); 14] = [
+const BEFORE: [(&str, &str, usize); 15] = [
     ("/continue/", "page", 20),
     ("/order/", "page", 20),
     ("cursor:", "cursor", 24),
@@ -42,6 +42,8 @@ const BEFORE: [(&str, &str, usize); 14] = [
     ("retry_after:", "wait", 1),
     ("/cart/c/", "shop_cart", 20),
     ("?key=", "shop_key", 20),
+    // A gateway that speaks over its standard streams has its pages at a port that the system chose.
+    ("127.0.0.1:", "port", 5),
 ];
 
 const fn is_word(byte: u8) -> bool {
