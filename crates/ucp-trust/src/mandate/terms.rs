@@ -2,15 +2,16 @@
 
 use serde_json::{Number, Value};
 use ucp_core::json::{self, push_name};
+use url::{Position, Url};
 
 /// Members of a checkout that make up the terms that the buyer agreed to (AP2-04).
 pub const TERMS: [&str; 4] = ["id", "currency", "line_items", "totals"];
 
-/// Member of an item that is no term: the address of a picture, which changes with that of the business.
+/// Member of an item with the address of its picture, whose origin changes with that of the business.
 const PICTURE: &str = "image_url";
 
 /// Returns the path of the first difference between two checkouts in these members, at any depth; `None` if they are
-/// equal, which includes a member that both lack. Addresses of pictures do not count.
+/// equal, which includes a member that both lack. Addresses of pictures are equal if all behind their origin is.
 ///
 /// The order of members does not matter, that of elements does. Numbers are equal if their values are, such as `100`
 /// and `100.0`; that is stricter than their canonical form, in which large integers lose digits.
@@ -33,11 +34,14 @@ fn differing(one: Option<&Value>, other: Option<&Value>, path: String) -> Option
         (None, None) => None,
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
-            names.into_iter().filter(|name| *name != PICTURE).find_map(|name| {
-                let mut path = path.clone();
-                push_name(&mut path, name);
-                differing(one.get(name), other.get(name), path)
-            })
+            names
+                .into_iter()
+                .filter(|name| *name != PICTURE || !same_picture(one.get(PICTURE), other.get(PICTURE)))
+                .find_map(|name| {
+                    let mut path = path.clone();
+                    push_name(&mut path, name);
+                    differing(one.get(name), other.get(name), path)
+                })
         }
         (Some(Value::Array(one)), Some(Value::Array(other))) => {
             let length = one.len().max(other.len());
@@ -46,6 +50,15 @@ fn differing(one: Option<&Value>, other: Option<&Value>, path: String) -> Option
         (Some(Value::Number(one)), Some(Value::Number(other))) => (!same(one, other)).then_some(path),
         (one, other) => (one != other).then_some(path),
     }
+}
+
+/// Returns `true` if two addresses lead to the same picture of a business, whatever its host was called then.
+fn same_picture(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let behind_origin = |value: Option<&Value>| {
+        let url = Url::parse(value?.as_str()?).ok()?;
+        url.has_host().then(|| url[Position::BeforePath..].to_owned())
+    };
+    behind_origin(one).is_some_and(|path| behind_origin(other) == Some(path))
 }
 
 fn same(one: &Number, other: &Number) -> bool {
@@ -110,9 +123,24 @@ mod tests {
         assert_eq!(at(&agreed, &other), None);
         let other = checkout(|it| it["totals"][0] = json!({ "amount": 2500.0, "type": "subtotal" }));
         assert_eq!(at(&agreed, &other), None);
-        let other = checkout(|it| it["line_items"][0]["item"]["image_url"] = "https://moved.example.com/a.svg".into());
-        assert_eq!(at(&agreed, &other), None, "a picture is no term");
         assert_eq!(at(&json!({}), &json!([])), None);
+    }
+
+    #[test]
+    fn a_picture_may_move_with_the_business_and_be_no_other() {
+        let shows = |url: Value| checkout(|it| it["line_items"][0]["item"]["image_url"] = url);
+        let agreed = shows("http://127.0.0.1:8080/pictures/a.svg?v=1".into());
+        assert_eq!(at(&agreed, &shows("https://shop.example.com/pictures/a.svg?v=1".into())), None);
+        for other in [
+            json!("https://shop.example.com/pictures/b.svg?v=1"),
+            json!("https://shop.example.com/pictures/a.svg?v=2"),
+            json!("/pictures/a.svg?v=1"),
+            json!("data:/pictures/a.svg?v=1"),
+            Value::Null,
+        ] {
+            assert_eq!(at(&agreed, &shows(other)).as_deref(), Some("$.line_items[0].item.image_url"));
+        }
+        assert_eq!(at(&agreed, &checkout(|_| {})).as_deref(), Some("$.line_items[0].item.image_url"));
     }
 
     #[test]
