@@ -6,18 +6,22 @@ use std::{
     process,
 };
 
-/// Writes a line to standard output, with the arguments of [`println!`]. A reader that has gone, as `head` does once it has
-/// seen enough, ends the process instead of making it panic.
+/// Exit status of a process whose reader has gone, as shells report it of one that SIGPIPE ended: what was under way is not
+/// done, and must not pass for a success.
+const READER_GONE: i32 = 141;
+
+/// Writes a line to standard output, with the arguments of [`println!`]. Ends the process with status 141 if the reader has
+/// gone, as `head` does once it has seen enough.
 macro_rules! say {
     ($($arguments:tt)*) => { $crate::command::output::write(format_args!("{}\n", format_args!($($arguments)*))) };
 }
 pub(crate) use say;
 
-/// Writes a text to standard output as it is.
+/// Writes a text to standard output as it is. Ends the process as [`say`] does.
 pub(crate) fn write(text: fmt::Arguments<'_>) {
     match io::stdout().lock().write_fmt(text) {
         Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(READER_GONE),
         Err(error) => {
             eprintln!("ucp-gateway: standard output could not be written: {error}");
             process::exit(1);
