@@ -132,7 +132,7 @@ pub struct AvailableMethod {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Identifiers of the pickup places that have everything that needs delivery; `None` if that is unknown. Not shown to
-    /// platforms, which are told as destinations of their method.
+    /// platforms, which see such places as the destinations of a pickup method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place_ids: Option<Vec<String>>,
 }

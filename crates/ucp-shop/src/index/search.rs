@@ -402,7 +402,7 @@ struct Filter<'a> {
     /// The currency asked for, if products may be shown in it, and the shop's own; nothing if offers do not matter.
     shown_in: Vec<Offered<'a>>,
     judges_offers: bool,
-    /// Whether [sets](PriceRanges::with_offers) do not tell which offers pass.
+    /// `true` if offers are judged one by one; `false` if [sets of products](PriceRanges::with_offers) decide.
     judges_each: bool,
 }
 
