@@ -8,14 +8,23 @@ use std::sync::OnceLock;
 
 use crate::Release;
 
-/// The renderings of a product, one per release in which it was asked for.
+/// Extent of a rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything that the shop states.
+    Whole,
+    /// What listings show of it.
+    Listed,
+}
+
+/// The renderings of a product, one per release and extent in which it was asked for.
 #[derive(Debug, Default)]
-pub struct Renderings([OnceLock<Box<Rendering>>; Release::COUNT]);
+pub struct Renderings([[OnceLock<Box<Rendering>>; Release::COUNT]; 2]);
 
 impl Renderings {
     /// The rendering in a release; made by `render` if this is the first time it is asked for.
-    pub fn of(&self, release: Release, render: impl FnOnce() -> Rendering) -> &Rendering {
-        self.0[release.ordinal()].get_or_init(|| Box::new(render()))
+    pub fn of(&self, release: Release, extent: Extent, render: impl FnOnce() -> Rendering) -> &Rendering {
+        self.0[extent as usize][release.ordinal()].get_or_init(|| Box::new(render()))
     }
 }
 

@@ -219,6 +219,7 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
 /// Returns the view of answers to callers that choose none.
 pub(crate) fn view(settings: &Settings) -> View {
     match settings.sections.callers.view {
+        CatalogView::Standard => View::Standard,
         CatalogView::Full => View::Full,
         CatalogView::Compact => View::Compact,
     }

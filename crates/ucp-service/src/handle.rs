@@ -75,6 +75,8 @@ struct Read {
     /// ID of the resource.
     id: Option<String>,
     keyed: Option<Keyed>,
+    /// View of the answer.
+    view: View,
     admission: Admission,
 }
 
@@ -96,7 +98,7 @@ impl CallHandler {
     #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
         let locks = ResourceLocks::default();
-        Self(Arc::new(Inner { backend, platforms, access, locks, view: View::Full }))
+        Self(Arc::new(Inner { backend, platforms, access, locks, view: View::default() }))
     }
 
     /// Sets the view of answers to callers that choose none. To be called before the handler is cloned.
@@ -142,12 +144,8 @@ impl Inner {
         let identified = self.identify(call).await.map_err(|refusal| Fault { refusal, release })?;
         // From here on errors are encoded in the caller's release.
         let release = identified.platform.release;
-        let (operation, view) = (identified.call.operation, identified.call.view.unwrap_or(self.view));
         match self.answer(identified).await {
-            Ok(encoded) => {
-                let document = view.show(operation, encoded.document);
-                Ok(Reply { encoded: Encoded { document, ..encoded }, release })
-            }
+            Ok(encoded) => Ok(Reply { encoded, release }),
             Err(refusal) => Err(Fault { refusal, release }),
         }
     }
@@ -206,13 +204,13 @@ impl Inner {
         )];
         let continue_url = self.platforms.business().home.clone();
         let outcome = Outcome::NoResource { messages, continue_url, id: None, conflict: false };
-        ControlFlow::Break(platform.answer(call.operation, outcome))
+        ControlFlow::Break(platform.answer(call.operation, outcome, View::Full))
     }
 
     /// Validates the payload against the schema of the operation and converts it to a domain request.
     fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
         record::enter(Stage::Read);
-        let Call { operation, id, payload, idempotency_keys, languages, trace, admission, .. } = call;
+        let Call { operation, id, payload, idempotency_keys, languages, view, trace, admission, .. } = call;
         let row = operation.row();
         let key = idempotency_key(&idempotency_keys)?;
         if key.is_none() && row.effect.needs_key() {
@@ -255,12 +253,12 @@ impl Inner {
             };
             context.customer_group.clone_from(&platform.customer_group);
         }
-        Ok(Read { request, relayed, platform, id, keyed, admission })
+        Ok(Read { request, relayed, platform, id, keyed, view: view.unwrap_or(self.view), admission })
     }
 
     /// Executes a request against the backend and encodes the outcome.
     async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
-        let Read { request, relayed, platform, id, keyed, admission } = read;
+        let Read { request, relayed, platform, id, keyed, view, admission } = read;
         record::enter(Stage::Domain);
         let operation = request.operation();
         tracing::debug!(operation = operation.row().name, platform = platform.profile.as_str(), "call");
@@ -280,7 +278,7 @@ impl Inner {
                 })?;
                 Outcome::Answer(consult(directory, &*self.backend.cursors, request, self.backend.shop.now()).await?)
             }
-            (_, Shop::Upstream(relay)) => return relay_to(&**relay, &platform, relayed).await,
+            (_, Shop::Upstream(relay)) => return relay_to(&**relay, &platform, relayed, view).await,
             (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
                 browse(&**catalog, &*self.backend.cursors, request, &platform.buyer_signals).await?
             }
@@ -288,7 +286,7 @@ impl Inner {
                 sales.decide(&platform.caller(), request).await?.outcome
             }
         };
-        platform.answer(operation, outcome)
+        platform.answer(operation, outcome, view)
     }
 }
 
@@ -374,10 +372,12 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         let (encoded, change) = match shop {
             Shop::Facts { sales, .. } => {
                 let decision = sales.decide(&caller, request.clone()).await?;
-                (platform.answer(operation, decision.outcome)?, decision.change)
+                (platform.answer(operation, decision.outcome, View::Full)?, decision.change)
             }
             // The shop itself stores the change.
-            Shop::Upstream(relay) => (relay_to(&**relay, &platform, relayed.clone()).await?, Change::default()),
+            Shop::Upstream(relay) => {
+                (relay_to(&**relay, &platform, relayed.clone(), View::Full).await?, Change::default())
+            }
         };
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
             (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: shop.now() })
@@ -435,11 +435,12 @@ async fn relay_to(
     relay: &dyn UcpUpstream,
     platform: &Platform,
     relayed: Option<ForwardedCall>,
+    view: View,
 ) -> Result<Encoded, Refusal> {
     let relayed = relayed.ok_or_else(|| Refusal::internal().because("what the caller said was not kept"))?;
     let operation = relayed.operation;
     let carried = relay.forward(&platform.caller(), relayed).await?;
-    Ok(platform.relayed(operation, &carried))
+    Ok(platform.relayed(operation, &carried, view))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use ucp_trust::{
     limit::Share,
     profile::PlatformProfile,
 };
-use ucp_wire::{dialect, dialect::offered, encoded::Encoded, offer::Offer};
+use ucp_wire::{dialect, dialect::offered, encoded::Encoded, offer::Offer, view::View};
 
 use crate::{
     access::{Principal, Registered},
@@ -168,7 +168,7 @@ impl Platform {
     ///
     /// # Errors
     /// [`Code::Unavailable`] or an internal error if the answer has to be signed and cannot be.
-    pub fn answer(&self, operation: Operation, outcome: Outcome) -> Result<Encoded, Refusal> {
+    pub fn answer(&self, operation: Operation, outcome: Outcome, view: View) -> Result<Encoded, Refusal> {
         record::enter(Stage::Encode);
         match &outcome {
             Outcome::NoResource { messages, .. } => {
@@ -194,7 +194,7 @@ impl Platform {
             Some(note) => outcome.noting(note.clone()),
             None => outcome,
         };
-        let encoded = ucp_wire::encode(dialect(self.release), operation, &outcome, &self.active);
+        let encoded = ucp_wire::encode_view(dialect(self.release), operation, &outcome, &self.active, view);
         if !mandate::is_signed(&outcome, &self.active) {
             return Ok(encoded);
         }
@@ -206,7 +206,7 @@ impl Platform {
 
     /// Encodes the answer of a shop that speaks UCP itself for this platform.
     #[must_use]
-    pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer) -> Encoded {
+    pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer, view: View) -> Encoded {
         record::enter(Stage::Encode);
         if operation.row().class == Class::Purchase {
             record::note(|facts| facts.sale = sale_of_body(&carried.body));
@@ -214,7 +214,9 @@ impl Platform {
                 record::tell("payment", || handlers(&named.keys().cloned().collect::<Vec<_>>()));
             }
         }
-        ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
+        let encoded =
+            ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref());
+        Encoded { document: view.show(operation, encoded.document), ..encoded }
     }
 
     /// Returns the data of the platform that carts, checkouts and orders depend on.

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 use ucp_core::{
     Answer, Code, Operation, Outcome, Refusal, Release, Request, negotiation::Active, order, port::NEGOTIATED,
+    rendering::Extent,
 };
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     purchase,
     releases::upgrades,
     request, response,
+    view::View,
 };
 
 /// Decodes a payload: rewrites older spellings, validates against the request schema, and converts to a domain request.
@@ -66,10 +68,22 @@ fn decode(
     Ok(request)
 }
 
-/// Encodes an outcome for callers of a release. `active` are the capabilities negotiated with the caller; the answer
-/// declares those that belong to the operation.
+/// Encodes an outcome in full for callers of a release. `active` are the capabilities negotiated with the caller; the
+/// answer declares those that belong to the operation.
 #[must_use]
 pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
+    encode_view(dialect, operation, outcome, active, View::Full)
+}
+
+/// Encodes an outcome like [`encode`], in a view.
+#[must_use]
+pub fn encode_view(
+    dialect: &dyn Dialect,
+    operation: Operation,
+    outcome: &Outcome,
+    active: &Active,
+    view: View,
+) -> Encoded {
     let answer = match outcome {
         Outcome::Answer(answer) => answer,
         Outcome::NoResource { messages, continue_url, id, conflict } => {
@@ -77,16 +91,17 @@ pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, ac
         }
     };
     let document = if dialect.release() == Release::NEWEST {
-        response::write(operation, answer, active)
+        response::write(operation, answer, active, view.extent())
     } else {
-        downgrade(dialect, operation, answer, active)
+        downgrade(dialect, operation, answer, active, view.extent())
     };
+    let document = if view == View::Compact { view.show(operation, document) } else { document };
     Encoded { document, status: response::status(operation, answer), rpc_error: None }
 }
 
 /// Rewrites an answer of the newest release into one of an older release. Products are not rewritten again for every
 /// answer: their parts are kept in each release.
-fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active) -> String {
+fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active, extent: Extent) -> String {
     let release = dialect.release();
     let mut body: Map<String, Value> = serde_json::from_str(&response::without_products(operation, answer, active))
         .unwrap_or_else(|error| unreachable!("answers are JSON objects: {error}"));
@@ -95,7 +110,7 @@ fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, activ
         (upgrade.kept.answer)(answer, &mut body);
     }
     negotiated(dialect, operation, &mut body, active);
-    response::with_products(release, answer, body)
+    response::with_products(release, answer, body, extent)
 }
 
 /// Sets the `ucp` member of an answer to the capabilities negotiated with the caller, keeping members that are not

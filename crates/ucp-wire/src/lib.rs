@@ -57,6 +57,6 @@ pub mod view;
 #[cfg(test)]
 mod tests;
 
-pub use codec::{encode, read};
+pub use codec::{encode, encode_view, read};
 pub use dialect::Dialect;
 pub use releases::dialect;

@@ -1,7 +1,7 @@
 //! Answers of every operation, in the newest release.
 
 use serde_json::{Map, Value};
-use ucp_core::{Answer, Operation, Release, negotiation::Active, operation::Effect};
+use ucp_core::{Answer, Operation, Release, negotiation::Active, operation::Effect, rendering::Extent};
 
 use crate::{
     catalog::response as catalog,
@@ -35,31 +35,36 @@ pub(crate) fn without_products(operation: Operation, answer: &Answer, active: &A
             });
             document.finish()
         }
-        _ => write(operation, answer, active),
+        _ => write(operation, answer, active, Extent::Whole),
     }
 }
 
 /// Adds the products of an answer in a release to its other members, after its protocol metadata.
-pub(crate) fn with_products(release: Release, answer: &Answer, mut others: Map<String, Value>) -> String {
-    let mut document = Document::with_capacity(ENVELOPE + catalog::expected(release, answer));
+pub(crate) fn with_products(
+    release: Release,
+    answer: &Answer,
+    mut others: Map<String, Value>,
+    extent: Extent,
+) -> String {
+    let mut document = Document::with_capacity(ENVELOPE + catalog::expected(release, answer, extent));
     document.object(|root| {
         if let Some(ucp) = others.shift_remove("ucp") {
             root.name("ucp").value(&ucp);
         }
-        catalog::products(root, release, answer);
+        catalog::products(root, release, answer, extent);
         root.raw(&members(&others));
     });
     document.finish()
 }
 
 /// Encodes an answer in the newest release.
-pub(crate) fn write(operation: Operation, answer: &Answer, active: &Active) -> String {
+pub(crate) fn write(operation: Operation, answer: &Answer, active: &Active, extent: Extent) -> String {
     match answer {
         Answer::Products(_) | Answer::ProductsById(_) | Answer::Product(_) => {
-            let mut document = Document::with_capacity(ENVELOPE + catalog::expected(Release::NEWEST, answer));
+            let mut document = Document::with_capacity(ENVELOPE + catalog::expected(Release::NEWEST, answer, extent));
             document.object(|root| {
                 root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
-                catalog::products(root, Release::NEWEST, answer);
+                catalog::products(root, Release::NEWEST, answer, extent);
                 catalog::beside(root, answer);
             });
             document.finish()

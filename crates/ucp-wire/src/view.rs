@@ -1,22 +1,39 @@
-//! Views of catalog answers, an option of this gateway: the whole of an answer, or what helps to choose.
+//! Views of catalog answers, an option of this gateway.
 //!
-//! The compact view is a subset that the schemas of every release accept: all that they require, with short
-//! descriptions, and of the rest what a choice depends on.
+//! | view | holds |
+//! | :-- | :-- |
+//! | full | everything that the shop states |
+//! | standard | the same of a product page; listings leave to it the rest of long descriptions, barcodes, links of sellers, and all pictures but the first |
+//! | compact | all that the schemas of every release require, with short descriptions, and of the rest what a choice depends on |
 
 use serde_json::{Map, Value};
-use ucp_core::{Code, Operation, Refusal, operation::Resource};
+use ucp_core::{Code, Operation, Refusal, operation::Resource, rendering::Extent};
+
+/// Maximum length of a description that listings show whole, in characters.
+const WHOLE_TEXT: usize = 480;
+
+/// Maximum length of the beginning of a longer one, in characters.
+const EXCERPT: usize = 400;
+
+/// Minimum length of a beginning that ends with a sentence, in characters.
+const SENTENCES: usize = 200;
+
+/// The end of a shortened description, for models and people.
+const SHORTENED: &str = " … (shortened; get_product has the whole text)";
 
 /// Maximum length of the description of a product in the compact view, in characters.
-const PRODUCT_TEXT: usize = 32;
+const PRODUCT_TEXT: usize = 24;
 
 /// Maximum length of the description of a variant in the compact view, in characters.
-const VARIANT_TEXT: usize = 24;
+const VARIANT_TEXT: usize = 16;
 
 /// Extent of catalog answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// Everything that the shop states.
+    /// Everything that the shop states of a product page, and of listings what a page does not have to be opened for.
     #[default]
+    Standard,
+    /// Everything that the shop states.
     Full,
     /// What helps to choose.
     Compact,
@@ -31,38 +48,113 @@ impl View {
         let mut parameters = query.unwrap_or_default().split('&').filter_map(|parameter| parameter.split_once('='));
         match parameters.find(|(name, _)| *name == "view").map(|(_, value)| value) {
             None => Ok(None),
+            Some("standard") => Ok(Some(Self::Standard)),
             Some("full") => Ok(Some(Self::Full)),
             Some("compact") => Ok(Some(Self::Compact)),
             Some(_) => Err(Refusal::new(Code::InvalidRequest, "The query names an unknown view.")
-                .accepting("`view=compact` or `view=full`")),
+                .accepting("`view=standard`, `view=full` or `view=compact`")),
         }
     }
 
     /// Returns an answer in this view. Only answers of the catalog have views.
     #[must_use]
     pub fn show(self, operation: Operation, document: String) -> String {
-        if self == Self::Full || operation.row().resource != Resource::Catalog {
+        let is_whole = match self {
+            Self::Full => true,
+            Self::Standard => operation == Operation::GetProduct,
+            Self::Compact => false,
+        };
+        if is_whole || operation.row().resource != Resource::Catalog {
             return document;
         }
         let Ok(mut answer) = serde_json::from_str::<Value>(&document) else { return document };
+        let show = |product: &mut Map<String, Value>| match self {
+            Self::Compact => compact(product, operation),
+            Self::Full | Self::Standard => list(product),
+        };
         if let Some(products) = answer.get_mut("products").and_then(Value::as_array_mut) {
-            products.iter_mut().filter_map(Value::as_object_mut).for_each(|product| shorten(product, operation));
+            products.iter_mut().filter_map(Value::as_object_mut).for_each(show);
         }
         if let Some(product) = answer.get_mut("product").and_then(Value::as_object_mut) {
-            shorten(product, operation);
+            show(product);
         }
         answer.to_string()
     }
+
+    /// Returns the extent of products in listings, before the compact view is cut.
+    pub(crate) const fn extent(self) -> Extent {
+        match self {
+            Self::Full => Extent::Whole,
+            Self::Standard | Self::Compact => Extent::Listed,
+        }
+    }
 }
 
-/// Leaves of a product what helps to choose, of a product page also its address, its options and all of its variants.
-/// A lookup asks for what is known already, and gets no ratings.
-fn shorten(product: &mut Map<String, Value>, operation: Operation) {
+/// Leaves of a product with its variants what listings show.
+fn list(product: &mut Map<String, Value>) {
+    let has_picture = product.get("media").and_then(Value::as_array).is_some_and(|media| !media.is_empty());
+    let variants = product.get_mut("variants").and_then(Value::as_array_mut);
+    for variant in variants.into_iter().flatten().filter_map(Value::as_object_mut) {
+        list_variant(variant, has_picture);
+    }
+    list_product(product);
+}
+
+/// Leaves of a product without its variants what listings show.
+pub(crate) fn list_product(product: &mut Map<String, Value>) {
+    shorten(product);
+    let Some(media) = product.get_mut("media").and_then(Value::as_array_mut) else { return };
+    media.truncate(1);
+    if let Some(Value::Object(picture)) = media.first_mut() {
+        picture.retain(|name, _| name != "width" && name != "height");
+    }
+}
+
+/// Leaves of a variant what listings show. `has_picture` is `true` if its product has one.
+pub(crate) fn list_variant(variant: &mut Map<String, Value>, has_picture: bool) {
+    variant.retain(|name, _| name != "barcodes" && !(has_picture && name == "media"));
+    if let Some(Value::Object(seller)) = variant.get_mut("seller") {
+        seller.shift_remove("links");
+    }
+    shorten(variant);
+}
+
+/// Shortens the description of a product or a variant. Forms other than plain text say the same again and are left out.
+fn shorten(of: &mut Map<String, Value>) {
+    let Some(Value::Object(description)) = of.get_mut("description") else { return };
+    let short = ["plain", "markdown"].into_iter().find_map(|form| {
+        let text = description.get(form)?.as_str()?;
+        Some((form, excerpt(text)))
+    });
+    if let Some((form, Some(excerpt))) = short {
+        description.insert(form.to_owned(), excerpt.into());
+        description.retain(|name, _| name == form);
+    }
+}
+
+/// Returns the beginning of a long text, up to the end of a sentence or else of a word, and that it was shortened; `None`
+/// for a text that stays whole.
+fn excerpt(text: &str) -> Option<String> {
+    let end = |most: usize| text.char_indices().nth(most).map(|(end, _)| end);
+    end(WHOLE_TEXT)?;
+    let (cut, least) = (&text[..end(EXCERPT)?], end(SENTENCES)?);
+    let sentence = cut.char_indices().zip(cut.chars().skip(1).map(Some).chain([None])).filter(|((_, last), next)| {
+        matches!(last, '。' | '！' | '？' | '\n')
+            || (matches!(last, '.' | '!' | '?' | '…') && next.is_none_or(char::is_whitespace))
+    });
+    let sentence = sentence.last().map(|((at, last), _)| at + last.len_utf8()).filter(|end| *end >= least);
+    let word = || cut.rfind(char::is_whitespace).filter(|end| *end >= least);
+    let end = sentence.or_else(word).unwrap_or(cut.len());
+    Some(format!("{}{SHORTENED}", cut[..end].trim_end()))
+}
+
+/// Leaves of a product what helps to choose, of a product page also its rating, its address, its options and all of its
+/// variants.
+fn compact(product: &mut Map<String, Value>, operation: Operation) {
     let whole = operation == Operation::GetProduct;
     product.retain(|name, _| match name.as_str() {
         "id" | "title" | "description" | "price_range" | "selected" | "variants" => true,
-        "rating" => operation != Operation::LookupCatalog,
-        "url" | "options" => whole,
+        "rating" | "url" | "options" => whole,
         _ => false,
     });
     cut_description(product, PRODUCT_TEXT);
@@ -113,7 +205,67 @@ mod tests {
         assert_eq!(View::of(Some("viewer=7&tools=catalog")), Ok(None));
         assert_eq!(View::of(Some("tools=catalog&view=compact")), Ok(Some(View::Compact)));
         assert_eq!(View::of(Some("view=full")), Ok(Some(View::Full)));
+        assert_eq!(View::of(Some("view=standard")), Ok(Some(View::Standard)));
         assert!(View::of(Some("view=small")).is_err_and(|refusal| refusal.accepted.is_some()));
+    }
+
+    #[test]
+    fn excerpts_end_with_a_sentence_or_a_word_and_say_so() {
+        let cut = |text: &str| {
+            let excerpt = excerpt(text)?;
+            Some(excerpt.strip_suffix(SHORTENED).expect("it says that it was shortened").to_owned())
+        };
+        let sentence = format!("{}.", "x".repeat(298));
+        assert_eq!(cut(&format!("{sentence} {}", "y ".repeat(90))), None, "480 characters stay");
+        assert_eq!(cut(&format!("{sentence} {}", "y ".repeat(95))), Some(sentence));
+        // Of 19.99 the point ends no sentence, and one that ends early leaves too little.
+        let words = format!("Short. It costs 19.99 {}", "word ".repeat(100));
+        assert_eq!(cut(&words), Some(words[..400].trim_end_matches("wor").trim_end().to_owned()));
+        assert_eq!(cut(&"一".repeat(481)), Some("一".repeat(400)), "without spaces and sentences");
+        let chinese = format!("{}。{}", "一".repeat(250), "二".repeat(300));
+        assert_eq!(cut(&chinese), Some(format!("{}。", "一".repeat(250))));
+        assert_eq!(cut(&"一".repeat(480)), None);
+    }
+
+    #[test]
+    fn listings_shorten_long_descriptions_and_a_product_page_none() {
+        let long = "A sentence of words. ".repeat(40);
+        let product = json!({
+            "id": "p", "description": { "plain": long, "html": "<p>" },
+            "media": [
+                { "type": "image", "url": "https://s.example/1", "alt_text": "One", "width": 8, "height": 8 },
+                { "type": "image", "url": "https://s.example/2" },
+            ],
+            "variants": [
+                {
+                    "id": "v", "description": { "plain": "short", "html": "<p>" }, "barcodes": [],
+                    "media": [{ "type": "image", "url": "https://s.example/3" }],
+                    "seller": { "name": "S", "links": [] },
+                },
+                { "id": "w", "description": { "markdown": long } },
+            ],
+        });
+        let shown = |view: View, operation| {
+            let document = json!({ "products": [product] }).to_string();
+            serde_json::from_str::<Value>(&view.show(operation, document)).expect("JSON")
+        };
+        let whole = json!({ "products": [product] });
+        assert_eq!(shown(View::Full, Operation::SearchCatalog), whole);
+        let page = json!({ "product": product }).to_string();
+        assert_eq!(View::Standard.show(Operation::GetProduct, page.clone()), page);
+        for operation in [Operation::SearchCatalog, Operation::LookupCatalog] {
+            let shown = shown(View::Standard, operation);
+            let listed = &shown["products"][0];
+            let plain = listed["description"]["plain"].as_str().expect("plain");
+            assert!(plain.ends_with(&format!("words.{SHORTENED}")) && plain.chars().count() < WHOLE_TEXT, "{plain}");
+            assert_eq!(listed["description"].as_object().map(Map::len), Some(1));
+            assert_eq!(listed["media"], json!([{ "type": "image", "url": "https://s.example/1", "alt_text": "One" }]));
+            let first = json!({
+                "id": "v", "description": { "plain": "short", "html": "<p>" }, "seller": { "name": "S" },
+            });
+            assert_eq!(listed["variants"][0], first);
+            assert!(listed["variants"][1]["description"]["markdown"].as_str().is_some_and(|text| text.len() < 460));
+        }
     }
 
     #[test]

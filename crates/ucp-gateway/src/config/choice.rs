@@ -34,8 +34,10 @@ pub(crate) enum Anonymous {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CatalogView {
-    /// Everything that the shop states.
+    /// Everything on a product page; listings leave to it what is long.
     #[default]
+    Standard,
+    /// Everything that the shop states.
     Full,
     /// What helps to choose.
     Compact,

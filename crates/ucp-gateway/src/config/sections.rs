@@ -533,8 +533,9 @@ pub(crate) struct Callers {
     /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or
     /// "everything".
     pub(crate) anonymous: Anonymous,
-    /// What answers of the catalog hold for callers that do not say it by `?view=full` or `?view=compact`: "full", or
-    /// "compact" for what helps an agent to choose.
+    /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything, where listings
+    /// leave long descriptions, further pictures, barcodes and the links of sellers to the product page, "full" for
+    /// everything, or "compact" for what helps an agent to choose.
     pub(crate) view: CatalogView,
 }
 

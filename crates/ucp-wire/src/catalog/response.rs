@@ -10,7 +10,7 @@ use ucp_core::{
         selection::Signal,
     },
     message::Message,
-    rendering::Rendering,
+    rendering::{Extent, Rendering},
 };
 
 use super::{
@@ -21,7 +21,10 @@ use super::{
     },
     unit_price::UnitPrice,
 };
-use crate::splice::Document;
+use crate::{
+    splice::{Document, object},
+    view,
+};
 
 /// Estimated length of a variant, in bytes.
 const VARIANT: usize = 1_024;
@@ -46,10 +49,11 @@ struct FoundBy<'a> {
 }
 
 /// Adds the products of an answer in a release; nothing if the answer is about something else.
-pub(crate) fn products(root: &mut Document, release: Release, answer: &Answer) {
+/// `extent` is that of listings.
+pub(crate) fn products(root: &mut Document, release: Release, answer: &Answer, extent: Extent) {
     match answer {
-        Answer::Products(found) => listings(root, release, &found.products),
-        Answer::ProductsById(resolved) => listings(root, release, &resolved.products),
+        Answer::Products(found) => listings(root, release, &found.products, extent),
+        Answer::ProductsById(resolved) => listings(root, release, &resolved.products, extent),
         Answer::Product(detail) => product(root, release, detail),
         _ => {}
     }
@@ -73,9 +77,9 @@ pub(crate) fn beside(root: &mut Document, answer: &Answer) {
 }
 
 /// Estimates the length of the products of an answer in bytes, rather too large than too small.
-pub(crate) fn expected(release: Release, answer: &Answer) -> usize {
+pub(crate) fn expected(release: Release, answer: &Answer, extent: Extent) -> usize {
     let listed = |listing: &Listing| {
-        let rendering = rendering(&listing.product, release);
+        let rendering = rendering(&listing.product, release, extent);
         rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
     };
     match answer {
@@ -83,12 +87,12 @@ pub(crate) fn expected(release: Release, answer: &Answer) -> usize {
         Answer::ProductsById(resolved) => resolved.products.iter().map(listed).sum(),
         Answer::Product(detail) => {
             let product = &*detail.product;
-            let rendering = rendering(product, release);
+            let rendering = rendering(product, release, Extent::Whole);
             // Signals are longer than the values they are added to.
             let variant = detail
                 .variants
                 .first()
-                .map_or(0, |position| variant_members(product, release, rendering, *position).len() + VARIANT / 16);
+                .map_or(0, |at| variant_members(product, release, Extent::Whole, rendering, *at).len() + VARIANT / 16);
             rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
         }
         _ => 0,
@@ -97,7 +101,7 @@ pub(crate) fn expected(release: Release, answer: &Answer) -> usize {
 
 fn product(root: &mut Document, release: Release, detail: &Detail) {
     let product = &*detail.product;
-    let rendering = rendering(product, release);
+    let rendering = rendering(product, release, Extent::Whole);
     root.name("product").object(|object| {
         object.raw(&rendering.members);
         if !product.options.is_empty() {
@@ -108,32 +112,39 @@ fn product(root: &mut Document, release: Release, detail: &Detail) {
         }
         object.name("variants").array(|variants| {
             for position in &detail.variants {
-                variants.object(|object| object.raw(variant_members(product, release, rendering, *position)));
+                let members = variant_members(product, release, Extent::Whole, rendering, *position);
+                variants.object(|object| object.raw(members));
             }
         });
     });
 }
 
-fn listings(root: &mut Document, release: Release, listings: &[Listing]) {
+fn listings(root: &mut Document, release: Release, listings: &[Listing], extent: Extent) {
     let looked_up = listings.iter().flat_map(|listing| &listing.variants).filter(|listed| !listed.inputs.is_empty());
     let found = looked_up.map(|listed| FoundBy { inputs: listed.inputs.iter().map(correlation).collect() });
     let mut found = older::found_by(release, found).into_iter();
     root.name("products").array(|products| {
-        listings.iter().for_each(|listing| listed(products, release, listing, &mut found));
+        listings.iter().for_each(|listing| listed(products, release, extent, listing, &mut found));
     });
 }
 
 /// Adds a product. `found` yields the members of those of its variants that were looked up.
-fn listed(products: &mut Document, release: Release, listing: &Listing, found: &mut impl Iterator<Item = Box<str>>) {
+fn listed(
+    products: &mut Document,
+    release: Release,
+    extent: Extent,
+    listing: &Listing,
+    found: &mut impl Iterator<Item = Box<str>>,
+) {
     let product = &*listing.product;
-    let rendering = rendering(product, release);
+    let rendering = rendering(product, release, extent);
     products.object(|object| {
         object.raw(&rendering.members);
         object.raw(&rendering.options);
         object.name("variants").array(|variants| {
             for ListedVariant { position, inputs } in &listing.variants {
                 variants.object(|object| {
-                    object.raw(variant_members(product, release, rendering, *position));
+                    object.raw(variant_members(product, release, extent, rendering, *position));
                     if !inputs.is_empty() {
                         object.raw(&found.next().unwrap_or_default());
                     }
@@ -167,24 +178,44 @@ fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> Detail
     DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
 }
 
-fn rendering(product: &product::Product, release: Release) -> &Rendering {
-    product.renderings.of(release, || {
+fn rendering(product: &product::Product, release: Release, extent: Extent) -> &Rendering {
+    product.renderings.of(release, extent, || {
         let options = if product.options.is_empty() {
             Box::default()
         } else {
             older::product(release, &Listed { options: options(product) })
         };
-        Rendering::new(older::product(release, &product_members(product)), options, product.variants.len())
+        let stated = product_members(product);
+        let members = match extent {
+            Extent::Whole => older::product(release, &stated),
+            Extent::Listed => {
+                let mut stated = object(&stated);
+                view::list_product(&mut stated);
+                older::product(release, &stated)
+            }
+        };
+        Rendering::new(members, options, product.variants.len())
     })
 }
 
 fn variant_members<'a>(
     product: &product::Product,
     release: Release,
+    extent: Extent,
     rendering: &'a Rendering,
     position: usize,
 ) -> &'a str {
-    rendering.variant(position, || older::variant(release, &product.variants[position], &variant(product, position)))
+    rendering.variant(position, || {
+        let (of, stated) = (&product.variants[position], variant(product, position));
+        match extent {
+            Extent::Whole => older::variant(release, of, &stated),
+            Extent::Listed => {
+                let mut stated = object(&stated);
+                view::list_variant(&mut stated, !product.media.is_empty());
+                older::variant(release, of, &stated)
+            }
+        }
+    })
 }
 
 fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
