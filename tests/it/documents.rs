@@ -255,8 +255,9 @@ fn tools_say_the_same_as_the_schemas() {
         assert_eq!(texts(&tools, "name").len(), Operation::ALL.iter().filter(there).count());
         for tool in elements(&tools) {
             let name = tool["name"].as_str().expect("a name");
-            let schema = &generated[&format!("schemas/{release}/{name}.response.json")];
-            assert_eq!(&tool["outputSchema"], schema, "{release} {name}");
+            let mut schema = generated[&format!("schemas/{release}/{name}.response.json")].clone();
+            ucp_wire::outline::legible(&mut schema, ucp_wire::outline::Side::Output);
+            assert_eq!(tool["outputSchema"], schema, "{release} {name}");
         }
     }
     for tool in elements(&gateway.rpc(&list).json()["result"]["tools"]) {

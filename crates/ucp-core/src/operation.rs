@@ -276,10 +276,10 @@ macro_rules! operation_table {
                     carries: "products",
                     freshness: Some(Freshness::seconds(20, 40, 600, 0)),
                     request: search::Request,
-                    title: "Search the catalog",
-                    description: "Find products by free text, filters (categories, price range in minor units of context.currency, \
-                        available) or both. Returns one featured variant per product and a cursor for the next page. Use get_product \
-                        on a result to see all its options.",
+                    title: "Search catalog",
+                    description: "Find products by free text, filters (categories, price range in minor units of \
+                        context.currency, availability) or both. Returns one featured variant per product and a cursor for \
+                        the next page. Call get_product for all options of a result.",
                 }
                 /// Resolve a list of identifiers to products.
                 LookupCatalog {
@@ -294,10 +294,10 @@ macro_rules! operation_table {
                     carries: "products",
                     freshness: Some(Freshness::seconds(30, 300, 600, 5)),
                     request: lookup::Request,
-                    title: "Look identifiers up",
-                    description: "Resolve up to 100 identifiers (product ids, variant ids, SKUs, handles, barcodes) to products with \
-                        current prices and availability. Each returned variant says in `inputs` which identifiers led to it; unknown \
-                        identifiers come back as info messages.",
+                    title: "Look up products",
+                    description: "Resolve up to 100 identifiers (product IDs, variant IDs, SKUs, handles, barcodes) to \
+                        products with current prices and availability. `inputs` of each variant names the identifiers that \
+                        matched it; unknown identifiers are returned as info messages.",
                 }
                 /// Get one product in full, narrowed by option choices.
                 GetProduct {
@@ -312,11 +312,11 @@ macro_rules! operation_table {
                     carries: "product",
                     freshness: Some(Freshness::seconds(5, 0, 0, 5)),
                     request: detail::Request,
-                    title: "Open a product page",
-                    description: "Get one product by product or variant id with all its options. Send the buyer's choices so far in \
-                        `selected`; every option value comes back with `exists` and `available` relative to `product.selected`, and \
-                        `variants` holds the variants that match. Compare `product.selected` with what you sent to see which choices \
-                        had to be relaxed.",
+                    title: "Get product",
+                    description: "Get one product by product or variant ID, with all its options. Send the buyer's choices \
+                        so far in `selected`: every option value is returned with `exists` and `available` for these \
+                        choices, and `variants` holds the matching variants. Choices that fit no variant are dropped: \
+                        compare `product.selected` with what you sent.",
                 }
             }
 
@@ -335,9 +335,9 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: cart::Create,
-                    title: "Fill a cart",
-                    description: "Start a cart with line items (`item.id` is a variant id from the catalog). Returns prices, estimated \
-                        totals and messages about what cannot be bought. Nothing is reserved.",
+                    title: "Create cart",
+                    description: "Create a cart with line items (`item.id` is a variant ID from the catalog). Returns \
+                        prices, estimated totals and messages about items that cannot be bought. Nothing is reserved.",
                 }
                 /// Get a cart.
                 GetCart {
@@ -352,8 +352,8 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: ById,
-                    title: "Look into a cart",
-                    description: "Get a cart by its id.",
+                    title: "Get cart",
+                    description: "Get a cart by its ID.",
                 }
                 /// Replace the contents of a cart.
                 UpdateCart {
@@ -368,9 +368,9 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: cart::Update,
-                    title: "Change a cart",
-                    description: "Replace the contents of a cart. Send everything that is to be in it: what is left out is gone. Lines \
-                        keep their `id` when you send it.",
+                    title: "Update cart",
+                    description: "Replaces the whole cart. Anything you omit is removed. Send each existing line's `id` to \
+                        keep it.",
                 }
                 /// Cancel a cart.
                 CancelCart {
@@ -385,8 +385,8 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: ById,
-                    title: "Give a cart up",
-                    description: "Delete a cart. Returns it as it was. Needs an idempotency key.",
+                    title: "Cancel cart",
+                    description: "Cancel a cart. Returns its final state. Requires an idempotency key.",
                 }
                 /// Create a checkout.
                 CreateCheckout {
@@ -401,10 +401,10 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: checkout::Create,
-                    title: "Begin a purchase",
-                    description: "Start a checkout with line items or with a `cart_id`. `messages` lists everything that is still \
-                        missing, with its path; `status` says whether the platform can go on (`incomplete`), the buyer has to \
-                        (`requires_escalation`, at `continue_url`), or it can be completed (`ready_for_complete`).",
+                    title: "Create checkout",
+                    description: "Create a checkout from line items or from a `cart_id`. `messages` lists what is missing, \
+                        with its path. `status` is `incomplete` (update the checkout), `requires_escalation` (send the buyer \
+                        to `continue_url`) or `ready_for_complete`.",
                 }
                 /// Get a checkout.
                 GetCheckout {
@@ -419,8 +419,8 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: ById,
-                    title: "Look at a purchase",
-                    description: "Get a checkout by its id.",
+                    title: "Get checkout",
+                    description: "Get a checkout by its ID.",
                 }
                 /// Replace the contents of a checkout.
                 UpdateCheckout {
@@ -435,9 +435,9 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: checkout::Update,
-                    title: "Change a purchase",
-                    description: "Replace the contents of a checkout: line items, buyer, fulfillment (destinations and chosen \
-                        options), discount codes. Send everything: what is left out is gone.",
+                    title: "Update checkout",
+                    description: "Replaces the whole checkout. Anything you omit, including discount codes and the address, \
+                        is removed.",
                 }
                 /// Pay for a checkout and place the order.
                 CompleteCheckout {
@@ -452,10 +452,11 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: checkout::Complete,
-                    title: "Buy",
-                    description: "Pay for a checkout that is `ready_for_complete` and place the order. Needs an idempotency key: with \
-                        the same key a retry never buys twice. `complete_in_progress` means that the payment is still under way: \
-                        get the checkout again until it is `completed`.",
+                    title: "Complete checkout",
+                    description: "Pay for a checkout that is `ready_for_complete` and place the order. Requires an \
+                        idempotency key: use a new idempotency key per purchase and the same key to retry; a retry never \
+                        charges twice. If `status` is `complete_in_progress`, the payment is pending: call get_checkout \
+                        until it is `completed`.",
                 }
                 /// Cancel a checkout.
                 CancelCheckout {
@@ -470,8 +471,9 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: ById,
-                    title: "Give a purchase up",
-                    description: "Cancel a checkout that is not completed. Needs an idempotency key.",
+                    title: "Cancel checkout",
+                    description: "Cancel a checkout that is not completed. Returns its final state. Requires an idempotency \
+                        key.",
                 }
                 /// Get an order.
                 GetOrder {
@@ -486,9 +488,8 @@ macro_rules! operation_table {
                     carries: "id",
                     freshness: None,
                     request: ById,
-                    title: "Look at an order",
-                    description: "Get an order that this platform placed: what was bought, what it cost, what has been sent, what was \
-                        given back.",
+                    title: "Get order",
+                    description: "Get an order that this platform placed: items, totals, shipments and refunds.",
                 }
             }
 
@@ -509,10 +510,10 @@ macro_rules! operation_table {
                     freshness: None,
                     request: merchant::search::Request,
                     title: "Search merchants (draft)",
-                    description: "Find merchants, such as restaurants, in a directory: by free text in `query` (empty for all) and by \
-                        filters, which one and the same location has to meet: `open_now`, `fulfillment_method`, `location` (an \
-                        `address`, with a `radius` around it or without); and `category`, whose subcategories count too. Part of a \
-                        draft, not of a release of UCP.",
+                    description: "Find merchants, such as restaurants, by free text in `query` (empty for all) and by \
+                        filters: `category` includes its subcategories; one location must match all of `open_now`, \
+                        `fulfillment_method` and `location` (an `address`, with or without a `radius` around it). Draft, not \
+                        part of a UCP release.",
                 }
                 /// Get one merchant in full.
                 GetMerchant {
@@ -528,10 +529,9 @@ macro_rules! operation_table {
                     carries: "merchant",
                     freshness: None,
                     request: merchant::detail::Request,
-                    title: "Look at a merchant (draft)",
-                    description: "Get a merchant by its id, with all its locations, their hours and how they hand goods over. An \
-                        unknown id is answered with the message `NOT_FOUND` and no `merchant`. Part of a draft, not of a release of \
-                        UCP.",
+                    title: "Get merchant (draft)",
+                    description: "Get a merchant by its ID, with its locations, opening hours and fulfillment methods. An \
+                        unknown ID returns the message `NOT_FOUND` and no `merchant`. Draft, not part of a UCP release.",
                 }
                 /// Search locations by text, filters or both, with pagination.
                 SearchLocations {
@@ -547,9 +547,9 @@ macro_rules! operation_table {
                     freshness: None,
                     request: merchant::location::SearchRequest,
                     title: "Search locations",
-                    description: "Find places of business by free text, by `distance` (metres around a `center` with `latitude` and \
-                        `longitude`), and by filters: `hours.open_at` (an RFC 3339 instant) and `amenities`. Everything has to hold. \
-                        Filters that are not known are refused.",
+                    description: "Find places of business by free text, by `distance` (meters around a `center` with \
+                        `latitude` and `longitude`), and by filters: `hours.open_at` (an RFC 3339 time) and `amenities`. All \
+                        filters must match. Unknown filters are rejected.",
                 }
                 /// Resolve a list of identifiers to locations.
                 LookupLocations {
@@ -564,9 +564,9 @@ macro_rules! operation_table {
                     carries: "locations",
                     freshness: None,
                     request: merchant::location::LookupRequest,
-                    title: "Look locations up",
-                    description: "Resolve up to 100 location ids to locations; `distance` and filters as in search_locations narrow \
-                        what is returned. Each location says in `inputs` which identifiers led to it.",
+                    title: "Look up locations",
+                    description: "Resolve up to 100 location IDs to locations. `distance` and filters, as in \
+                        search_locations, narrow the result. `inputs` of each location names the IDs that matched it.",
                 }
             }
         }

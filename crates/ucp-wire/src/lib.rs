@@ -19,7 +19,7 @@
 //! | [`relay`] | rewriting documents of a shop that speaks UCP itself, between releases |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas of requests and answers, and validation against them |
-//! | `outline` | outlines of requests, for lists of tools |
+//! | [`outline`] | schemas as lists of tools show them |
 //! | [`documents`] | the set of generated documents |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
 //! | `components` | the component schemas of OpenAPI documents, for generators of clients |
@@ -35,7 +35,7 @@ mod merchant;
 pub mod offer;
 pub mod openapi;
 pub mod openrpc;
-mod outline;
+pub mod outline;
 pub mod pre_catalog;
 pub mod profile;
 mod purchase;

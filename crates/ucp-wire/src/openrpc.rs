@@ -13,7 +13,7 @@ use ucp_core::{
 
 use crate::{
     dialect::{Dialect, publishes},
-    outline::outline,
+    outline::{Side, legible, outline},
     schema::{self, Direction},
 };
 
@@ -146,12 +146,13 @@ fn annotations(row: &Row) -> Value {
     let mut annotations = json!({
         "title": row.title,
         "readOnlyHint": row.effect == Effect::Safe,
-        // An operation that needs an idempotency key is carried out once per key.
-        "idempotentHint": !matches!(row.effect, Effect::Creating | Effect::Replacing),
         "openWorldHint": false,
     });
+    // The other hints mean nothing for tools that only read.
     if row.effect.writes() {
         annotations["destructiveHint"] = row.effect.needs_key().into();
+        // An operation that needs an idempotency key is carried out once per key.
+        annotations["idempotentHint"] = row.effect.needs_key().into();
     }
     annotations
 }
@@ -159,7 +160,7 @@ fn annotations(row: &Row) -> Value {
 /// Detail of a list of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// An outline of each request, in which members of more than a few words are one line of text.
+    /// An outline of each request: types, one sentence per member, and values.
     Outline,
     /// The whole schema of each request.
     Requests,
@@ -170,7 +171,8 @@ pub enum Detail {
 /// Builds the MCP tools for those of `operations` that can be called in the release of `dialect`, in the order of the
 /// table.
 ///
-/// Input schemas contain no references, because clients show and use parts of them separately. `anonymous` makes the
+/// Schemas are valid for the strictest reader ([`legible`]). Input schemas contain no references, because clients show
+/// and use parts of them separately. `anonymous` makes the
 /// platform profile optional, for a transport that knows the platform.
 #[must_use]
 pub fn tools(
@@ -206,6 +208,7 @@ pub fn tools(
             let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
             let request = request.map(|request| {
                 let mut request = schema::standing_alone(request);
+                legible(&mut request, Side::Input);
                 if detail == Detail::Outline {
                     outline(&mut request);
                 }
@@ -235,7 +238,9 @@ pub fn tools(
             }
             if detail == Detail::Both {
                 let mut generator = schema::generator(Direction::Response);
-                tool["outputSchema"] = schema::bundle(&mut generator, |generator| shapes.response(generator));
+                let mut output = schema::bundle(&mut generator, |generator| shapes.response(generator));
+                legible(&mut output, Side::Output);
+                tool["outputSchema"] = output;
             }
             Some((*operation, tool))
         })

@@ -1,131 +1,167 @@
-//! Outlines of request schemas, for readers who pay by the word: a list of tools is read by a model with every
-//! conversation.
+//! Request schemas as lists of tools show them: valid for the strictest reader, and in outline for models, who read the
+//! list with every conversation.
 //!
-//! An outline accepts everything that its schema accepts. Members of a few words stay as they are; of larger ones, the
-//! description, the names of their members, which of these are required, and the values that are meant stay.
+//! Readers of tools convert schemas into the dialects of models. Many stop at arrays without `items`, members without
+//! `type`, choices between conditions, boolean and empty schemas; some give the whole list up, others tell their model
+//! that the member is an object. What is listed here has none of these, and accepts everything that the gateway accepts.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// Maximum length of a member that is kept as a schema, in bytes of JSON.
-const KEPT: usize = 160;
+/// Maximum depth of the members that are named below a member of the payload.
+const DEPTH: usize = 3;
 
-/// Maximum depth of the members that are named.
-const DEPTH: usize = 4;
-
-/// Keywords that the gateway checks and a caller meets without knowing them.
-const LEFT_OUT: &[&str] = &[
-    "$schema",
-    "default",
-    "format",
-    "maxItems",
-    "maxLength",
-    "minLength",
-    "minProperties",
-    "not",
-    "pattern",
-    "propertyNames",
+/// Members that an outline leaves out, by the name of the member around them: no model needs them to buy.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("context", "location"),
+    ("context", "payment"),
+    ("destinations", "address"),
+    ("destinations", "name"),
+    ("destinations", "type"),
+    ("instruments", "display"),
+    ("item", "quantity_unit"),
+    ("line_items", "parent_id"),
 ];
 
-/// The greatest integer that JSON carries exactly.
-const GREATEST: u64 = (1 << 53) - 1;
+/// Members whose own members an outline does not name.
+const CLOSED: &[&str] = &["billing_address", "consent"];
 
-/// Replaces the schemas of the members of an object schema by their outlines.
-pub(crate) fn outline(schema: &mut Value) {
-    shorten(schema);
-    if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        members.values_mut().for_each(outline_member);
-    }
+/// Keywords that an outline keeps.
+const KEPT: &[&str] = &["enum", "const", "minItems", "minimum"];
+
+/// Words that add nothing to a name.
+const FILLERS: &[&str] = &["a", "an", "and", "by", "for", "in", "is", "of", "on", "or", "the", "to", "with"];
+
+/// Side of a tool that a schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Arguments of the tool.
+    Input,
+    /// Result of the tool.
+    Output,
 }
 
-fn outline_member(schema: &mut Value) {
-    if schema.to_string().len() <= KEPT {
-        return;
-    }
-    let mut outline = json!({ "type": if schema["type"] == "array" { "array" } else { "object" } });
-    if let Some(description) = schema.get("description") {
-        outline["description"] = description.clone();
-    }
-    describe(schema, DEPTH, &mut outline);
-    *schema = outline;
-}
-
-/// Adds to `outline` the members of a schema, which of them are required, and values that are meant.
-fn describe(schema: &Value, depth: usize, outline: &mut Value) {
-    let below = |schema: &Value| {
-        let mut outline = json!({});
-        describe(schema, depth - 1, &mut outline);
-        outline
-    };
-    match schema["type"].as_str() {
-        Some("object") => {
-            if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
-                outline["required"] = json!(required);
-            }
-            let members = schema["properties"].as_object().filter(|members| depth > 0 && !members.is_empty());
-            if let Some(members) = members {
-                outline["properties"] = members.iter().map(|(name, member)| (name.clone(), below(member))).collect();
-            }
-            if depth > 0 && schema["additionalProperties"].is_object() {
-                outline["additionalProperties"] = below(&schema["additionalProperties"]);
-            }
-        }
-        Some("array") => {
-            outline["type"] = "array".into();
-            // An array is no level of its own for a reader.
-            let mut items = json!({});
-            describe(&schema["items"], depth, &mut items);
-            if items != json!({}) {
-                outline["items"] = items;
-            }
-        }
-        Some(kind @ ("boolean" | "integer" | "number")) => outline["type"] = kind.into(),
-        Some("string") => {
-            if let Some(values) = schema.get("enum") {
-                outline["enum"] = values.clone();
-            } else if let values @ [_, ..] = &*values(schema) {
-                outline["description"] = values.join(", ").into();
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Removes what a reader can do without: limits, forms, all but the first sentence of descriptions.
-fn shorten(schema: &mut Value) {
+/// Makes a schema valid for the strictest reader. It accepts at least what it accepted before.
+///
+/// Arguments lose the schemas of unnamed members, too, which OpenAI's strict mode refuses.
+pub fn legible(schema: &mut Value, side: Side) {
     let Some(keywords) = schema.as_object_mut() else { return };
-    keywords.retain(|keyword, value| {
-        let is_open = keyword == "additionalProperties" && *value == true;
-        let is_greatest = keyword == "maximum" && *value == GREATEST;
-        let is_default = keyword == "minimum" && *value == 0;
-        !(LEFT_OUT.contains(&keyword.as_str()) || is_open || is_greatest || is_default)
-    });
-    // Choices between sets of required members are told by the description.
-    let is_condition = |choice: &Value| choice.get("required").is_some() && choice.get("type").is_none();
-    if keywords.get("anyOf").and_then(Value::as_array).is_some_and(|choices| choices.iter().all(is_condition)) {
-        keywords.shift_remove("anyOf");
+    keywords.shift_remove("not");
+    let others = keywords.get("additionalProperties");
+    if side == Side::Input || others.is_some_and(|others| others.is_boolean() || *others == json!({})) {
+        keywords.shift_remove("additionalProperties");
     }
-    if let Some(Value::String(description)) = keywords.get_mut("description") {
-        *description = first_sentence(description);
+    for keyword in ["properties", "$defs"] {
+        if let Some(members) = keywords.get_mut(keyword).and_then(Value::as_object_mut) {
+            // Nothing fits `{ "not": {} }`: a member that is always rejected.
+            members.retain(|_, member| member.get("not") != Some(&json!({})));
+            members.values_mut().for_each(|member| legible(member, side));
+        }
     }
     for keyword in ["items", "additionalProperties"] {
         if let Some(schema) = keywords.get_mut(keyword) {
-            shorten(schema);
+            legible(schema, side);
         }
     }
-    if let Some(members) = keywords.get_mut("properties").and_then(Value::as_object_mut) {
-        members.values_mut().for_each(shorten);
+    // Without closed objects, more than one choice may fit.
+    for keyword in ["oneOf", "anyOf"] {
+        let Some(Value::Array(mut choices)) = keywords.shift_remove(keyword) else { continue };
+        choices.iter_mut().for_each(|choice| legible(choice, side));
+        // Descriptions tell conditions on members.
+        if choices.iter().all(is_typed) {
+            keywords.insert("anyOf".to_owned(), choices.into());
+        }
     }
+    if !is_typed_by(keywords, &["type", "$ref", "anyOf"])
+        && is_typed_by(keywords, &["enum", "const"])
+        && strings(keywords)
+    {
+        keywords.insert("type".to_owned(), "string".into());
+    }
+}
+
+/// Returns `true` if a reader knows from the schema itself what it describes.
+fn is_typed(schema: &Value) -> bool {
+    schema.as_object().is_some_and(|keywords| is_typed_by(keywords, &["type", "$ref", "anyOf"]))
+}
+
+fn is_typed_by(keywords: &Map<String, Value>, names: &[&str]) -> bool {
+    names.iter().any(|name| keywords.contains_key(*name))
+}
+
+/// Returns `true` if all values of an enumeration or constant are strings.
+fn strings(keywords: &Map<String, Value>) -> bool {
+    let values = keywords.get("enum").and_then(Value::as_array).into_iter().flatten();
+    values.chain(keywords.get("const")).all(Value::is_string)
+}
+
+/// Replaces the schemas of the members of a legible payload by their outlines: type, first sentence of the description,
+/// values, and the names of their members. Limits and forms are left out, which callers meet when they exceed them.
+pub(crate) fn outline(schema: &mut Value) {
+    let Some(keywords) = schema.as_object_mut() else { return };
+    keywords.retain(|keyword, _| ["type", "description", "properties", "required"].contains(&keyword.as_str()));
+    if let Some(Value::String(description)) = keywords.get_mut("description") {
+        *description = first_sentence(description);
+    }
+    if let Some(members) = keywords.get_mut("properties").and_then(Value::as_object_mut) {
+        for (name, member) in members {
+            *member = outlined(member, &[name], DEPTH);
+        }
+    }
+}
+
+/// Returns the outline of a member at the end of the path `names`, with `depth` levels of members.
+fn outlined(schema: &Value, names: &[&str], depth: usize) -> Value {
+    let mut outline = Map::new();
+    if let Some(kind) = schema.get("type") {
+        outline.insert("type".to_owned(), kind.clone());
+    }
+    let description = schema.get("description").and_then(Value::as_str).map(first_sentence);
+    if let Some(description) = description.filter(|description| tells_more(description, names)) {
+        outline.insert("description".to_owned(), description.into());
+    }
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        let is_usual = keyword == "minimum" && *value == 0;
+        if KEPT.contains(&keyword.as_str()) && !is_usual {
+            outline.insert(keyword.clone(), value.clone());
+        }
+    }
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        let choices = choices.iter().map(|choice| outlined(choice, names, depth));
+        outline.insert("anyOf".to_owned(), choices.collect());
+    }
+    if let Some(items) = schema.get("items") {
+        // An array is no level of its own, and its description tells what is in it.
+        let mut items = outlined(items, names, depth);
+        items.as_object_mut().and_then(|items| items.shift_remove("description"));
+        outline.insert("items".to_owned(), items);
+    }
+    let own = names.last().copied().unwrap_or_default();
+    let members = schema.get("properties").and_then(Value::as_object);
+    if let Some(members) = members.filter(|members| depth > 0 && !members.is_empty() && !CLOSED.contains(&own)) {
+        let named = members.iter().filter(|(name, _)| !LEFT_OUT.contains(&(own, name.as_str())));
+        let below = |name: &String, member| outlined(member, &[names, &[name]].concat(), depth - 1);
+        let members: Map<_, _> = named.map(|(name, member)| (name.clone(), below(name, member))).collect();
+        outline.insert("properties".to_owned(), members.into());
+        let required = schema.get("required").and_then(Value::as_array);
+        if let Some(required) = required.filter(|required| !required.is_empty()) {
+            outline.insert("required".to_owned(), json!(required));
+        }
+    }
+    Value::Object(outline)
 }
 
 fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = [". ", "; "].iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
+    let end = text.find(". ").unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }
 
-/// Returns the values of a string that its description shows as code.
-fn values(schema: &Value) -> Vec<&str> {
-    schema["description"].as_str().unwrap_or_default().split('`').skip(1).step_by(2).collect()
+/// Returns `true` if a description has a word that the last two names of a path do not have.
+fn tells_more(description: &str, names: &[&str]) -> bool {
+    let names = names.iter().rev().take(2).flat_map(|name| name.split('_')).collect::<Vec<_>>();
+    let words = description.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = words.map(str::to_lowercase).filter(|word| !FILLERS.contains(&word.as_str()));
+    words.any(|word| !names.iter().any(|name| *name == word || name.strip_suffix('s') == Some(&word)))
 }
 
 #[cfg(test)]
@@ -133,67 +169,94 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_members_become_a_line_and_small_ones_stay() {
-        let link = json!({ "type": "object", "properties": {
-            "type": { "type": "string", "description": "Type: `faq` or `terms`. Others are taken." },
-            "url": { "type": "string", "format": "uri", "description": "URL of the page" },
-        }, "required": ["type"] });
-        let page = json!({ "type": "object", "properties": {
-            "url": { "type": "string", "format": "uri", "description": "URL. Of the page." },
-        } });
-        let mut schema = json!({ "type": "object", "required": ["links"], "properties": {
-            "limit": { "type": "integer", "minimum": 1, "maximum": GREATEST, "description": "Products per page. At most 50." },
-            "links": { "type": "array", "maxItems": 10, "items": page, "description": "Pages; may be none." },
-            "buyer": {
-                "type": "object",
-                "description": "The buyer",
-                "properties": {
-                    "name": { "type": "string", "pattern": ".", "description": "x".repeat(KEPT) },
-                    "source": { "type": "string", "enum": ["business", "platform"] },
-                    "links": { "type": "array", "items": link },
-                    "more": { "type": "object", "additionalProperties": { "type": "object", "properties": {
-                        "granted": { "type": "boolean" },
-                    }, "required": ["granted"] } },
-                    "any": { "type": "object", "additionalProperties": true },
-                },
-            },
-        } });
-        outline(&mut schema);
-        assert_eq!(
-            schema["properties"]["limit"],
-            json!({ "type": "integer", "minimum": 1, "description": "Products per page" })
-        );
-        assert_eq!(schema["properties"]["links"]["description"], "Pages");
-        assert_eq!(
-            schema["properties"]["links"]["items"]["properties"]["url"],
-            json!({ "type": "string", "description": "URL" })
-        );
-        let link =
-            json!({ "required": ["type"], "properties": { "type": { "description": "faq, terms" }, "url": {} } });
-        assert_eq!(
-            schema["properties"]["buyer"],
-            json!({ "type": "object", "description": "The buyer", "properties": {
-                "name": {},
+    fn what_readers_stumble_over_is_gone() {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {
+                "query": { "type": "string" },
                 "source": { "enum": ["business", "platform"] },
-                "links": { "type": "array", "items": link },
-                "more": { "additionalProperties": {
-                    "required": ["granted"],
-                    "properties": { "granted": { "type": "boolean" } },
+                "more": { "type": "object", "additionalProperties": true },
+                "by_name": { "type": "object", "additionalProperties": { "type": "string" } },
+                "chosen": { "oneOf": [{ "type": "string" }, { "type": "null" }] },
+                "rejected": { "type": "object", "not": {} },
+                "list": { "type": "array", "items": { "type": "object", "additionalProperties": false } },
+            },
+            "anyOf": [{ "required": ["query"] }, { "required": ["list"] }],
+        });
+        let mut output = schema.clone();
+        legible(&mut schema, Side::Input);
+        let mut expected = json!({
+            "type": "object",
+            "properties": {
+                "query": { "type": "string" },
+                "source": { "enum": ["business", "platform"], "type": "string" },
+                "more": { "type": "object" },
+                "by_name": { "type": "object" },
+                "chosen": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                "list": { "type": "array", "items": { "type": "object" } },
+            },
+        });
+        assert_eq!(schema, expected);
+        legible(&mut output, Side::Output);
+        expected["properties"]["by_name"]["additionalProperties"] = json!({ "type": "string" });
+        assert_eq!(output, expected);
+    }
+
+    #[test]
+    fn an_outline_has_types_sentences_and_values() {
+        let mut schema = json!({
+            "type": "object",
+            "description": "A search. At length.",
+            "required": ["links"],
+            "examples": [{}],
+            "properties": {
+                "limit": { "type": "integer", "minimum": 1, "maximum": 50, "description": "Products per page. At most 50." },
+                "links": { "type": "array", "maxItems": 10, "description": "Pages", "items": {
+                    "type": "object",
+                    "description": "A page.",
+                    "required": ["type"],
+                    "properties": {
+                        "type": { "type": "string", "description": "Type, such as `faq` or `terms`. Others are taken." },
+                        "url": { "type": "string", "format": "uri", "description": "The URL of the link." },
+                        "source": { "type": "string", "enum": ["business", "platform"], "description": "Who said so." },
+                    },
                 } },
-                "any": {},
-            } })
-        );
-        assert_eq!(schema["required"], json!(["links"]));
+                "postal_code": { "type": "string", "maxLength": 255, "description": "Postal code." },
+                "chosen": { "anyOf": [{ "type": "string", "maxLength": 9 }, { "type": "null" }], "description": "Choice." },
+            },
+        });
+        outline(&mut schema);
+        let expected = json!({
+            "type": "object",
+            "description": "A search",
+            "required": ["links"],
+            "properties": {
+                "limit": { "type": "integer", "description": "Products per page", "minimum": 1 },
+                "links": { "type": "array", "description": "Pages", "items": {
+                    "type": "object",
+                    "properties": {
+                        "type": { "type": "string", "description": "Type, such as `faq` or `terms`" },
+                        "url": { "type": "string" },
+                        "source": { "type": "string", "description": "Who said so", "enum": ["business", "platform"] },
+                    },
+                    "required": ["type"],
+                } },
+                "postal_code": { "type": "string" },
+                "chosen": { "description": "Choice", "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            },
+        });
+        assert_eq!(schema, expected);
     }
 
     #[test]
     fn depth_has_an_end() {
-        let mut schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        let mut schema = json!({ "type": "object", "properties": { "z": { "type": "string" } }, "required": ["z"] });
         for _ in 0..20 {
             schema = json!({ "type": "object", "properties": { "a": schema } });
         }
-        let mut outline = json!({});
-        describe(&schema, 2, &mut outline);
-        assert_eq!(outline, json!({ "properties": { "a": { "properties": { "a": {} } } } }));
+        let end = json!({ "type": "object" });
+        let one = json!({ "type": "object", "properties": { "a": end } });
+        assert_eq!(outlined(&schema, &[], 1), one);
+        assert_eq!(outlined(&schema, &[], 2), json!({ "type": "object", "properties": { "a": one } }));
     }
 }

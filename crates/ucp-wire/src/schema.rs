@@ -529,9 +529,14 @@ pub fn error(generator: &mut SchemaGenerator) -> Schema {
 /// Returns the schema of the `meta` member of MCP arguments: the platform profile and the idempotency key.
 #[must_use]
 pub fn meta(effect: Effect) -> Value {
+    let key = if effect.writes() {
+        "Unique ID (UUID) for this change. Reuse it only to retry the same call."
+    } else {
+        "Ignored: this call changes nothing."
+    };
     let mut meta = json!({
         "type": "object",
-        "description": "Who is calling: `ucp-agent.profile` is the https address of the platform's UCP profile.",
+        "description": "The calling platform: `ucp-agent.profile` is the https URL of its UCP profile.",
         "properties": {
             "ucp-agent": {
                 "type": "object",
@@ -539,15 +544,12 @@ pub fn meta(effect: Effect) -> Value {
                     "profile": {
                         "type": "string",
                         "format": "uri",
-                        "description": "The https address of the platform's UCP profile.",
+                        "description": "The https URL of the platform's UCP profile.",
                     },
                 },
                 "required": ["profile"],
             },
-            "idempotency-key": {
-                "type": "string",
-                "description": "A key that makes a retry of a changing call safe. Reading calls ignore it.",
-            },
+            "idempotency-key": { "type": "string", "description": key },
         },
         "required": ["ucp-agent"],
     });
@@ -559,11 +561,9 @@ pub fn meta(effect: Effect) -> Value {
 
 /// Shortens `meta` for an operation with this effect.
 pub fn outline_meta(meta: &mut Value, effect: Effect) {
-    meta["description"] = "Who is calling".into();
+    meta["description"] = "The calling platform".into();
     meta["properties"]["ucp-agent"]["properties"]["profile"] =
-        json!({ "type": "string", "description": "https address of your UCP profile" });
-    meta["properties"]["idempotency-key"] =
-        json!({ "type": "string", "description": "makes a retry of this call safe" });
+        json!({ "type": "string", "description": "https URL of your UCP profile" });
     if effect == Effect::Safe
         && let Some(members) = meta["properties"].as_object_mut()
     {

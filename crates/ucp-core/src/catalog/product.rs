@@ -220,12 +220,12 @@ pub struct Seller {
 /// A choice on one option axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectedOption {
-    /// Name of the option, such as `Size`.
+    /// Option name, such as `Size`.
     pub name: String,
-    /// Identifier of the value, if the product states identifiers.
+    /// ID of the value, if the product states IDs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Label of the value, such as `Large`.
+    /// Value label, such as `Large`.
     pub label: String,
 }
 

@@ -70,7 +70,7 @@ pub struct PostalAddress {
     /// Street and number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub street_address: Option<String>,
-    /// Apartment, floor, building.
+    /// Apartment, floor or building.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extended_address: Option<String>,
     /// City or town.
@@ -79,7 +79,7 @@ pub struct PostalAddress {
     /// Region, state or province.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_region: Option<String>,
-    /// Country, best as ISO 3166-1 alpha-2 code.
+    /// ISO 3166-1 alpha-2 country code, such as `US`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_country: Option<String>,
     /// Postal code.

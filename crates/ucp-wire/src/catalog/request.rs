@@ -73,7 +73,7 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     }
 }
 
-/// A catalog search. Needs a `query` that is not blank or at least one filter.
+/// A catalog search: a `query` that is not blank, at least one filter, or both.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(
     rename = "SearchRequest",
@@ -84,7 +84,7 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
 )]
 pub(crate) struct SearchRequest {
-    /// The words to search for; `*` finds all products.
+    /// Words to search for, or `*` for all products.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
@@ -98,10 +98,10 @@ pub(crate) struct SearchRequest {
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     attribution: Option<Attribution>,
-    /// Filters on the products.
+    /// Filters on products.
     #[serde(default)]
     filters: Option<SearchFilters>,
-    /// The page to return.
+    /// Page to return.
     #[serde(default)]
     pagination: Option<Pagination>,
 }
@@ -110,10 +110,10 @@ pub(crate) struct SearchRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LookupRequest", example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
 pub(crate) struct LookupRequest {
-    /// Product IDs, variant IDs, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
+    /// Product IDs, variant IDs, SKUs, handles or barcodes, in any mixture, up to 100. Duplicates count once.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
-    /// Filters on the variants that the IDs name.
+    /// Filters on the matching variants.
     #[serde(default)]
     filters: Option<SearchFilters>,
     /// Hints about the buyer.
@@ -135,14 +135,14 @@ pub(crate) struct LookupRequest {
     example = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }], "preferences": ["Color", "Size"] })
 )]
 pub(crate) struct ProductRequest {
-    /// A product ID or a variant ID.
+    /// Product ID or variant ID.
     id: String,
     /// The buyer's choices so far, at most one per option. A variant ID overrules them.
     #[serde(default)]
     #[schemars(length(max = 100))]
     selected: Option<Vec<SelectedOption>>,
-    /// Names of options, the most important first. If no variant has all choices, the choice of the last option is
-    /// dropped first.
+    /// Option names, most important first. If no variant has all choices, the choice of the last option is dropped
+    /// first.
     #[serde(default)]
     #[schemars(length(max = 100))]
     preferences: Option<Vec<String>>,
@@ -164,25 +164,25 @@ pub(crate) struct ProductRequest {
 /// Hints about the buyer. They select language and currency if the shop has them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Context {
-    /// The country, preferably as ISO 3166-1 alpha-2 code.
+    /// ISO 3166-1 alpha-2 country code, such as `US`.
     #[serde(default)]
     pub(crate) address_country: Option<String>,
-    /// The region of the country.
+    /// Region, state or province.
     #[serde(default)]
     pub(crate) address_region: Option<String>,
-    /// The postal code.
+    /// Postal code.
     #[serde(default)]
     pub(crate) postal_code: Option<String>,
-    /// The buyer's intent, as free text.
+    /// What the buyer wants, as free text.
     #[serde(default)]
     pub(crate) intent: Option<String>,
-    /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
+    /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
     #[serde(default)]
     pub(crate) language: Option<String>,
-    /// The currency to show prices in, as ISO 4217 code; also the currency of price filters.
+    /// ISO 4217 currency code, such as `EUR`. Of prices and price filters.
     #[serde(default)]
     pub(crate) currency: Option<String>,
-    /// Claims about benefits that the buyer is entitled to. Unknown ones are ignored.
+    /// Benefits that the buyer claims, as reverse-domain names. Unknown ones are ignored.
     #[serde(default)]
     pub(crate) eligibility: Option<Vec<Claim>>,
 }
@@ -194,10 +194,10 @@ pub(crate) struct Context {
 pub(crate) struct ContextRequest {
     #[serde(flatten)]
     hints: Context,
-    /// ID of a location of the business that the buyer prefers.
+    /// ID of the preferred location of the shop.
     #[serde(default)]
     location: Option<String>,
-    /// The payment handlers that the buyer prefers, in order of preference.
+    /// Preferred payment handlers, best first.
     #[serde(default)]
     payment: Option<Vec<PreferredHandler>>,
 }
@@ -209,18 +209,18 @@ struct PreferredHandler {
     /// Reverse-domain name of the handler.
     #[schemars(regex(pattern = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$"))]
     handler: String,
-    /// The instrument types that the buyer prefers, in order of preference.
+    /// Preferred instrument types, best first.
     #[serde(default)]
     types: Option<Vec<String>>,
 }
 
 /// A claim, as a reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[schemars(inline, extend("type" = "string", "x-left-to-domain" = ["type"]))]
 #[serde(transparent)]
 pub(crate) struct Claim(pub(crate) Value);
 
-/// Observations of the platform about the buyer's environment, by reverse-domain name.
+/// Buyer environment signals, such as IP address, keyed by reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Signals {
     #[expect(dead_code, reason = "signals are opaque here")]
@@ -228,7 +228,7 @@ pub(crate) struct Signals {
     observed: Map<String, Value>,
 }
 
-/// Referral and campaign parameters of the platform. They never change an answer.
+/// Referral and campaign parameters. They never change the response.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Attribution {
     #[expect(dead_code, reason = "attribution is opaque here")]
@@ -236,15 +236,14 @@ struct Attribution {
     parameters: Map<String, Value>,
 }
 
-/// Filters; one and the same variant has to pass all of them.
+/// Filters. A variant must match all of them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct SearchFilters {
-    /// Categories, at least one of which has to match, by `value` or by the beginning of a path such as `Footwear >
-    /// Running`.
+    /// Categories, any of which matches: the `value` of one, or the beginning of a path such as `Footwear > Running`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     categories: Option<Vec<String>>,
-    /// Range of the price.
+    /// Price range, bounds included, in minor units of `context.currency` (1250 is 12.50).
     #[serde(default)]
     price: Option<PriceFilter>,
     /// `true` to leave out variants that cannot be bought now.
@@ -254,25 +253,25 @@ struct SearchFilters {
     others: Map<String, Value>,
 }
 
-/// Range of the price of a variant, both bounds inclusive, in minor units of `context.currency`.
+/// Price range of a variant, bounds included, in minor units of `context.currency`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct PriceFilter {
-    /// The lowest price.
+    /// Lowest price.
     #[serde(default)]
     min: Option<Amount>,
-    /// The highest price.
+    /// Highest price.
     #[serde(default)]
     max: Option<Amount>,
 }
 
-/// The page to return.
+/// Page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "PaginationRequest")]
 struct Pagination {
-    /// The cursor of an earlier answer to the same query.
+    /// Cursor from the previous page of the same search.
     #[serde(default)]
     cursor: Option<String>,
-    /// Maximum number of products per page, 10 if absent; more than 50 are never returned.
+    /// Products per page, 10 by default and 50 at most.
     #[serde(default, deserialize_with = "limit")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,

@@ -58,16 +58,16 @@ fn named_places() -> Vec<Value> {
     },
 }))]
 pub(crate) struct MerchantSearchRequest {
-    /// The words to search for; an empty query finds every merchant.
+    /// Words to search for. Empty finds every merchant.
     #[schemars(length(max = 4_096))]
     query: String,
     /// Hints about the buyer.
     #[serde(default)]
     context: Option<MerchantContext>,
-    /// Filters on the merchants.
+    /// Filters, all of which one location must match. Unknown filters are rejected.
     #[serde(default)]
     filters: Option<MerchantSearchFilters>,
-    /// The page to return.
+    /// Page to return.
     #[serde(default)]
     pagination: Option<MerchantPagination>,
 }
@@ -84,40 +84,40 @@ pub(crate) struct GetMerchantRequest {
 /// Hints about the buyer. They decide the language and the order of equal merchants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MerchantContext {
-    /// The country, as ISO 3166-1 alpha-2 code.
+    /// ISO 3166-1 alpha-2 country code, such as `US`.
     #[serde(default)]
     #[schemars(regex(pattern = "^[A-Z]{2}$"))]
     country: Option<String>,
-    /// The region of the country.
+    /// Region, state or province.
     #[serde(default)]
     region: Option<String>,
-    /// The postal code.
+    /// Postal code.
     #[serde(default)]
     postal_code: Option<String>,
-    /// The buyer's intent, as free text.
+    /// What the buyer wants, as free text.
     #[serde(default)]
     intent: Option<String>,
-    /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
+    /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
     #[serde(default)]
     language: Option<String>,
 }
 
-/// Filters on merchants. One and the same location has to pass all of them, except `category`, which is the merchant's.
-/// Unknown filters are refused.
+/// Filters on merchants. One location must match all of them, except `category`, which is the merchant's. Unknown
+/// filters are rejected.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 pub(crate) struct MerchantSearchFilters {
-    /// A category such as `Restaurants > Pizza`, with all categories below it. No part may be blank.
+    /// Category such as `Restaurants > Pizza`, with all categories below it. No part may be blank.
     #[serde(default)]
     #[schemars(extend("pattern" = CATEGORY, "x-left-to-domain" = ["pattern"]))]
     category: Option<String>,
-    /// `true` to find only locations that are known to be open now; `false` has no effect.
+    /// `true` to find only locations that are known to be open now. `false` has no effect.
     #[serde(default)]
     open_now: Option<bool>,
-    /// The fulfillment method: `shipping` (by a carrier or the merchant), or `pickup` by the buyer.
+    /// `shipping` by a carrier or the merchant, or `pickup` by the buyer.
     #[serde(default)]
     fulfillment_method: Option<CombinedMethod>,
-    /// The area of the location.
+    /// Area: a `radius` around an `address`, or an `address` that names country, region, town or postal code.
     #[serde(default)]
     location: Option<MerchantLocationFilter>,
     #[serde(flatten)]
@@ -152,7 +152,7 @@ pub(crate) struct MerchantLocationFilter {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Distance")]
 struct Radius {
-    /// The number of units.
+    /// Number of units.
     #[schemars(range(min = 0))]
     value: f64,
     /// The unit.
@@ -168,19 +168,19 @@ enum Unit {
     Mi,
 }
 
-/// The page to return.
+/// Page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct MerchantPagination {
-    /// The cursor of an earlier answer to the same query.
+    /// Cursor from the previous page of the same search.
     #[serde(default)]
     cursor: Option<String>,
-    /// Maximum number of merchants per page, 10 if absent.
+    /// Merchants per page, 10 by default.
     #[serde(default, deserialize_with = "catalog::limit")]
     #[schemars(range(min = 1, max = 25))]
     limit: Option<u64>,
 }
 
-/// A location search. Locations have to meet all conditions.
+/// A location search. Locations must match all conditions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LocationSearchRequest", example = json!({
     "query": "pizza",
@@ -188,7 +188,7 @@ struct MerchantPagination {
     "filters": { "hours": { "open_at": "2026-11-20T18:30:00-08:00" } },
 }))]
 pub(crate) struct LocationSearchRequest {
-    /// The words to search for.
+    /// Words to search for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
@@ -199,17 +199,17 @@ pub(crate) struct LocationSearchRequest {
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
-    /// The circle that locations have to be in.
+    /// Circle that locations must be in.
     #[serde(default)]
     distance: Option<LocationDistance>,
-    /// The area or address that locations have to serve. Always refused: this directory has no data about it.
+    /// Area or address that locations must serve. Always rejected: this directory has no data about it.
     #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
-    /// Filters on the locations.
+    /// Filters, all of which must match. Unknown filters are rejected.
     #[serde(default)]
     filters: Option<LocationFilter>,
-    /// The page to return.
+    /// Page to return.
     #[serde(default)]
     pagination: Option<LocationPagination>,
 }
@@ -218,17 +218,17 @@ pub(crate) struct LocationSearchRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LocationLookupRequest", example = json!({ "ids": ["loc_night_owl_soma"] }))]
 pub(crate) struct LocationLookupRequest {
-    /// IDs of locations; at most 100 different ones are looked up.
+    /// Location IDs, up to 100. Duplicates count once.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
-    /// The circle that locations have to be in.
+    /// Circle that locations must be in.
     #[serde(default)]
     distance: Option<LocationDistance>,
-    /// The area or address that locations have to serve. Always refused: this directory has no data about it.
+    /// Area or address that locations must serve. Always rejected: this directory has no data about it.
     #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
-    /// Filters on the locations.
+    /// Filters, all of which must match. Unknown filters are rejected.
     #[serde(default)]
     filters: Option<LocationFilter>,
     /// Hints about the buyer.
@@ -243,9 +243,9 @@ pub(crate) struct LocationLookupRequest {
 /// A circle on the ground.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LocationDistance {
-    /// The center.
+    /// Center.
     center: Center,
-    /// The radius in meters, inclusive.
+    /// Radius in meters, included.
     #[schemars(range(min = 0))]
     max: f64,
 }
@@ -262,14 +262,14 @@ struct Center {
     longitude: f64,
 }
 
-/// Filters; a location has to pass all of them. Unknown filters are refused.
+/// Filters. A location must match all of them. Unknown filters are rejected.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct LocationFilter {
     /// Opening hours.
     #[serde(default)]
     hours: Option<HoursFilter>,
-    /// Amenities that a location has to have, by reverse-domain name.
+    /// Required amenities, as reverse-domain names.
     #[serde(default)]
     #[schemars(
         length(max = 100),
@@ -284,20 +284,20 @@ struct LocationFilter {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct HoursFilter {
-    /// The time at which a location has to be open: an RFC 3339 instant with `Z` or a numeric offset.
+    /// RFC 3339 time with offset at which the location is open, such as `2026-11-20T18:30:00-08:00`.
     #[schemars(extend("pattern" = INSTANT, "x-left-to-domain" = ["pattern"]))]
     open_at: String,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-/// The page to return.
+/// Page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LocationPagination {
-    /// The cursor of an earlier answer to the same query.
+    /// Cursor from the previous page of the same search.
     #[serde(default)]
     cursor: Option<String>,
-    /// Maximum number of locations per page, 10 if absent; more than 25 are never returned.
+    /// Locations per page, 10 by default and 25 at most.
     #[serde(default, deserialize_with = "catalog::limit")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,

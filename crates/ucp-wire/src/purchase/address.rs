@@ -25,7 +25,7 @@ pub(super) struct AddressRequest {
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     address_region: Option<String>,
-    /// Country, preferably as ISO 3166-1 alpha-2 code.
+    /// ISO 3166-1 alpha-2 country code, such as `US`.
     #[serde(default)]
     #[schemars(length(max = 255))]
     address_country: Option<String>,

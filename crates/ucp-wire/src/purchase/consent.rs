@@ -43,10 +43,10 @@ pub(crate) fn is_earlier_reverse_domain(name: &str) -> bool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ConsentRequest")]
 pub(crate) struct AnswersRequest {
-    /// Measuring how the shop is used.
+    /// Usage analytics.
     #[serde(default)]
     analytics: Option<bool>,
-    /// Remembering preferences.
+    /// Storing preferences.
     #[serde(default)]
     preferences: Option<bool>,
     /// Advertising and newsletters.

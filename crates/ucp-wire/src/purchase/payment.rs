@@ -18,7 +18,7 @@ use super::address::AddressRequest;
 /// Payment of a checkout.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct PaymentRequest {
-    /// The payment instruments; the one to use has `selected`.
+    /// Payment instruments. The one to use has `selected`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     instruments: Vec<InstrumentRequest>,
@@ -28,26 +28,26 @@ pub(crate) struct PaymentRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "PaymentInstrumentRequest")]
 struct InstrumentRequest {
-    /// ID that the platform gave it.
+    /// ID of the instrument, chosen by the platform.
     #[schemars(length(max = 1_024))]
     id: String,
-    /// ID of the payment handler that processes it.
+    /// ID of the payment handler, from `ucp.payment_handlers`.
     #[schemars(length(max = 1_024))]
     handler_id: String,
     /// Type of the instrument, such as `card`.
     #[serde(rename = "type")]
     #[schemars(length(max = 255))]
     kind: String,
-    /// `true` if this instrument is to be used.
+    /// `true` for the instrument to use.
     #[serde(default)]
     selected: Option<bool>,
-    /// The billing address.
+    /// Billing address, with the fields of a destination.
     #[serde(default)]
     billing_address: Option<AddressRequest>,
-    /// The credential. Accepted when a checkout is completed; never stored and never returned.
+    /// Credential, for complete_checkout. Never stored and never returned.
     #[serde(default)]
     credential: Option<CredentialRequest>,
-    /// Displayable details, such as brand and last digits.
+    /// Details to show, such as brand and last digits.
     #[serde(default)]
     display: Option<Map<String, Value>>,
 }
@@ -60,7 +60,7 @@ struct CredentialRequest {
     #[serde(rename = "type")]
     #[schemars(length(max = 255))]
     kind: String,
-    /// The token, if the credential is one.
+    /// Token, if the credential is one.
     // A member of its own because some platforms send only members that a schema names.
     #[serde(default)]
     token: Option<String>,

@@ -85,15 +85,15 @@ pub(crate) struct CheckoutRequest {
     /// Discounts to apply.
     #[serde(default)]
     discounts: Option<DiscountsRequest>,
-    /// Fulfillment methods, destinations and options.
+    /// Shipping or pickup: methods, destinations and chosen options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments; credentials are sent when the checkout is completed.
+    /// Payment instruments, without credentials: complete_checkout takes these.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
 
-/// A new checkout: line items, or the contents of a cart.
+/// A new checkout: `line_items`, or the `cart_id` of the cart to buy.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(
@@ -109,7 +109,7 @@ pub(crate) struct CheckoutRequest {
     })
 )]
 pub(crate) struct CreateCheckoutRequest {
-    /// ID of the cart to buy; its contents overrule `line_items`, `buyer` and `context`.
+    /// ID of the cart to buy. Its contents override `line_items`, `buyer` and `context`.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     cart_id: Option<String>,
@@ -130,10 +130,10 @@ pub(crate) struct CreateCheckoutRequest {
     /// Discounts to apply.
     #[serde(default)]
     discounts: Option<DiscountsRequest>,
-    /// Fulfillment methods, destinations and options.
+    /// Shipping or pickup: methods, destinations and chosen options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments; credentials are sent when the checkout is completed.
+    /// Payment instruments, without credentials: complete_checkout takes these.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
@@ -165,7 +165,7 @@ pub(crate) struct CompleteCheckoutRequest {
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Ap2Request")]
 struct Ap2Request {
-    /// SD-JWT with key binding in which the buyer agrees to an answered checkout.
+    /// SD-JWT with key binding in which the buyer agrees to the checkout as it was returned.
     #[serde(default)]
     #[schemars(length(max = MAX_MANDATE))]
     checkout_mandate: Option<String>,
@@ -177,7 +177,7 @@ const MAX_MANDATE: usize = 512 * 1024;
 /// A line item.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LineItemRequest {
-    /// ID of an existing line, on update; a line without ID is new.
+    /// ID of the existing line item to keep. Omit it for a new one.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
@@ -187,7 +187,7 @@ struct LineItemRequest {
     #[serde(deserialize_with = "quantity")]
     #[schemars(range(min = 1, max = MAX_QUANTITY))]
     quantity: u64,
-    /// ID of the line that this one belongs to.
+    /// ID of the line item that this one belongs to.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     parent_id: Option<String>,
@@ -196,11 +196,11 @@ struct LineItemRequest {
 /// The item of a line.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ItemRequest {
-    /// ID of a variant.
+    /// Variant ID.
     #[schemars(length(max = 1_024))]
     id: String,
-    /// Unit that the platform asserts `quantity` to be counted in. Everything here is sold by the piece; a line that
-    /// asserts another unit has no effect and is answered with `quantity_unit_mismatch`.
+    /// Expected unit of `quantity`. Items are sold by the piece: a line item with another unit has no effect and returns
+    /// the message `quantity_unit_mismatch`.
     #[serde(default)]
     quantity_unit: Option<QuantityUnitRequest>,
 }
@@ -208,10 +208,10 @@ struct ItemRequest {
 /// A unit of quantities.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct QuantityUnitRequest {
-    /// Code of the unit, such as `C62` for pieces or `KGM` for kilograms (UN/CEFACT Recommendation 20).
+    /// UN/CEFACT Recommendation 20 code, such as `C62` for pieces or `KGM` for kilograms.
     #[schemars(length(max = 255))]
     unit: String,
-    /// Decimal places: a quantity counts steps of 10^-scale units. 0 if absent.
+    /// Decimal places, 0 by default: `quantity` counts steps of 10^-scale units.
     #[serde(default)]
     #[schemars(with = "Option<u8>", range(max = 15))]
     scale: Option<Number>,
@@ -240,7 +240,7 @@ struct BuyerRequest {
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     last_name: Option<String>,
-    /// E-mail address.
+    /// Email address.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     email: Option<String>,
@@ -248,7 +248,7 @@ struct BuyerRequest {
     #[serde(default)]
     #[schemars(length(max = 255))]
     phone_number: Option<String>,
-    /// Consent of the buyer.
+    /// Consent by purpose, such as `{"dev.ucp.consent.marketing": {"granted": true}}`.
     #[serde(default)]
     consent: Option<DecisionsRequest>,
     #[serde(flatten)]
@@ -268,7 +268,7 @@ impl From<BuyerRequest> for Buyer {
     }
 }
 
-/// Referral and campaign parameters of the platform. They never change an answer.
+/// Referral and campaign parameters, as strings. They never change the response.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AttributionRequest")]
 #[serde(transparent)]
@@ -277,7 +277,7 @@ struct AttributionRequest(#[schemars(with = "std::collections::BTreeMap<String, 
 /// Discounts to apply.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DiscountsRequest {
-    /// Discount codes, in the order in which to try them. Replaces the codes sent before.
+    /// Discount codes, applied in this order. Replaces the codes sent before.
     #[serde(default)]
     #[schemars(length(max = 100), inner(length(max = 255)))]
     codes: Vec<String>,
@@ -295,15 +295,15 @@ struct FulfillmentRequest {
 /// A fulfillment method.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentMethodRequest {
-    /// ID of an existing method, on update.
+    /// ID of the existing method to keep.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// `shipping` or `pickup`; optional if `id` is sent.
+    /// `shipping` or `pickup`. Optional with `id`.
     #[serde(default, rename = "type")]
     #[schemars(length(max = 255))]
     kind: Option<String>,
-    /// IDs of the lines that it is for; all lines that need a method if absent.
+    /// Line items that it is for, by default all that need one.
     #[serde(default)]
     #[schemars(length(max = 1_000), inner(length(max = 1_024)))]
     line_item_ids: Option<Vec<String>>,
@@ -311,11 +311,11 @@ struct FulfillmentMethodRequest {
     #[serde(default)]
     #[schemars(length(max = 100))]
     destinations: Vec<FulfillmentDestinationRequest>,
-    /// ID of the chosen destination, sent here or offered before.
+    /// ID of the chosen destination. One of `destinations`, or of those in the last response.
     #[serde(default)]
     #[schemars(schema_with = "choice")]
     selected_destination_id: Option<String>,
-    /// The groups, each with its chosen option.
+    /// Groups from the last response, each with the chosen option.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     groups: Vec<FulfillmentGroupRequest>,
@@ -324,7 +324,7 @@ struct FulfillmentMethodRequest {
 /// The option chosen for a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentGroupRequest {
-    /// ID of the group, on update; the first group of the method if absent.
+    /// ID of the group, by default the first of the method.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
@@ -342,11 +342,11 @@ fn choice(_: &mut SchemaGenerator) -> Schema {
 /// A destination: an address, or a location of the shop.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentDestinationRequest {
-    /// ID of the destination; assigned by the shop if absent.
+    /// ID, by default assigned by the shop.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// `shipping_address` or `business_location`; ignored, since the method implies it.
+    /// `shipping_address` or `business_location`. Ignored: the method implies it.
     #[expect(dead_code, reason = "part of the shape; the method says as much")]
     #[serde(default, rename = "type")]
     kind: Option<String>,

@@ -8,6 +8,7 @@ mod orders;
 mod purchase;
 mod relay;
 mod sample;
+mod tools;
 mod upgrade;
 
 use std::sync::Arc;
