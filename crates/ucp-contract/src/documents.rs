@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{product::Link, record::Record},
@@ -584,11 +584,21 @@ pub struct Order {
     /// Identifier of the order.
     pub id: String,
     /// Order number for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text_or_none", skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// URL of the shop's page about the order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "text_or_none", skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+}
+
+/// Reads a text that only is shown; of a number its digits. Anything else is none: an order is placed whatever is wrong
+/// with its page.
+fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::String(text) => Some(text),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }
 
 /// Event of the shop, `POST /upstream/orders` of the gateway: an order that a buyer placed on a page of the shop.
@@ -646,4 +656,23 @@ pub struct CatalogChanged {
     /// Identifiers of the products, 1 to 1,000. The gateway asks `/resolve` for them; what that does not know is removed
     /// from the copy of the catalog.
     pub products: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_order_is_placed_whatever_is_wrong_with_what_is_shown_of_it() {
+        for (stated, label) in [
+            (json!({ "id": "o", "label": 7, "url": {} }), Some("7")),
+            (json!({ "id": "o", "label": null, "url": 1.5 }), None),
+        ] {
+            let order: Order = serde_json::from_value(stated).expect("an order");
+            assert_eq!((order.id.as_str(), order.label.as_deref()), ("o", label));
+        }
+        assert!(serde_json::from_value::<Order>(json!({ "label": "7" })).is_err(), "an order has an identifier");
+    }
 }

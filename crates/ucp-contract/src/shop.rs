@@ -25,7 +25,10 @@ use ucp_core::{
     port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target},
     purchase::{caller::BuyerSignals, payment::Declaration},
 };
-use ucp_import::{jsonl::typed, text::tidy};
+use ucp_import::{
+    jsonl::typed,
+    text::{address, tidy_answer},
+};
 use ucp_net::{
     Clock, CoalescingCache, Counters, Failure, Filled, Key, Served, Staleness, coalescing::Capacity,
     lock::ResourceLocks,
@@ -353,7 +356,9 @@ impl ContractShop {
         let mut ids = HashSet::new();
         let mut listing = Listing::default();
         for (position, mut value) in values.into_iter().take(MOST_PRODUCTS).enumerate() {
-            tidy(&mut value);
+            if !tidy_answer(&mut value, &|url| address(url).is_some()).left_out.is_empty() {
+                self.counters().note("addresses left out: not on https");
+            }
             // A product in memory and its renderings take about three times its JSON.
             listing.weight += 3 * value.to_string().len();
             let id: String = value["id"].as_str().unwrap_or_default().chars().take(200).collect();

@@ -5,6 +5,9 @@
 //! refuses duplicate keys, nesting beyond [`Limits::depth`] and documents of more than [`Limits::values`] values, and
 //! states the path.
 //!
+//! A text with characters that [no text needs](crate::text::is_unfit), or with half of a surrogate pair, is an
+//! [invalid request](Code::InvalidRequest): what is behind the gateway would stumble over it.
+//!
 //! It also refuses member names that `serde_json` reserves. An object with such a member is replaced by the JSON text
 //! that it holds as soon as a part of the document is converted to another type, and that text would not have been
 //! validated.
@@ -14,7 +17,10 @@ use std::{cell::RefCell, fmt};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::{Code, Refusal};
+use crate::{
+    Code, Refusal,
+    text::{is_unfit, unfit},
+};
 
 /// Limits on a document.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +41,7 @@ impl Limits {
 /// Parses one JSON document.
 ///
 /// # Errors
-/// [`Code::MalformedJson`] or [`Code::RequestTooLarge`], with the path of the first fault.
+/// [`Code::MalformedJson`], [`Code::InvalidRequest`] or [`Code::RequestTooLarge`], with the path of the first fault.
 pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
     parse_around(bytes, limits, 0)
 }
@@ -50,6 +56,19 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|error| reader.refusal(&error))
+}
+
+/// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs.
+///
+/// # Errors
+/// [`Code::InvalidRequest`], as [`parse`] refuses such a text.
+pub fn check_text(text: &str) -> Result<(), Refusal> {
+    unfit(text).map_or(Ok(()), |letter| Err(unfit_text(&format!("the character U+{:04X}", u32::from(letter)))))
+}
+
+fn unfit_text(what: &str) -> Refusal {
+    Refusal::new(Code::InvalidRequest, format!("A text must not hold {what}."))
+        .accepting("Unicode text without control characters other than tab and line breaks")
 }
 
 /// Returns the integer value of a JSON number, even if it is written with a zero fraction (trap T-41).
@@ -102,7 +121,7 @@ pub fn push_name(path: &mut String, name: &str) {
         for letter in name.chars().take(LONGEST_NAME) {
             match letter {
                 '\'' | '\\' => path.extend(['\\', letter]),
-                control if control.is_control() => path.extend(control.escape_unicode()),
+                control if control.is_control() || is_unfit(control) => path.extend(control.escape_unicode()),
                 other => path.push(other),
             }
         }
@@ -121,6 +140,7 @@ enum Step {
 enum Fault {
     DuplicateKey,
     Reserved,
+    Unfit(char),
     TooDeep,
     TooMany,
 }
@@ -158,10 +178,12 @@ impl Reader {
                 .accepting("objects whose member names are unique"),
             Some(Fault::Reserved) => Refusal::new(Code::MalformedJson, "An object has a member with a reserved name.")
                 .accepting(format!("names that do not begin with `{RESERVED}`")),
+            Some(Fault::Unfit(letter)) => unfit_text(&format!("the character U+{:04X}", u32::from(letter))),
             Some(Fault::TooDeep) => Refusal::new(Code::MalformedJson, "The document nests too deep.")
                 .accepting(format!("at most {} nested arrays and objects", self.limits.depth)),
             Some(Fault::TooMany) => Refusal::new(Code::RequestTooLarge, "The document holds too many values.")
                 .accepting(format!("at most {} values in one document", self.limits.values)),
+            None if is_half_a_pair(error) => unfit_text("half of a surrogate pair"),
             None => Refusal::new(
                 Code::MalformedJson,
                 format!("The body is not valid JSON at line {}, column {}.", error.line(), error.column()),
@@ -170,6 +192,12 @@ impl Reader {
         }
         .at(path)
     }
+}
+
+/// Returns `true` if an error is about an escape that is half of a surrogate pair, which `serde_json` tells only in words.
+fn is_half_a_pair(error: &serde_json::Error) -> bool {
+    let text = error.to_string();
+    ["lone leading surrogate", "unexpected end of hex escape"].iter().any(|known| text.starts_with(known))
 }
 
 impl<'de> DeserializeSeed<'de> for &Reader {
@@ -211,11 +239,13 @@ impl<'de> Visitor<'de> for &Reader {
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Value, E> {
+        self.fit(value)?;
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+    fn visit_string<E: serde::de::Error>(self, value: String) -> Result<Value, E> {
+        self.fit(&value)?;
         Ok(Value::String(value))
     }
 
@@ -246,6 +276,7 @@ impl<'de> Visitor<'de> for &Reader {
             if object.contains_key(&name) {
                 return Err(self.fail(Fault::DuplicateKey));
             }
+            self.fit(&name)?;
             if name.starts_with(RESERVED) {
                 return Err(self.fail(Fault::Reserved));
             }
@@ -261,6 +292,10 @@ impl<'de> Visitor<'de> for &Reader {
 }
 
 impl Reader {
+    fn fit<E: serde::de::Error>(&self, text: &str) -> Result<(), E> {
+        unfit(text).map_or(Ok(()), |letter| Err(self.fail(Fault::Unfit(letter))))
+    }
+
     fn enter<E: serde::de::Error>(&self, step: Step) -> Result<(), E> {
         let mut state = self.state.borrow_mut();
         if state.path.len() >= self.limits.depth + self.envelope {
@@ -291,11 +326,33 @@ mod tests {
         assert_eq!(refused(r#"{"a":[1,{"x y":oops}]}"#), (Code::MalformedJson, "$.a[1]['x y']".into()));
         assert_eq!(refused("[[[[[1]]]]]"), (Code::MalformedJson, "$[0][0][0][0]".into()));
         assert_eq!(refused("[1,2,3,4,5,6,7,8,9,10]").0, Code::RequestTooLarge);
-        assert_eq!(refused(r#"["\ud800"]"#).0, Code::MalformedJson);
         assert_eq!(refused("{} {}").0, Code::MalformedJson);
         assert_eq!(refused("").0, Code::MalformedJson);
         assert_eq!(parse(b"\"\xff\"", LIMITS).expect_err("not UTF-8").code, Code::MalformedJson);
         assert_eq!(refused("1e999").0, Code::MalformedJson);
+    }
+
+    #[test]
+    fn texts_that_nothing_behind_can_hold_are_refused_with_their_place() {
+        for (text, path) in [
+            (r#"{"a":[1,"w\u0000"]}"#, "$.a[1]"),
+            (r#"{"a":{"b\u0007":1}}"#, "$.a['b\\u{7}']"),
+            (r#"{"a":{"\uffff":1}}"#, "$.a['\\u{ffff}']"),
+            (r#""\u0085""#, "$"),
+            (r#"["\udbff\udfff"]"#, "$[0]"),
+            ("{\"a\":\"\u{7f}\"}", "$.a"),
+            (r#"{"a":"\ud800"}"#, "$.a"),
+            (r#"{"a":"\ud800x"}"#, "$.a"),
+            (r#"{"a":"\udc00\ud800"}"#, "$.a"),
+            (r#"{"a":"\ud800\u0041"}"#, "$.a"),
+            (r#"{"\udc00":1}"#, "$"),
+        ] {
+            assert_eq!(refused(text), (Code::InvalidRequest, path.to_owned()), "{text}");
+        }
+        assert_eq!(refused(r#"["\u12"]"#).0, Code::MalformedJson);
+        let fit = r#"["a\tb\r\nc","\ud83d\udc69\u200d\ud83c\udf3e","\u202e"]"#;
+        assert!(parse(fit.as_bytes(), LIMITS).is_ok());
+        assert!(check_text("a\u{0}").is_err() && check_text("ä\n").is_ok());
     }
 
     #[test]
@@ -358,7 +415,7 @@ mod tests {
         fn every_path_is_printable(name in any::<String>()) {
             let mut path = String::from("$");
             push_name(&mut path, &name);
-            prop_assert!(!path.chars().any(char::is_control));
+            prop_assert!(!path.chars().any(|letter| letter.is_control() || is_unfit(letter)));
             prop_assert!(path.chars().count() <= LONGEST_NAME * 10 + 8);
         }
     }

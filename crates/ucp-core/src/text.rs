@@ -37,6 +37,24 @@ pub fn quoted(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_control()).take(64).collect()
 }
 
+/// Whether no text needs a character: a control character other than tab and line breaks, or a noncharacter of Unicode.
+/// Databases, XML and terminals stumble over them.
+#[must_use]
+pub const fn is_unfit(letter: char) -> bool {
+    let control = matches!(letter, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}');
+    control || matches!(letter, '\u{fdd0}'..='\u{fdef}') || letter as u32 & 0xfffe == 0xfffe
+}
+
+/// The first character of `text` that [no text needs](is_unfit).
+#[must_use]
+pub fn unfit(text: &str) -> Option<char> {
+    // Most texts are plain, and are compared byte by byte.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
+        return None;
+    }
+    text.chars().find(|letter| is_unfit(*letter))
+}
+
 /// Whether a character shows nothing but steers or hides what is around it.
 #[must_use]
 pub const fn is_invisible(letter: char) -> bool {
@@ -53,6 +71,20 @@ mod tests {
     fn folding_drops_case_accents_and_width() {
         assert_eq!(fold("ÉCLAIR Ｎº1"), "eclair no1");
         assert_eq!(words("Zapatillas niño, talla 42½"), ["zapatillas", "nino", "talla", "421", "2"]);
+    }
+
+    #[test]
+    fn characters_that_no_text_needs_are_found() {
+        for good in ["", "a\tb\r\nc", "Ünï ½ 👩‍🌾 \u{a0}\u{fffd}\u{202e}\u{feff}\u{fdf0}", "\u{e000}\u{10fffd}"]
+        {
+            assert_eq!(unfit(good), None, "{good:?}");
+        }
+        for bad in
+            ['\0', '\u{1}', '\u{b}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}', '\u{fdd0}', '\u{ffff}', '\u{10fffe}']
+        {
+            assert_eq!(unfit(&format!("aé{bad}b")), Some(bad), "{bad:?}");
+            assert_eq!(unfit(&format!("a{bad}")), Some(bad), "{bad:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use http_body_util::{BodyExt as _, Limited};
 use ucp_core::{
     checkout::handoff::{Chosen, Details, Goal, Step},
     purchase::buyer::PostalAddress,
+    text::is_unfit,
 };
 use ucp_service::body::DEADLINE;
 use url::form_urlencoded;
@@ -146,7 +147,7 @@ impl Form {
             let label = (field.label)(texts).as_str();
             let content = if text.chars().count() > MAX_TEXT {
                 texts.field_too_long.with(&[("field", &label), ("characters", &MAX_TEXT)])
-            } else if text.chars().any(char::is_control) {
+            } else if text.chars().any(|letter| letter.is_control() || is_unfit(letter)) {
                 texts.field_unusable.with(&[("field", &label)])
             } else {
                 return None;

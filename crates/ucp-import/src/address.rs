@@ -45,6 +45,16 @@ fn parsed(text: &str) -> Option<String> {
     (open && url.username().is_empty() && url.password().is_none()).then(|| url.into())
 }
 
+/// Whether an address may stand in a merchant's own file: on the web, and nothing that a client would run. Unlike an
+/// [address] from a shop elsewhere, it need not be encrypted.
+#[must_use]
+pub fn is_web_address(address: &str) -> bool {
+    let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+    let on_the_web =
+        matches!(&scheme, Some((scheme, rest)) if (scheme == "https" || scheme == "http") && !rest.is_empty());
+    on_the_web && !address.chars().any(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -73,6 +83,23 @@ mod tests {
         }
         assert_eq!(address(&format!("https://shop.example/{}", "a".repeat(LONGEST_ADDRESS))), None);
         assert!(is_address("https://cdn.shop-files.example/s/files/1/0533/shoe_1.jpg?v=1700000000&width=80"));
+    }
+
+    #[test]
+    fn addresses_are_on_the_web() {
+        for (address, good) in [
+            ("https://example.com/a", true),
+            ("HTTP://example.com", true),
+            ("javascript:alert(1)", false),
+            ("javascript://example.com/%0aalert(1)", false),
+            ("data:text/html,x", false),
+            ("https://", false),
+            ("https://example.com/a b", false),
+            ("https://example.com/\u{202e}", false),
+            ("/relative", false),
+        ] {
+            assert_eq!(is_web_address(address), good, "{address}");
+        }
     }
 
     proptest! {

@@ -53,9 +53,11 @@ pub struct Unreadable {
 /// [`Code::MalformedJson`] if it is not JSON within limits, [`Code::InvalidMessage`] if it is not a JSON-RPC 2.0
 /// message.
 pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
-    let value = parse_around(bytes, Limits::REQUEST, ENVELOPE)
-        .map_err(relative)
-        .map_err(|refusal| Unreadable { id: None, refusal: refusal.into() })?;
+    let value = parse_around(bytes, Limits::REQUEST, ENVELOPE).map_err(relative).map_err(|refusal| {
+        // The message is one, with a text that is not accepted.
+        let id = if refusal.code == Code::InvalidRequest { self::id(bytes) } else { None };
+        Unreadable { id, refusal: refusal.into() }
+    })?;
     let invalid = |id: Option<Id>, content: &str| {
         Unreadable {
         id,
@@ -165,8 +167,22 @@ mod tests {
         };
         assert_eq!(path(r#"{"catalog":{"filters":{"a":1,"a":2}}}"#), "$.filters.a");
         assert_eq!(path(r#"{"catalog":{"ids":["\ud800"]}}"#), "$.ids[0]");
+        assert_eq!(path(r#"{"catalog":{"query":"\u0000"}}"#), "$.query");
         assert_eq!(path(r#"{"meta":{"a":1,"a":2}}"#), "$.params.arguments.meta.a");
         assert_eq!(path(r#"{"catalogue":{"a":1,"a":2}}"#), "$.params.arguments.catalogue.a");
+    }
+
+    #[test]
+    fn a_message_with_an_unfit_text_is_answered_under_its_id() {
+        for text in [r#""\u0000""#, r#""\ud800""#, r#"{"\u0001":1}"#] {
+            let message = format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"a":{text}}},"id":"7"}}"#);
+            let unreadable = read(message.as_bytes()).expect_err("a fault");
+            assert_eq!(
+                (unreadable.refusal.code, unreadable.id),
+                (Code::InvalidRequest, Some(Id("\"7\"".into()))),
+                "{text}"
+            );
+        }
     }
 
     #[test]

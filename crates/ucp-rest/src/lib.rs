@@ -205,6 +205,7 @@ async fn read(
     let entry = route.ingress.enter(head)?;
     let id = if route.operation.takes_id() {
         let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path must be UTF-8."))?;
+        json::check_text(&id).map_err(|refusal| refusal.at("$.id"))?;
         Some(id)
     } else {
         None

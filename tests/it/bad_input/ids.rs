@@ -14,8 +14,6 @@ fn hostile() -> Vec<String> {
         "PROD_ABC123",
         " prod_abc123",
         "prod_abc123 ",
-        "prod_abc123\0",
-        "\0",
         "../../../etc/passwd",
         "file:///etc/passwd",
         "http://169.254.169.254/latest/meta-data",

@@ -31,11 +31,6 @@ fn what_is_no_json_is_refused_with_its_place() {
         b"{\"query\":\"runner\",\"pagination\":{\"limit\":+1}}",
         b"{\"query\":\"runner\",\"pagination\":{\"limit\":0x1}}",
         b"{\"query\":\"runner\",\"pagination\":{\"limit\":1.}}",
-        // Lone and swapped surrogates.
-        b"{\"query\":\"\\ud800\"}",
-        b"{\"query\":\"\\udc00\\ud800\"}",
-        b"{\"query\":\"\\ud800x\"}",
-        b"{\"\\ud800\":1}",
         // No UTF-8: a stray byte, an overlong slash, a surrogate, a cut-off letter.
         b"{\"query\":\"\xff\"}",
         b"{\"query\":\"\xc0\xaf\"}",
@@ -58,6 +53,50 @@ fn what_is_no_json_is_refused_with_its_place() {
         assert!(refusal.path.as_deref().is_some_and(|path| path.starts_with('$')), "{shown}: {refusal:?}");
         assert!(refusal.accepted.is_some(), "{shown}: {refusal:?}");
     }
+}
+
+#[test]
+fn characters_that_no_text_needs_are_refused_wherever_they_stand() {
+    let gateway = Gateway::shared();
+    for (text, path) in [
+        (r#"{"query":"w1\u0000"}"#, "$.query"),
+        (r#"{"query":"\u001b[2J"}"#, "$.query"),
+        (r#"{"query":"a\u007f"}"#, "$.query"),
+        (r#"{"query":"a\u0092"}"#, "$.query"),
+        (r#"{"query":"a\ufffe"}"#, "$.query"),
+        (r#"{"query":"a\ud83f\udfff"}"#, "$.query"),
+        (r#"{"query":"\ud800"}"#, "$.query"),
+        (r#"{"query":"\udc00\ud800"}"#, "$.query"),
+        (r#"{"query":"\ud800x"}"#, "$.query"),
+        (r#"{"\ud800":1}"#, "$"),
+        (r#"{"query":"a","filters":{"categories":["b","\u0000"]}}"#, "$.filters.categories[1]"),
+        (r#"{"query":"a","context":{"com.example.more":{"\u0000":1}}}"#, "$.context['com.example.more']['\\u{0}']"),
+    ] {
+        let refusal = refused_by_both(&gateway, "search_catalog", text.as_bytes());
+        assert_eq!((refusal.code.as_str(), refusal.status), ("invalid_request", 400), "{text}");
+        assert_eq!(refusal.path.as_deref(), Some(path), "{text}");
+        assert!(refusal.accepted.is_some(), "{text}: {refusal:?}");
+    }
+    let plain = refused_by_both(&gateway, "get_product", br#"{"id":"prod_abc123\u0000"}"#);
+    assert_eq!((plain.code.as_str(), plain.path.as_deref()), ("invalid_request", Some("$.id")));
+    // An ID in a path, and a message that names something else than a payload.
+    for path in ["/carts/a%00", "/checkout-sessions/%EF%BF%BF", "/orders/%C2%80"] {
+        let refused = gateway.send("GET", path, REST_HEADERS, b"");
+        assert_eq!(refused.status, 400, "{path}: {refused:?}");
+        let refused = refused.json();
+        assert_eq!(
+            (&refused["code"], &refused["path"], &refused["retryable"]),
+            (&json!("invalid_request"), &json!("$.id"), &json!(false))
+        );
+    }
+    let meta = json!({ "ucp-agent": { "profile": "https://agent.example/profile" }, "idempotency-key": "a\0b" });
+    let arguments = json!({ "meta": meta, "cart": { "line_items": [] } });
+    let message = rpc("tools/call", &json!({ "name": "create_cart", "arguments": arguments }));
+    let refused = gateway.send("POST", "/mcp", RPC_HEADERS, message.to_string().as_bytes()).json();
+    assert_eq!(refused["id"], message["id"], "{refused}");
+    let data = &refused["error"]["data"];
+    assert_eq!((&data["code"], &data["retryable"]), (&json!("invalid_request"), &json!(false)));
+    assert_eq!(data["path"], "$.params.arguments.meta['idempotency-key']");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn texts_hold_only_what_a_reader_sees() {
         "/description",
         json!({"html": "<p>Fish &amp; <b>chips</b></p><script>alert(1)</script>", "markdown": "**Fish**"}),
     );
-    merchant["name"] = json!("Night\u{202e} Owl\u{0}");
+    merchant["name"] = json!("Night\u{202e} Owl");
     merchant["tags"] = json!(["pi\u{200b}zza"]);
     merchant["translations"] =
         json!({"es": {"name": "B\u{ad}úho", "description": {"markdown": "Pizza <img onerror=x>"}}});
@@ -209,6 +209,9 @@ fn texts_hold_only_what_a_reader_sees() {
     assert_eq!(stated["description"], json!({"plain": "Fish & chips"}));
     assert_eq!((&stated["name"], &stated["tags"][0]), (&json!("Night Owl"), &json!("pizza")));
     assert_eq!(stated["translations"]["es"], json!({"name": "Búho", "description": {"plain": "Pizza"}}));
+    let bad = read(with("/name", json!("Night\u{0} Owl")).to_string()).remove(0).expect_err("left out");
+    assert_eq!(bad.place.as_deref(), Some("$.name"));
+    assert!(bad.reason.contains("U+0000"), "{}", bad.reason);
 }
 
 #[test]

@@ -71,9 +71,10 @@ pub(super) fn recognises(header: &[u8]) -> bool {
 type Items = Box<dyn Iterator<Item = Result<FeedItem, BadRow>> + Send>;
 
 fn items(reader: impl BufRead + Send + 'static, kind: Kind) -> Result<Items, Unimportable> {
+    let fit = |item: Result<FeedItem, BadRow>| item.and_then(FeedItem::fit);
     Ok(match kind {
-        Kind::Xml => Box::new(xml::Items::new(reader)),
-        Kind::Tsv => Box::new(tsv::Items::new(reader)?),
+        Kind::Xml => Box::new(xml::Items::new(reader).map(fit)),
+        Kind::Tsv => Box::new(tsv::Items::new(reader)?.map(fit)),
     })
 }
 

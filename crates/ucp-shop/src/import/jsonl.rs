@@ -115,6 +115,16 @@ mod tests {
     fn faults_are_named_with_their_place() {
         let changed = |from: &str, to: &str| fault(&GOOD.replace(from, to));
         assert_eq!(fault("{\"id\":\"p1\",}").1, "not valid JSON at column 12");
+        assert_eq!(
+            changed("A mug.", "A\\u0000 mug."),
+            (
+                "$.description.plain".into(),
+                "A text must not hold the character U+0000. Accepted: Unicode text without control characters other than \
+                 tab and line breaks."
+                    .into()
+            )
+        );
+        assert!(changed("A mug.", "A\\ud800 mug.").1.contains("half of a surrogate pair"));
         assert_eq!(fault("[1]"), ("$".into(), "a line holds one product as a JSON object".into()));
         let (place, reason) = changed("\"title\":\"Mug\"", "\"title\":\"Mug\",\"title\":\"Cup\"");
         assert_eq!(place, "$.title");

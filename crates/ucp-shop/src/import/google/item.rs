@@ -2,7 +2,10 @@
 
 use jiff::{Timestamp, Zoned, civil::Date};
 use ucp_core::money::{Amount, Currency};
-use ucp_import::{BadRow, is_web_address, text::line};
+use ucp_import::{
+    BadRow, is_web_address,
+    text::{line, unfit},
+};
 
 use super::super::shopify::amount;
 
@@ -37,6 +40,12 @@ impl FeedItem {
         self.size += name.len() + value.len() + 2 * size_of::<Box<str>>();
         self.attributes.push((name.into(), value.into()));
         self.attributes.len() <= MOST_ATTRIBUTES && self.size <= super::LONGEST_ITEM
+    }
+
+    /// Returns the item if all of its values are texts that can be kept.
+    pub(super) fn fit(self) -> Result<Self, BadRow> {
+        let fault = self.attributes.iter().find_map(|(name, value)| Some(self.fault(name, unfit(value)?)));
+        fault.map_or(Ok(self), Err)
     }
 
     /// Returns the approximate size in bytes.

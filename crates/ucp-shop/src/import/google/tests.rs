@@ -142,6 +142,26 @@ fn the_same_feed_as_text_gives_the_same_products() {
 }
 
 #[test]
+fn an_item_with_a_text_that_cannot_be_kept_is_left_out() {
+    let item = |text: &str| {
+        format!(
+            "<item><g:id>{text}</g:id><g:title>T{text}</g:title><g:price>1 EUR</g:price>\
+             <g:availability>in_stock</g:availability></item>"
+        )
+    };
+    let feed = format!("<rss>{}{}{}</rss>", item("a&#1;"), item("b\u{ffff}"), item("c"));
+    let (records, faults) = file("feed.xml", &feed, Timestamp::UNIX_EPOCH);
+    assert_eq!(records.len(), 1);
+    assert_eq!(
+        faults,
+        ["line 1: id: must not hold the character U+0001", "line 1: id: must not hold the character U+FFFF"]
+    );
+    let rows = "id\ttitle\tprice\tavailability\na\tT\0\t1 EUR\tin_stock\nc\tT\t1 EUR\tin_stock\n";
+    let (records, faults) = file("feed.tsv", rows, Timestamp::UNIX_EPOCH);
+    assert_eq!((records.len(), faults), (1, vec!["line 2: title: must not hold the character U+0000".to_owned()]));
+}
+
+#[test]
 fn a_stream_has_the_items_of_a_group_together() {
     let row = |id: &str, group: &str| format!("{id}\t{group}\tTitle {id}\t1 EUR\tin_stock\n");
     let feed =

@@ -12,7 +12,10 @@ use ucp_core::{
     money::{Amount, Currency},
     text::clean,
 };
-use ucp_import::{BadRow, is_web_address, printable, text::line};
+use ucp_import::{
+    BadRow, is_web_address, printable,
+    text::{line, unfit},
+};
 
 use super::{
     super::Unimportable,
@@ -281,7 +284,15 @@ impl<R: Read> Iterator for Rows<R> {
                 BadRow::faulty(line, None, format!("the row has {found} cells and the header has {expected}"))
             });
             let (cells, fault) = match StringRecord::from_byte_record(cells) {
-                Ok(cells) => (cells, miscounted),
+                Ok(cells) => {
+                    let unfit = || {
+                        let (cell, reason) =
+                            cells.iter().enumerate().find_map(|(cell, text)| Some((cell, unfit(text)?)))?;
+                        Some(BadRow::faulty(line, self.columns.names.get(cell).map(str::to_owned), reason))
+                    };
+                    let fault = miscounted.or_else(unfit);
+                    (cells, fault)
+                }
                 Err(error) => {
                     let place = self.columns.names.get(error.utf8_error().field()).map(str::to_owned);
                     let cells = StringRecord::from_byte_record_lossy(error.into_byte_record());

@@ -244,7 +244,8 @@ fn rows_that_stand_apart_are_not_put_together() {
 #[test]
 fn bytes_that_are_no_text_are_a_fault_of_their_product() {
     let items = read([small("a,A\u{1},1.00,,,,,,,,,").as_bytes(), b"b,\xff,1.00,,,,,,,,,\nc,C,1,,,,,,,,,\n"].concat());
-    assert_eq!(items[0].as_ref().expect("usable").1.title, "A");
+    let bad = items[0].as_ref().expect_err("a control character");
+    assert_eq!(bad.to_string(), "line 2: Title: must not hold the character U+0001");
     let bad = items[1].as_ref().expect_err("bytes");
     assert_eq!((bad.line, bad.place.as_deref(), bad.reason.as_str()), (3, Some("Title"), "not UTF-8"));
     assert!(items[2].is_ok());
