@@ -62,7 +62,7 @@ pub trait Dialect: fmt::Debug + Sync {
         false
     }
 
-    /// Returns `true` if updates identify each method of delivery.
+    /// Returns `true` if updates identify each method of delivery, and requests each destination.
     fn identifies_methods(&self) -> bool {
         false
     }

@@ -7,7 +7,6 @@ import uuid
 
 PROFILE = "https://platform.example/profiles/peers.json"
 ADDRESS = {
-    "id": "dest_home",
     "street_address": "1 Main St",
     "address_locality": "Eugene",
     "address_region": "OR",
@@ -120,14 +119,13 @@ class Platform:
         return named | self.lines(item, checkout=checkout) | {"buyer": BUYER} | members
 
     def delivery(self, checkout):
-        """Where it is to go."""
+        """Where it is to go: an address that only the gateway or the shop names, as no release wants an id of it."""
         destination = ADDRESS | ({"type": "shipping_address"} if self.release >= "2026-08-25" else {})
         method = {
             "id": "method_home",
             "type": "shipping",
             "line_item_ids": [line["id"] for line in checkout["line_items"]],
             "destinations": [destination],
-            "selected_destination_id": ADDRESS["id"],
         }
         return {"methods": [method]}
 

@@ -1,7 +1,8 @@
-//! Methods of delivery in updates of checkouts.
+//! Methods of delivery in creations and updates of checkouts.
 //!
-//! Every release requires the lines of each method, and the first two its identifier. The gateway requires neither of
-//! its callers (trap T-13), so that both are added for shops which may.
+//! Every release requires the lines of each method in an update, and the first two its identifier. The gateway requires
+//! neither of its callers (trap T-13), so that both are added for shops which may. Servers of the first two releases also
+//! require an identifier of each destination, which is optional in the schemas, and deliver to none that is not chosen.
 
 use serde_json::{Map, Value};
 use ucp_core::Release;
@@ -54,6 +55,37 @@ pub fn supply_members(to: Release, payload: &mut Value, checkout: &Map<String, V
         let stated = payload.get_mut("line_items").and_then(Value::as_array_mut).into_iter().flatten();
         for (line, id) in stated.filter_map(Value::as_object_mut).zip(ids) {
             line.entry("id").or_insert(id);
+        }
+    }
+}
+
+/// Names the destinations in the payload that have no identifier, for shops of the first two releases. The only one of a
+/// method is then chosen, if the payload chooses none: without identifiers, the caller could not.
+pub fn name_destinations(to: Release, payload: &mut Value) {
+    if !dialect(to).identifies_methods() {
+        return;
+    }
+    let Some(methods) = payload.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut) else { return };
+    let stated = methods.iter().filter_map(|method| method["destinations"].as_array()).flatten();
+    let mut taken: Vec<Value> = stated.map(|destination| destination["id"].clone()).collect();
+    for method in methods.iter_mut().filter(|method| method["type"] != "pickup").filter_map(Value::as_object_mut) {
+        let Some(destinations) = method.get_mut("destinations").and_then(Value::as_array_mut) else { continue };
+        let mut only = None;
+        let alone = destinations.len() == 1;
+        for destination in destinations.iter_mut().filter_map(Value::as_object_mut) {
+            if destination.get("id").is_some_and(Value::is_string) {
+                continue;
+            }
+            let unused =
+                (1..).map(|number| Value::from(format!("destination_{number}"))).find(|id| !taken.contains(id));
+            if let Some(id) = unused {
+                taken.push(id.clone());
+                only = Some(id.clone()).filter(|_| alone);
+                destination.insert("id".to_owned(), id);
+            }
+        }
+        if let Some(only) = only {
+            method.entry("selected_destination_id").or_insert(only);
         }
     }
 }
@@ -120,6 +152,35 @@ mod tests {
             let left = supplied(Release::NEWEST, &lines, &methods);
             assert_eq!(left, json!({ "line_items": lines, "fulfillment": { "methods": methods } }));
         }
+    }
+
+    #[test]
+    fn destinations_have_identifiers_in_the_first_releases() {
+        let address = |city: &str| json!({ "address_locality": city });
+        let payload = json!({ "fulfillment": { "methods": [
+            { "type": "shipping", "destinations": [address("a")] },
+            { "type": "shipping", "destinations": [{ "id": "destination_1" }, address("b"), address("c")] },
+            { "destinations": [address("d")], "selected_destination_id": null },
+            { "type": "pickup", "destinations": [address("e")] },
+            { "type": "shipping" },
+        ] } });
+        for to in [Release::V2026_01_11, Release::V2026_01_23] {
+            let mut named = payload.clone();
+            name_destinations(to, &mut named);
+            let methods = &named["fulfillment"]["methods"];
+            let ids = |method: usize| -> Vec<&Value> {
+                methods[method]["destinations"].as_array().expect("destinations").iter().map(|own| &own["id"]).collect()
+            };
+            assert_eq!(ids(0), ["destination_2"]);
+            assert_eq!(methods[0]["selected_destination_id"], "destination_2");
+            assert_eq!(ids(1), ["destination_1", "destination_3", "destination_4"]);
+            assert_eq!(methods[1].get("selected_destination_id"), None);
+            assert_eq!((ids(2), &methods[2]["selected_destination_id"]), (vec![&json!("destination_5")], &Value::Null));
+            assert_eq!(ids(3), [&Value::Null]);
+        }
+        let mut kept = payload.clone();
+        name_destinations(Release::V2026_04_08, &mut kept);
+        assert_eq!(kept, payload);
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub fn supply(to: Release, operation: Operation, payload: &mut Value) {
     if payload.is_null() && operation == Operation::CompleteCheckout {
         *payload = Value::Object(Map::new());
     }
+    if matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout) {
+        methods::name_destinations(to, payload);
+    }
     if let Value::Object(members) = payload {
         // Required beside a cart as well, whose lines count instead (trap T-14).
         if operation == Operation::CreateCheckout && members.contains_key("cart_id") {
