@@ -48,7 +48,7 @@ pub(super) fn merge(slices: Vec<(&[&str], Result<Told, Trouble>)>) -> Result<Tol
         (None, Some(trouble)) => return Err(trouble),
         (None, None) => {
             let body = Map::from_iter([("products".to_owned(), json!([]))]);
-            return Ok(Told { status: 200, body: body.into() });
+            return Ok(Told::new(200, body));
         }
     };
     if !unchecked.is_empty() {
@@ -132,7 +132,7 @@ mod tests {
 
     fn told(body: Value) -> Result<Told, Trouble> {
         let Value::Object(body) = body else { panic!("an object") };
-        Ok(Told { status: 200, body: body.into() })
+        Ok(Told::new(200, body))
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! | `response` | classification of answers and refusals |
 //! | `mandates` | checkouts signed by the shop, and keys for mandates |
 //! | `validation` | validation of answers before they are forwarded |
+//! | `twice` | members that an answer names twice |
 //! | `batch` | lookups that are too large for one call of the shop |
 //!
 //! Guarantees:
@@ -30,7 +31,10 @@
 //! - Carts, checkouts and orders are never answered from the cache.
 //! - A change whose result is unknown is repeated once, and only if the shop's release has an idempotency key for it, or
 //!   if it replaces a resource; a completion is not repeated: its checkout is read instead.
-//! - An answer with a fault is not forwarded, however the shop came to it.
+//! - An answer with a fault is not forwarded, however the shop came to it; a purchase that the shop has completed is told
+//!   all the same, without what is faulty about it.
+//! - A checkout that the shop once called completed is never completed again, and one that it was asked to complete is
+//!   read before it is asked again. Both are on disk.
 
 mod batch;
 mod demands;
@@ -43,6 +47,7 @@ mod peer;
 pub mod platform;
 pub mod profile;
 mod response;
+mod twice;
 mod validation;
 pub mod webhook;
 
@@ -68,7 +73,7 @@ use ucp_core::{
     operation::{AP2_MANDATE, Class, Effect, Offering, Resource, SHOPPING},
     port::{
         ForwardedAnswer, ForwardedCall, MAX_IDS, UcpUpstream, Written,
-        owners::{Owner, Owners},
+        owners::{Kind, Owner, Owners},
     },
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
 };
@@ -82,7 +87,7 @@ use self::{
     owners::nothing,
     peer::{Now, Peer, Question},
     profile::{ProfileError, Transport},
-    response::{Told, Trouble},
+    response::{IN_PROGRESS, Told, Trouble},
 };
 use ucp_net::{
     self, Clock, CoalescingCache, Counters, Failure, Filled, Key, Random, Reach, Served, Staleness,
@@ -309,9 +314,10 @@ impl Bridge {
             trace,
         };
         self.supply(&mut question).await;
+        let owner = Owner { platform: caller.owner.clone(), release, mandates };
         let told = match operation {
             Operation::LookupCatalog => self.look_up(&question).await,
-            Operation::CompleteCheckout => self.complete(&question).await,
+            Operation::CompleteCheckout => self.complete(&owner, &question).await,
             _ if operation.row().class == Class::Browsing => self.read(&question).await,
             _ if operation.row().effect.writes() => self.change(&question).await,
             _ => self.ask(&question).await,
@@ -323,7 +329,14 @@ impl Bridge {
                 return Ok(withdrawn);
             }
         }
-        let Told { mut status, body } = told?;
+        let completed = match &told {
+            Ok(told) => told.completed,
+            Err(trouble) => matches!(trouble, Trouble::Unusable { completed: true, .. }),
+        };
+        if completed && let Some(id) = stated_id(&question, &told) {
+            self.note(Kind::Purchase, &id, &owner).await;
+        }
+        let Told { mut status, body, .. } = told?;
         if release == self.0.release && body.written().is_some() {
             return Ok(ForwardedAnswer { body, sealed: false, status });
         }
@@ -339,13 +352,22 @@ impl Bridge {
             status = 200;
         }
         if !failure {
-            let owner = Owner { platform: caller.owner.clone(), release, mandates };
-            self.remember(&owner, operation, owned, &body).await?;
+            match self.remember(&owner, operation, owned, &body).await {
+                Err(refusal) if completed => {
+                    tracing::error!(%refusal, "the order of a completed checkout belongs to nobody until it is read again");
+                }
+                remembered => remembered?,
+            }
         }
-        let sealed = signs && !failure;
+        let mut sealed = signs && !failure;
         if sealed {
-            body = self.verified(body).await?;
-        } else {
+            match self.verified(&body).await {
+                // Nothing is agreed on any more, and the purchase has to be told.
+                Err(_) if completed || body.get("status").is_some_and(|status| status == IN_PROGRESS) => sealed = false,
+                verified => verified?,
+            }
+        }
+        if !sealed {
             body.shift_remove("ap2");
         }
         Ok(ForwardedAnswer { body: body.into(), sealed, status })
@@ -444,25 +466,44 @@ impl Bridge {
         self.ask(question).await
     }
 
-    /// Completes a checkout. If the result is unknown, the checkout is read instead.
-    async fn complete(&self, question: &Question) -> Result<Told, Trouble> {
-        let result = self.ask(question).await;
-        if let Ok(told) = &result
-            && told.is_declined()
-            && question.mandates.is_none()
-        {
-            return Ok(self.declined(question, told).await);
+    /// Completes a checkout. If the result is unknown, the checkout is read instead, and so is one that the shop was asked
+    /// to complete before, by this process or an earlier one.
+    async fn complete(&self, owner: &Owner, question: &Question) -> Result<Told, Trouble> {
+        let id = question.id.as_deref().unwrap_or_default();
+        let owners = &self.0.options.owners;
+        if owners.owned(Kind::Purchase, id).await.map_err(Refusal::from)?.is_some() {
+            return Ok(Told::new(409, over()));
         }
-        let Err(Trouble::Failure(failure)) = &result else { return result };
-        if failure.reach() == Reach::Never {
+        if owners.owned(Kind::Completion, id).await.map_err(Refusal::from)?.is_some() {
+            match self.standing(question).await {
+                Ok(told) if told.is_failure() || told.is_concluded() => return Ok(told),
+                Ok(_) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        } else {
+            let now = (self.0.options.now)();
+            owners.claim(Kind::Completion, id, owner, now).await.map_err(Refusal::from)?;
+        }
+        let result = self.ask(question).await;
+        let unknown = match &result {
+            Ok(told) if told.is_declined() && question.mandates.is_none() => {
+                return Ok(self.declined(question, told).await);
+            }
+            Err(Trouble::Failure(failure)) => failure.reach() != Reach::Never,
+            Err(Trouble::Unusable { completed, .. }) => {
+                if *completed {
+                    self.note(Kind::Purchase, id, owner).await;
+                }
+                true
+            }
+            _ => false,
+        };
+        if !unknown {
             return result;
         }
-        let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
-        match self.ask(&look).await {
-            Ok(told) if told.body.get("status").is_some_and(|status| status == "completed" || status == "complete_in_progress") => {
-                Ok(told)
-            }
-            Ok(told) if !relay::is_failure(&told.body) => Err(Refusal::unavailable(
+        match self.standing(question).await {
+            Ok(told) if told.is_concluded() => Ok(told),
+            Ok(told) if !told.is_failure() && matches!(result, Err(Trouble::Failure(_))) => Err(Refusal::unavailable(
                 "The shop did not say how the purchase ended; the checkout is still open. Repeat the call with the same \
                  idempotency key.",
                 2,
@@ -471,14 +512,29 @@ impl Bridge {
             _ => result,
         }
     }
-}
 
-impl Bridge {
+    /// Returns a checkout as it stands at the shop.
+    async fn standing(&self, question: &Question) -> Result<Told, Trouble> {
+        let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
+        self.ask(&look).await
+    }
+
+    /// Keeps on disk how far the purchase of a checkout has come. Where that fails, the shop is asked again.
+    pub(crate) async fn note(&self, kind: Kind, id: &str, owner: &Owner) {
+        let (owners, now) = (&self.0.options.owners, (self.0.options.now)());
+        let noted = match owners.owned(kind, id).await {
+            Ok(None) => owners.claim(kind, id, owner, now).await.map(drop),
+            known => known.map(drop),
+        };
+        if let Err(error) = noted {
+            tracing::error!(error = %Refusal::from(error), "it is not kept that the shop has completed a checkout");
+        }
+    }
+
     /// Returns the checkout whose payment was declined, which says so; or the answer itself if the checkout cannot be
     /// read.
     async fn declined(&self, question: &Question, told: &Told) -> Told {
-        let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
-        let Ok(mut checkout) = self.ask(&look).await else { return told.clone() };
+        let Ok(mut checkout) = self.standing(question).await else { return told.clone() };
         if checkout.is_failure() || !checkout.body.contains_key("id") {
             return told.clone();
         }
@@ -545,9 +601,24 @@ fn is_anybodys(payload: &Value) -> bool {
 
 /// Returns an answer without a result, with this reason.
 fn failed(code: &str, content: &str) -> ForwardedAnswer {
+    ForwardedAnswer { body: failure(code, content).into(), sealed: false, status: 200 }
+}
+
+fn failure(code: &str, content: &str) -> Map<String, Value> {
     let message = json!({ "type": "error", "code": code, "content": content, "severity": "unrecoverable" });
-    let members = [("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))];
-    ForwardedAnswer { body: Map::from_iter(members).into(), sealed: false, status: 200 }
+    Map::from_iter([("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))])
+}
+
+/// Returns the answer that a checkout is completed already (trap T-21).
+fn over() -> Map<String, Value> {
+    failure("checkout_completed", "A checkout that is `completed` cannot be completed. `get_checkout` shows its order.")
+}
+
+/// Returns the identifier of the checkout that a call or its answer is about.
+fn stated_id(question: &Question, told: &Result<Told, Trouble>) -> Option<String> {
+    let answered = || Some(told.as_ref().ok()?.body.get("id")?.as_str()?.to_owned());
+    let about = question.operation.row().resource == Resource::Checkout;
+    question.id.clone().filter(|_| about).or_else(|| answered().filter(|_| about))
 }
 
 /// Returns `true` if there is no result because a checkout is already completed or canceled (trap T-21).

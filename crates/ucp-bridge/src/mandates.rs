@@ -49,16 +49,12 @@ impl Bridge {
         name
     }
 
-    /// Returns a checkout if the shop's signature of it is valid.
-    pub(super) async fn verified(&self, body: Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
-        let checkout = Value::Object(body);
-        if let Err(error) = self.0.peer.verify_seal(&checkout).await {
+    /// Verifies the shop's signature of a checkout.
+    pub(super) async fn verified(&self, body: &Map<String, Value>) -> Result<(), Refusal> {
+        let verified = self.0.peer.verify_seal(&Value::Object(body.clone())).await;
+        verified.map_err(|error| {
             tracing::error!(%error, "the shop negotiated mandates and has not signed its checkout");
-            return Err(response::unusable());
-        }
-        match checkout {
-            Value::Object(body) => Ok(body),
-            _ => Err(Refusal::internal()),
-        }
+            response::unusable().into()
+        })
     }
 }

@@ -16,7 +16,10 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 use ucp_core::Operation;
 
-use super::response::{self, Told, Trouble};
+use super::{
+    response::{self, Told, Trouble},
+    twice::twice,
+};
 use ucp_net::{Ending, Failure, Received, Unreadable};
 
 /// Version of MCP that is requested.
@@ -57,9 +60,12 @@ impl Sessions {
         self.methods.load(Ordering::Relaxed)
     }
 
-    /// Makes all further calls use methods instead of tools.
-    pub(super) fn ask_methods(&self) {
-        self.methods.store(true, Ordering::Relaxed);
+    /// Makes further calls use methods instead of tools, or tools again. A call is made in the other form once if the
+    /// shop does not know the one that was used.
+    pub(super) fn use_methods(&self, methods: bool) {
+        if self.methods.swap(methods, Ordering::Relaxed) != methods {
+            tracing::info!(methods, "the shop is asked by JSON-RPC methods instead of tools, or the other way around");
+        }
     }
 
     pub(super) fn current(&self) -> Option<Session> {
@@ -89,10 +95,15 @@ pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) ->
     json!({ "jsonrpc": "2.0", "id": number, "method": name, "params": params })
 }
 
-/// Returns `true` if an answer says that the method for calling tools does not exist, so that the call was not carried
-/// out.
-pub(super) fn has_no_tools(number: u64, received: &Received) -> bool {
-    message(number, received).is_ok_and(|message| message["error"]["code"] == -32601)
+/// Returns `true` if an answer says that a method does not exist, which some shops also say of a tool, so that the call
+/// was not carried out.
+pub(super) fn is_unknown(number: u64, received: &Received) -> bool {
+    message(number, received).is_ok_and(|(message, _)| message["error"]["code"] == -32601)
+}
+
+/// Returns `true` if an answer is a result.
+pub(super) fn is_carried_out(number: u64, received: &Received) -> bool {
+    message(number, received).is_ok_and(|(message, _)| message["result"].is_object())
 }
 
 /// Writes the request that opens a session.
@@ -109,7 +120,7 @@ pub(super) fn initialized() -> Value {
 
 /// Returns the session that an answer to [`initialize`] opens.
 pub(super) fn session(number: u64, received: &Received) -> Option<Session> {
-    let message = message(number, received).ok()?;
+    let (message, _) = message(number, received).ok()?;
     let version = message["result"]["protocolVersion"].as_str()?;
     Some(Session { id: received.headers.get(SESSION).cloned(), version: HeaderValue::from_str(version).ok()? })
 }
@@ -126,8 +137,8 @@ pub(super) fn wants_session(received: &Received) -> bool {
 /// # Errors
 /// [`Trouble`] if the shop refuses the call, or its answer cannot be read.
 pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Result<Told, Trouble> {
-    let message = match message(number, received) {
-        Ok(message) => message,
+    let (message, twice) = match message(number, received) {
+        Ok(read) => read,
         Err(failure) if received.status.is_success() => return Err(failure.into()),
         // Not a JSON-RPC message: a server in front of the shop refuses.
         Err(_) => return response::rest(received),
@@ -136,32 +147,38 @@ pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Re
         return response::rpc_error(operation, received.status, &message["error"]);
     }
     let result = &message["result"];
-    let document = match &result["structuredContent"] {
-        Value::Object(structured) => Some(structured.clone()),
-        _ => text(result).or_else(|| result.as_object().filter(|result| result.contains_key("ucp")).cloned()),
+    // Where the document is in the message: the place of a member that is named twice is one in the document.
+    let within = |place: &str| Some(twice?.split_once(place)?.1.to_owned());
+    let (document, twice) = match &result["structuredContent"] {
+        Value::Object(structured) => (Some(structured.clone()), within(".structuredContent")),
+        _ => match text(result) {
+            Some((document, twice)) => (Some(document), twice),
+            None => (result.as_object().filter(|result| result.contains_key("ucp")).cloned(), within(".result")),
+        },
     };
     let Some(document) = document else {
         tracing::warn!(error = result["isError"] == true, "the result of a tool of the shop holds no document");
         return Err(Failure::Unreadable(Unreadable::Unexpected).into());
     };
-    response::told(StatusCode::OK, document)
+    Ok(Told { twice, ..response::told(StatusCode::OK, document)? })
 }
 
-/// Returns the document in a result's text content.
-fn text(result: &Value) -> Option<Map<String, Value>> {
-    let content = result["content"].as_array()?;
-    content.iter().filter_map(|part| part["text"].as_str()).find_map(|text| serde_json::from_str(text).ok())
+/// Returns the document in a result's text content, and the place of a member that it names twice.
+fn text(result: &Value) -> Option<(Map<String, Value>, Option<String>)> {
+    let mut texts = result["content"].as_array()?.iter().filter_map(|part| part["text"].as_str());
+    texts.find_map(|text| Some((serde_json::from_str(text).ok()?, twice(text.as_bytes()))))
 }
 
-/// Returns the message that answers the call with this number.
-fn message(number: u64, received: &Received) -> Result<Value, Failure> {
+/// Returns the message that answers the call with this number, and the place of a member that is named twice.
+fn message(number: u64, received: &Received) -> Result<(Value, Option<String>), Failure> {
     let unexpected = Failure::Unreadable(Unreadable::Unexpected);
     if response::is_stream(&received.headers) {
         let mut scanner = Scanner::of(number);
         scanner.feed(&received.body);
-        return scanner.found.ok_or(unexpected);
+        return scanner.found.map(|found| (found, scanner.twice)).ok_or(unexpected);
     }
-    chosen(number, received.json()?).ok_or(unexpected)
+    let message = chosen(number, received.json()?).ok_or(unexpected)?;
+    Ok((message, twice(&received.body)))
 }
 
 /// Returns the answer to the call with this number, from a message or a batch of them. A request of the shop is not an
@@ -195,6 +212,8 @@ struct Scanner {
     number: u64,
     /// Answer, once its event is complete.
     found: Option<Value>,
+    /// Place of a member that the answer names twice.
+    twice: Option<String>,
     /// Incomplete line.
     line: Vec<u8>,
     /// Data of the incomplete event.
@@ -206,7 +225,7 @@ struct Scanner {
 
 impl Scanner {
     fn of(number: u64) -> Self {
-        Self { number, found: None, line: Vec::new(), data: None, begun: false, returned: false }
+        Self { number, found: None, twice: None, line: Vec::new(), data: None, begun: false, returned: false }
     }
 
     /// Reads a piece of the stream; returns `true` if the answer has been found.
@@ -232,8 +251,10 @@ impl Scanner {
         let line = mem::take(&mut self.line);
         let line = if mem::replace(&mut self.begun, true) { &*line } else { line.strip_prefix(BOM).unwrap_or(&line) };
         if line.is_empty() {
-            let message = self.data.take().and_then(|data| serde_json::from_slice(&data).ok());
+            let Some(data) = self.data.take() else { return };
+            let message = serde_json::from_slice(&data).ok();
             self.found = message.and_then(|message| chosen(self.number, message));
+            self.twice = self.found.as_ref().and_then(|_| twice(&data));
             return;
         }
         let value = if line == b"data" { Some(&b""[..]) } else { line.strip_prefix(b"data:") };

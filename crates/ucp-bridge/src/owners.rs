@@ -58,7 +58,7 @@ impl Bridge {
         let (owners, until) = (&self.0.options.owners, self.alive_until(body));
         let made = operation.row().effect == Effect::Creating;
         if let Some(kind) = Kind::of(operation).filter(|_| made) {
-            let id = body.get("id").and_then(Value::as_str).ok_or_else(response::unusable)?;
+            let id = body.get("id").and_then(Value::as_str).ok_or_else(|| Refusal::from(response::unusable()))?;
             let belongs = owners.claim(kind, id, owner, until).await?;
             if belongs.platform != owner.platform {
                 let content = "The idempotency key was used by another platform before.";

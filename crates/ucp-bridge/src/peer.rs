@@ -114,6 +114,14 @@ impl Peer {
             known = if known.since.is_some() { "from its profile" } else { "from its profile of an earlier start" },
             "the shop speaks UCP"
         );
+        let own = [&options.call.address, &known.endpoint].map(Url::origin);
+        for site in known.profile.sites.iter().filter(|site| !own.contains(site) && !options.origins.contains(site)) {
+            tracing::warn!(
+                site = site.ascii_serialization(),
+                "the shop's profile names another site: answers that send buyers there by `continue_url` are refused \
+                 unless `upstream.origins` names it"
+            );
+        }
         if dialect(known.release).seal() == Seal::Body && (options.key)().is_none() {
             tracing::warn!("the shop's release requires signed requests, and this gateway has no key to sign with");
         }
@@ -282,17 +290,22 @@ impl Peer {
             }
             arguments.insert(name.to_owned(), payload);
         }
-        let mut retried = false;
+        let has_methods = dialect(known.release).has_methods();
+        let (mut retried, mut other) = (false, false);
         loop {
             let session = self.sessions.current();
             let number = self.sessions.number();
-            let methods = self.sessions.methods();
+            let methods = has_methods && self.sessions.methods() != other;
             let message = if methods { mcp::method } else { mcp::call }(number, row.name, &arguments);
             let upstream_request = self.message(known, call_kind(row.effect), &message, session.as_ref());
             let received = self.send(known, upstream_request, question).await?;
-            if !methods && dialect(known.release).has_methods() && mcp::has_no_tools(number, &received) {
-                self.sessions.ask_methods();
+            // The shop may lack this one operation, or the form in which it was asked: that is known by the other one.
+            if has_methods && !other && mcp::is_unknown(number, &received) {
+                other = true;
                 continue;
+            }
+            if other && mcp::is_carried_out(number, &received) {
+                self.sessions.use_methods(methods);
             }
             if !retried && mcp::wants_session(&received) {
                 retried = true;
@@ -375,7 +388,7 @@ impl Peer {
     async fn check(&self, received: &Received) -> Result<(), Trouble> {
         let doubt = |refusal: Refusal| {
             tracing::error!(reason = refusal.content, "an answer of the shop is not signed by it");
-            Trouble::Refusal(response::unusable())
+            response::unusable()
         };
         let Some(signed) = Signed::read(&received.headers).map_err(doubt)? else { return Ok(()) };
         let message = Message { start: Start::Response(received.status.as_u16()), headers: &received.headers };

@@ -8,7 +8,7 @@ use ucp_core::{
 };
 use ucp_trust::{jwk::PublicKey, profile::PlatformProfile};
 use ucp_wire::dialect;
-use url::Url;
+use url::{Origin, Url};
 
 use crate::platform::RELAYED;
 
@@ -67,6 +67,8 @@ pub struct Profile {
     /// Payment handlers of the shop.
     pub handlers: Vec<Declaration>,
     endpoints: Vec<(Transport, Url)>,
+    /// Sites that the profile names besides those that are called: where buyers may be sent.
+    pub(crate) sites: Vec<Origin>,
 }
 
 impl Profile {
@@ -120,6 +122,11 @@ impl Profile {
             offering,
             handlers: handlers(&document),
             endpoints: endpoints(&ucp["services"][SHOPPING]),
+            sites: {
+                let mut sites = Vec::new();
+                add_sites(&document, &mut sites);
+                sites
+            },
         })
     }
 
@@ -162,6 +169,32 @@ impl Profile {
         let (transport, url) =
             found.ok_or_else(|| ProfileError::Endpoint(wanted.map_or("REST or MCP", Transport::as_str)))?;
         Ok((*transport, url))
+    }
+}
+
+/// Maximum number of sites of a profile that are looked at.
+const MOST_SITES: usize = 16;
+
+/// Adds the origins of endpoints and pages, without the endpoints that only programs call.
+fn add_sites(value: &Value, sites: &mut Vec<Origin>) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|element| add_sites(element, sites)),
+        Value::Object(members) => {
+            let called = members.get("transport").and_then(Value::as_str);
+            if called.is_some_and(|transport| matches!(transport, "rest" | "mcp" | "a2a")) {
+                return;
+            }
+            for (name, value) in members.iter().filter(|(name, _)| !matches!(name.as_str(), "rest" | "mcp" | "a2a")) {
+                let page = name == "endpoint" || name == "url" || name.ends_with("_url");
+                let url = value.as_str().filter(|_| page).and_then(|url| Url::parse(url).ok());
+                match url.map(|url| url.origin()).filter(Origin::is_tuple) {
+                    Some(site) if sites.len() < MOST_SITES && !sites.contains(&site) => sites.push(site),
+                    Some(_) => {}
+                    None => add_sites(value, sites),
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -14,16 +14,20 @@ use ucp_core::{
 };
 use ucp_wire::relay;
 
+use super::twice::twice;
 use ucp_net::{Failure, Received, Unreadable, Verdict, classifier};
-
-/// Maximum length of a shop's text that callers receive, in characters.
-const MAX_CONTENT: usize = 1_000;
 
 /// Maximum wait that a shop may state, in seconds.
 const MAX_RETRY_AFTER: u64 = 3_600;
 
 /// Time for which the circuit is open after the shop rejected the gateway as a bot.
 const SHUT: Duration = Duration::from_secs(60);
+
+/// Status of a checkout that has become an order.
+pub(super) const COMPLETED: &str = "completed";
+
+/// Status of a checkout that is becoming an order.
+pub(super) const IN_PROGRESS: &str = "complete_in_progress";
 
 /// An answer of the shop.
 #[derive(Clone, Debug)]
@@ -32,9 +36,23 @@ pub(super) struct Told {
     pub(super) status: u16,
     /// Answer, in the shop's release.
     pub(super) body: Body,
+    /// Place of a member that the answer names [twice], as JSONPath without the `$`.
+    pub(super) twice: Option<String>,
+    /// `true` if it is a checkout of which the shop says that it is completed.
+    pub(super) completed: bool,
 }
 
 impl Told {
+    /// Returns an answer without a member that is named twice.
+    pub(super) fn new(status: u16, body: impl Into<Body>) -> Self {
+        Self { status, body: body.into(), twice: None, completed: false }
+    }
+
+    /// Returns `true` if the answer is a checkout that the shop has completed or is completing.
+    pub(super) fn is_concluded(&self) -> bool {
+        self.completed || self.body.get("status").is_some_and(|status| status == COMPLETED || status == IN_PROGRESS)
+    }
+
     /// Returns `true` if the answer says why there is no result.
     pub(super) fn is_failure(&self) -> bool {
         self.body.written().is_none() && relay::is_failure(&self.body)
@@ -64,6 +82,13 @@ pub(super) enum Trouble {
     Failure(Failure),
     /// The shop refuses.
     Refusal(Refusal),
+    /// There is an answer that cannot be used, so that it is not known what the shop did; the refusal is for the caller.
+    Unusable {
+        /// Refusal for the caller.
+        refusal: Refusal,
+        /// `true` if the answer says that the checkout is completed.
+        completed: bool,
+    },
     /// The shop says that it does not have the operation; the refusal is for the caller.
     Gone(Refusal),
 }
@@ -84,7 +109,7 @@ impl From<Trouble> for Refusal {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Failure(failure) => PortError::from(failure).into(),
-            Trouble::Refusal(refusal) | Trouble::Gone(refusal) => refusal,
+            Trouble::Refusal(refusal) | Trouble::Gone(refusal) | Trouble::Unusable { refusal, .. } => refusal,
         }
     }
 }
@@ -192,7 +217,7 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
         Err(unreadable) if status.is_success() => return Err(Failure::from(unreadable).into()),
         Err(_) => return Err(refused(status, &Value::Null)),
     };
-    told(status, document)
+    Ok(Told { twice: twice(&received.body), ..told(status, document)? })
 }
 
 /// Reads an answer about the catalog, which stays a text if that can be forwarded unchanged. It was validated when it
@@ -202,7 +227,7 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
 /// Those of [`rest`].
 pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
     match Body::written_down(&received.body).filter(|_| received.status.is_success()) {
-        Some(body) => Ok(Told { status: 200, body }),
+        Some(body) => Ok(Told { twice: twice(&received.body), ..Told::new(200, body) }),
         None => rest(received),
     }
 }
@@ -216,7 +241,7 @@ pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<T
             kept @ (201 | 409) => kept,
             _ => 200,
         };
-        return Ok(Told { status, body: document.into() });
+        return Ok(Told::new(status, document));
     }
     Err(refused(status, &Value::Object(document)))
 }
@@ -263,7 +288,7 @@ fn outcome(operation: Operation, status: StatusCode, stated: &Value) -> Option<T
     let message = json!({ "type": "error", "code": code, "content": content, "severity": severity });
     let body =
         Map::from_iter([("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))]);
-    Some(Told { status: answered, body: body.into() })
+    Some(Told::new(answered, body))
 }
 
 /// Logs a refusal of the shop; `fault` is what only the gateway's operator can mend.
@@ -309,7 +334,7 @@ pub(super) fn rpc_error(operation: Operation, status: StatusCode, error: &Value)
         if data["continue_url"].is_string() {
             body.insert("continue_url".to_owned(), data["continue_url"].clone());
         }
-        return Ok(Told { status: 200, body: body.into() });
+        return Ok(Told::new(200, body));
     }
     let status = match error["code"].as_i64() {
         Some(-32601) => StatusCode::NOT_FOUND,
@@ -367,7 +392,7 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
         }
         Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => gone(),
         Some(Code::VersionUnsupported) => (own().into(), Some("it does not speak the release")),
-        Some(Code::InternalError | Code::RequestTimeout) => (unusable().into(), None),
+        Some(Code::InternalError | Code::RequestTimeout | Code::UpstreamInvalid) => (unusable(), None),
         Some(_) => (own().into(), Some("it does not accept its profile, signature or credential")),
         None => match status.as_u16() {
             401 | 403 => (own().into(), Some("it does not accept its credential")),
@@ -384,30 +409,31 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
                 let silent = || "The shop does not accept the request, and does not say why.".to_owned();
                 (Refusal::new(Code::InvalidRequest, content.unwrap_or_else(silent)).into(), None)
             }
-            _ => (unusable().into(), None),
+            _ => (unusable(), None),
         },
     };
     report(status, stated, fault);
     trouble
 }
 
-/// Returns the refusal for an unusable response of the shop.
-pub(super) fn unusable() -> Refusal {
-    Refusal::unavailable("The shop gave no usable answer. The same call may succeed later.", 1)
+/// Returns the trouble with a response of the shop that says nothing usable.
+pub(super) fn unusable() -> Trouble {
+    let refusal = Refusal::unavailable("The shop gave no usable answer. The same call may succeed later.", 1);
+    Trouble::Unusable { refusal, completed: false }
 }
 
 fn known(code: &str) -> Option<Code> {
     Code::ALL.iter().copied().find(|known| known.as_str() == code)
 }
 
-/// Returns the shop's text about a refusal, without control characters, cut to [`MAX_CONTENT`].
+/// Returns the shop's text about a refusal as one [line](ucp_import::text::line()).
 fn text(stated: &Value) -> Option<String> {
     let content = ["content", "message", "detail", "error"].into_iter().find_map(|name| match &stated[name] {
         Value::String(text) => Some(text.clone()),
         Value::Array(faults) => Some(listed(faults)).filter(|text| !text.is_empty()),
         _ => None,
     })?;
-    Some(content.chars().filter(|character| !character.is_control()).take(MAX_CONTENT).collect())
+    ucp_import::text::line(&content)
 }
 
 /// Returns faults that a shop lists as `FastAPI` does, each with its place, as one text.

@@ -7,34 +7,54 @@
 //! | :-- | :-- |
 //! | amounts | whole numbers of at most 2^53 − 1, below zero only where the shop's release has negative amounts |
 //! | totals | the `total` is the sum of the other entries, and an entry that of its `lines` (rule TOT-03) |
+//! | quantities | at least 1 |
 //! | currencies | listed by ISO 4217 |
-//! | identifiers | of the resource that was asked for |
-//! | `continue_url`, `links`, links to orders | http or https, on an origin of the shop |
+//! | `status` of a checkout | one of UCP |
+//! | identifiers | of the resource that was asked for, without characters that nobody sees |
+//! | `continue_url` | http or https, on an origin of the shop: what is bought and paid there is the shop's |
 //! | `null` | nowhere: optional members are left out ([`relay::without_nulls`]), required ones are a fault |
+//! | any | named once |
+//!
+//! What only is shown is reduced to what may be shown ([`tidy_answer`], as of all backends): texts, and addresses such as
+//! those of the shop's terms, which may be on any host that is asked over https. The time at which something expires is
+//! left out if it has passed.
+//!
+//! A checkout that the shop has **completed** is told, whatever else is wrong with it: the faulty members are left out.
+//! One without an order is told as one whose order is on its way.
 //!
 //! Nothing else is validated: shops may omit members, and extensions are theirs.
 
-use serde_json::{Map, Value};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
 use ucp_core::{
-    Operation, Refusal,
+    Code, Operation, Refusal,
     money::Currency,
     operation::{Class, Effect},
     port::owners::Kind,
+    text::{is_invisible, is_unfit},
 };
+use ucp_import::text::{address, tidy_answer};
 use ucp_wire::{dialect, relay};
 use url::{Origin, Url};
 
 use super::{
-    Bridge,
+    Bridge, batch,
     peer::Question,
-    response::{Told, Trouble},
+    response::{COMPLETED, IN_PROGRESS, Told, Trouble},
 };
 
 /// Greatest amount, in minor units: 2^53 − 1, beyond which JSON numbers are not exact everywhere.
 const MAX_AMOUNT: i64 = 9_007_199_254_740_991;
 
-/// Seconds after which a call that got a faulty answer may be repeated.
-const RETRY_AFTER: u32 = 60;
+/// Maximum length of an identifier, in bytes.
+const LONGEST_ID: usize = 2_000;
+
+/// Maximum number of faulty members that are left out of one checkout.
+const MOST_FAULTS: usize = 100;
+
+/// Statuses of a checkout.
+const STATUSES: [&str; 6] =
+    ["incomplete", "requires_escalation", "ready_for_complete", IN_PROGRESS, COMPLETED, "canceled"];
 
 /// Types of totals that a release with signed amounts states as negative amounts.
 const DISCOUNTS: [&str; 2] = ["discount", "items_discount"];
@@ -85,14 +105,23 @@ impl Bridge {
         }
     }
 
-    /// Validates an order that the shop tells about, and logs a fault.
+    /// Returns an order that the shop tells about as it can be handed on. A fault is logged.
     ///
     /// # Errors
     /// The first [`Fault`].
-    pub(super) fn validate_order(&self, order: &Map<String, Value>) -> Result<(), Fault> {
-        self.rules().resource(Kind::Order, None, order).inspect_err(|fault| {
+    pub(super) fn valid_order(
+        &self,
+        order: Map<String, Value>,
+        twice: Option<String>,
+    ) -> Result<Map<String, Value>, Fault> {
+        let rules = self.rules();
+        let valid = named_once(twice).and_then(|()| rules.resource(Kind::Order, None, &order));
+        valid.inspect_err(|fault| {
             tracing::error!(path = fault.path(), must = fault.must, "a faulty notice of the shop is not forwarded");
-        })
+        })?;
+        let mut order = rules.shown(Operation::GetOrder, order).0;
+        relay::without_nulls(&mut order);
+        Ok(order)
     }
 
     fn rules(&self) -> Rules {
@@ -101,6 +130,7 @@ impl Bridge {
         Rules {
             signed: dialect(known.release).signs_totals(),
             origins: shops.into_iter().chain(self.0.options.origins.iter().cloned()).collect(),
+            now: (self.0.options.now)(),
         }
     }
 }
@@ -111,40 +141,143 @@ struct Rules {
     signed: bool,
     /// Origins that buyers may be sent to.
     origins: Vec<Origin>,
+    now: Timestamp,
 }
 
 impl Rules {
     /// Returns an answer that can be forwarded, without members that are `null` because they are absent. What the shop has
-    /// signed stays as it is, and must have none.
+    /// signed stays as it is, and must need no change.
     fn validated(&self, question: &Question, told: Told) -> Result<Told, Trouble> {
         let operation = question.operation;
         if operation.row().class == Class::Browsing {
             return self.browsed(operation, told);
         }
         let failure = told.is_failure();
-        let Told { status, body } = told;
+        let signed = question.mandates.is_some() && Kind::of(operation) == Some(Kind::Checkout) && !failure;
+        let completed = told.body.get("status").is_some_and(|status| status == COMPLETED);
+        if Kind::of(operation) == Some(Kind::Checkout) && !failure && completed {
+            return self.completed(question, told, signed);
+        }
+        let Told { status, body, twice, .. } = told;
         let mut body = Map::from(body);
+        let faulty = |fault: Fault| faulty(operation, &fault, false);
+        named_once(twice).map_err(faulty)?;
         // An outcome without a resource may name none.
         let nameless = failure || body.get("messages").is_some_and(Value::is_array);
         let asked = question.id.as_deref().filter(|_| !nameless || body.contains_key("id"));
-        let validity = Kind::of(operation).map_or(Ok(()), |kind| self.resource(kind, asked, &body));
-        let signed = question.mandates.is_some() && Kind::of(operation) == Some(Kind::Checkout) && !failure;
-        let null = relay::find_null(&body).filter(|_| signed);
-        let null = null.map_or(Ok(()), |path| Err(Fault { path, must: "must not be null".to_owned() }));
-        validity.and(null).map_err(|fault| faulty(operation, &fault))?;
-        if !signed {
-            relay::without_nulls(&mut body);
+        if let Some(kind) = Kind::of(operation) {
+            self.resource(kind, asked, &body).map_err(faulty)?;
         }
-        Ok(Told { status, body: body.into() })
+        if signed {
+            self.unchanged(&body).map_err(faulty)?;
+            return Ok(Told::new(status, body));
+        }
+        if let Err(fault) = self.expiry(&body) {
+            tracing::warn!(operation = operation.row().name, %fault, "a time of the shop is left out");
+            body.shift_remove("expires_at");
+        }
+        let mut body = self.shown(operation, body).0;
+        relay::without_nulls(&mut body);
+        Ok(Told::new(status, body))
+    }
+
+    /// Returns a checkout that the shop has completed, without what is faulty about it.
+    fn completed(&self, question: &Question, told: Told, signed: bool) -> Result<Told, Trouble> {
+        let operation = question.operation;
+        let Told { status, body, twice, .. } = told;
+        let mut body = Map::from(body);
+        let faulty = |fault: Fault| faulty(operation, &fault, true);
+        // Of these, another choice would be another answer: to somebody else, or that it is not completed.
+        if twice.as_deref().is_some_and(|twice| ["id", "status", "order"].contains(&top(twice))) {
+            named_once(twice.clone()).map_err(faulty)?;
+        }
+        match (&question.id, body.get("id")) {
+            (Some(asked), None | Some(Value::Null)) => drop(body.insert("id".to_owned(), asked.as_str().into())),
+            (asked, _) => same(Kind::Checkout, asked.as_deref(), &body).map_err(faulty)?,
+        }
+        let ordered = body.get("order").is_some_and(|order| order["id"].as_str().is_some_and(|id| !id.is_empty()));
+        let sound = twice.is_none() && self.resource(Kind::Checkout, None, &body).is_ok();
+        if signed && ordered && sound && self.unchanged(&body).is_ok() {
+            return Ok(Told { completed: true, ..Told::new(status, body) });
+        }
+        if let Some(twice) = &twice {
+            tracing::error!(path = format!("${twice}"), "a member that a completed checkout names twice is left out");
+            leave_out(&mut body, twice);
+        }
+        if !ordered {
+            tracing::error!(
+                "the shop has completed a checkout and names no order: it is told as one that is on its way"
+            );
+            body.shift_remove("order");
+            body.insert("status".to_owned(), IN_PROGRESS.into());
+            let content =
+                "The shop has completed the purchase and has not named the order yet. Do not complete it again.";
+            let message = json!({ "type": "warning", "code": "order_not_named", "content": content });
+            batch::elements(&mut body, "messages").push(message);
+        }
+        for _ in 0..MOST_FAULTS {
+            let Err(fault) = self.resource(Kind::Checkout, None, &body) else { break };
+            tracing::error!(
+                operation = operation.row().name,
+                path = fault.path(),
+                must = fault.must,
+                "a faulty member of a completed checkout of the shop is left out"
+            );
+            leave_out(&mut body, &fault.path);
+        }
+        let mut body = self.shown(operation, body).0;
+        relay::without_nulls(&mut body);
+        Ok(Told { completed: true, ..Told::new(status, body) })
+    }
+
+    /// Returns a document with its texts and addresses as they may be shown, and whether that changed it.
+    fn shown(&self, operation: Operation, body: Map<String, Value>) -> (Map<String, Value>, bool) {
+        let mut document = Value::Object(body);
+        let tidied = tidy_answer(&mut document, &|url| address(url).is_some() || self.leads_to_shop(url).is_ok());
+        if !tidied.left_out.is_empty() {
+            let (operation, left_out) = (operation.row().name, tidied.left_out.join(", "));
+            tracing::warn!(operation, left_out, "addresses of the shop that are not on https are left out");
+        }
+        match document {
+            Value::Object(body) => (body, tidied.changed),
+            _ => unreachable!("an object stays one"),
+        }
+    }
+
+    /// Validates that a document which the shop has signed can be handed on as it is.
+    fn unchanged(&self, body: &Map<String, Value>) -> Validity {
+        if let Some(path) = relay::find_null(body) {
+            return Err(Fault { path, must: "must not be null".to_owned() });
+        }
+        self.expiry(body)?;
+        let mut document = Value::Object(body.clone());
+        let tidied = tidy_answer(&mut document, &|url| address(url).is_some() || self.leads_to_shop(url).is_ok());
+        match tidied.left_out.into_iter().next() {
+            Some(path) => Err(Fault { path, must: "must be an absolute https address".to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Validates the time until which something that is not over can be bought.
+    fn expiry(&self, body: &Map<String, Value>) -> Validity {
+        let over = body.get("status").is_some_and(|status| status == COMPLETED || status == "canceled");
+        let stated = body.get("expires_at").filter(|stated| !stated.is_null() && !over);
+        let ahead = |stated: &Value| stated.as_str()?.parse::<Timestamp>().ok().filter(|end| *end > self.now);
+        match stated {
+            Some(stated) if ahead(stated).is_none() => Err(Fault::at("expires_at", "must be a time that is to come")),
+            _ => Ok(()),
+        }
     }
 
     /// Validates products. A list keeps those without faults.
     fn browsed(&self, operation: Operation, mut told: Told) -> Result<Told, Trouble> {
+        let faulty = |fault: Fault| faulty(operation, &fault, false);
+        named_once(told.twice.take()).map_err(faulty)?;
         // The text of the answer stays as it is where nothing is left out.
         let mut body = Map::from(told.body.clone());
-        self.link(&body, "continue_url").map_err(|fault| faulty(operation, &fault))?;
+        self.link(&body, "continue_url").map_err(faulty)?;
         if let Some(product) = body.get("product") {
-            self.product(product).map_err(|fault| faulty(operation, &fault.under(".product")))?;
+            self.product(product).map_err(|fault| faulty(fault.under(".product")))?;
         }
         let mut faults = Vec::new();
         let mut of = 0;
@@ -161,7 +294,8 @@ impl Rules {
             let (operation, left_out) = (operation.row().name, faults.len());
             tracing::warn!(operation, left_out, of, %first, "faulty products of the shop are left out");
         }
-        if relay::without_nulls(&mut body) | !faults.is_empty() {
+        let (mut body, tidied) = self.shown(operation, body);
+        if relay::without_nulls(&mut body) | !faults.is_empty() | tidied {
             told.body = body.into();
         }
         Ok(told)
@@ -171,7 +305,9 @@ impl Rules {
     fn on_site(&self, mut refusal: Refusal) -> Refusal {
         let leads = |url: &String| self.leads_to_shop(url).is_ok();
         if refusal.continue_url.as_ref().is_some_and(|url| !leads(url)) {
-            tracing::warn!("a refusal of the shop leads to another site, which is left out");
+            tracing::warn!(
+                "a refusal of the shop leads to another site, which is left out: `upstream.origins` does not name it"
+            );
             refusal.continue_url = None;
         }
         refusal
@@ -179,14 +315,22 @@ impl Rules {
 
     /// Validates a cart, checkout or order. `asked` is its identifier, if the call states one.
     fn resource(&self, kind: Kind, asked: Option<&str>, body: &Map<String, Value>) -> Validity {
-        not_null(body, &["id", "status", "currency", "line_items", "totals", "links", "checkout_id", "permalink_url"])?;
-        if let Some(asked) = asked
-            && body.get("id").and_then(Value::as_str) != Some(asked)
+        not_null(body, &["id", "status", "currency", "line_items", "totals", "links", "checkout_id"])?;
+        same(kind, asked, body)?;
+        identifier(body)?;
+        if let Some(status) = body.get("status").filter(|_| kind == Kind::Checkout)
+            && !status.as_str().is_some_and(|status| STATUSES.contains(&status))
         {
-            return Err(Fault::at("id", format!("must be the {} that was asked for", kind.as_str())));
+            return Err(Fault::at("status", format!("must be one of {}", STATUSES.join(", "))));
         }
         currency(body)?;
-        each(body, "line_items", |line| self.line(line))?;
+        each(body, "line_items", |line| {
+            // In an order, quantities are objects.
+            if kind != Kind::Order && line.contains_key("quantity") {
+                between(line, "quantity", 1, MAX_AMOUNT)?;
+            }
+            self.line(line)
+        })?;
         self.totals(body)?;
         self.sum(body)?;
         within(body, "fulfillment", |fulfillment| self.fulfillment(fulfillment))?;
@@ -204,14 +348,10 @@ impl Rules {
             each(adjustment, "totals", |entry| amount(entry, "amount", -MAX_AMOUNT))
         })?;
         self.link(body, "continue_url")?;
-        self.link(body, "permalink_url")?;
-        each(body, "links", |link| {
-            not_null(link, &["type", "url"])?;
-            self.link(link, "url")
-        })?;
+        each(body, "links", |link| not_null(link, &["type"]))?;
         within(body, "order", |order| {
-            not_null(order, &["id", "permalink_url"])?;
-            self.link(order, "permalink_url")
+            not_null(order, &["id"])?;
+            identifier(order)
         })
     }
 
@@ -285,11 +425,13 @@ impl Rules {
         let product =
             product.as_object().ok_or_else(|| Fault { path: String::new(), must: "must be an object".into() })?;
         not_null(product, &["id", "title", "price_range", "variants"])?;
+        identifier(product)?;
         for range in ["price_range", "list_price_range"] {
             within(product, range, |range| ["min", "max"].into_iter().try_for_each(|end| within(range, end, price)))?;
         }
         each(product, "variants", |variant| {
             not_null(variant, &["id", "title"])?;
+            identifier(variant)?;
             if !variant.get("price").is_some_and(Value::is_object) {
                 return Err(Fault::at("price", "must be an amount with a currency"));
             }
@@ -318,14 +460,21 @@ impl Rules {
     }
 }
 
-/// Returns the refusal of a call whose answer is faulty, and logs it.
-fn faulty(operation: Operation, fault: &Fault) -> Trouble {
-    tracing::error!(
-        operation = operation.row().name,
-        path = fault.path(),
-        must = fault.must,
-        "a faulty answer of the shop is not forwarded"
-    );
+/// Returns the trouble with a faulty answer, and logs it. `completed` is `true` if the answer says that the checkout is
+/// completed.
+fn faulty(operation: Operation, fault: &Fault, completed: bool) -> Trouble {
+    let (operation_name, path, must) = (operation.row().name, fault.path(), &fault.must);
+    if path.ends_with(".continue_url") {
+        tracing::error!(
+            operation = operation_name,
+            path,
+            must,
+            "a faulty answer of the shop is not forwarded; buyers are sent to other sites of the shop only if \
+             `upstream.origins` names them"
+        );
+    } else {
+        tracing::error!(operation = operation_name, path, must, "a faulty answer of the shop is not forwarded");
+    }
     let content = if operation.row().effect == Effect::Safe {
         format!(
             "The shop's answer is faulty: {fault}. Repeating the call does not help until the shop has corrected that."
@@ -336,7 +485,61 @@ fn faulty(operation: Operation, fault: &Fault) -> Trouble {
              same idempotency key only, once the shop has corrected that."
         )
     };
-    Refusal::unavailable(content, RETRY_AFTER).into()
+    Trouble::Unusable { refusal: Refusal::new(Code::UpstreamInvalid, content), completed }
+}
+
+/// Validates that no member is named twice; `twice` is the place of one that is.
+fn named_once(twice: Option<String>) -> Validity {
+    twice.map_or(Ok(()), |path| Err(Fault { path, must: "must not be named twice".to_owned() }))
+}
+
+/// Validates that a resource is the one that was asked for.
+fn same(kind: Kind, asked: Option<&str>, body: &Map<String, Value>) -> Validity {
+    match asked {
+        Some(asked) if body.get("id").and_then(Value::as_str) != Some(asked) => {
+            Err(Fault::at("id", format!("must be the {} that was asked for", kind.as_str())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Validates an identifier, if there is one: agents repeat it as they see it.
+fn identifier(members: &Map<String, Value>) -> Validity {
+    let fits = |id: &str| {
+        (1..=LONGEST_ID).contains(&id.len()) && !id.chars().any(|letter| is_invisible(letter) || is_unfit(letter))
+    };
+    match members.get("id") {
+        Some(id) if !id.as_str().is_some_and(fits) => {
+            Err(Fault::at("id", format!("must be a text of 1 to {LONGEST_ID} visible characters")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the name of the first member on a path.
+fn top(path: &str) -> &str {
+    path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default()
+}
+
+/// Leaves a faulty member out of a checkout: of an order its page, of the lines and links the one at fault, of the
+/// totals all, and of everything else the member at the top.
+fn leave_out(body: &mut Map<String, Value>, path: &str) {
+    let top = top(path);
+    let place = path.split_once('[').and_then(|(_, rest)| rest.split_once(']')?.0.parse::<usize>().ok());
+    match (body.get_mut(top), place) {
+        (Some(Value::Object(order)), _) if top == "order" => {
+            order.retain(|name, _| name == "id");
+        }
+        (Some(Value::Array(elements)), Some(place)) if top != "totals" && place < elements.len() => {
+            elements.remove(place);
+        }
+        (Some(Value::Array(elements)), _) => elements.clear(),
+        _ if top.is_empty() => {
+            // The name needs quotes: it is none that UCP has.
+            body.retain(|name, _| !path.starts_with(&format!("['{name}']")));
+        }
+        _ => drop(body.shift_remove(top)),
+    }
 }
 
 /// Validates that none of these members is `null`.

@@ -16,7 +16,7 @@ use ucp_core::{
 use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start, detached::Detached};
 use ucp_wire::{dialect, dialect::Seal, relay};
 
-use super::{Bridge, digest_id, owners::LONGER, portable};
+use super::{Bridge, digest_id, owners::LONGER, portable, twice::twice};
 
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -129,11 +129,10 @@ impl Bridge {
     pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
         let unreadable =
             || Refusal::invalid("$", "The body must be an order.").accepting("a whole order with its `id`");
-        let mut order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
-        if let Err(fault) = self.validate_order(&order) {
-            return Err(Refusal::invalid(fault.path(), format!("The order is faulty: {fault}.")));
-        }
-        relay::without_nulls(&mut order);
+        let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
+        let valid = self.valid_order(order, twice(body));
+        let mut order =
+            valid.map_err(|fault| Refusal::invalid(fault.path(), format!("The order is faulty: {fault}.")))?;
         if dialect(self.0.release).seal() == Seal::Body {
             // Of the event, not of the order.
             EVENT.iter().for_each(|name| drop(order.shift_remove(*name)));
@@ -157,6 +156,9 @@ impl Bridge {
                 owners.claim(Kind::Order, &number, &checkout.ok_or_else(unknown)?.owner, now).await?
             }
         };
+        if let Some(checkout) = name("checkout_id") {
+            self.note(Kind::Purchase, checkout, &owner).await;
+        }
         let body = relay::answer(self.0.release, owner.release, Operation::GetOrder, order);
         Ok(ShopWebhook { id: proven.id, owner, order: number, body })
     }

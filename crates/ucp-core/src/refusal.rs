@@ -45,6 +45,8 @@ pub enum Kind {
     Internal,
     /// What the gateway has stored cannot be used until its operator repairs it.
     Damaged,
+    /// What the backend answers does not conform to the protocol, until its operator corrects it.
+    Nonconforming,
     /// The gateway or its backend cannot answer at the moment.
     Unavailable,
 }
@@ -158,6 +160,8 @@ codes! {
     InternalError = "internal_error", Internal;
     /// What is stored of the resource, or of the call that is repeated, is damaged.
     StoredDataDamaged = "stored_data_damaged", Damaged;
+    /// The shop's response does not conform to the protocol; the same request gets it again until the shop is corrected.
+    UpstreamInvalid = "upstream_invalid", Nonconforming;
     /// The shop cannot answer at the moment.
     Unavailable = "unavailable", Unavailable;
 }

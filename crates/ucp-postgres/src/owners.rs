@@ -82,6 +82,8 @@ impl PostgresStore {
             (Kind::Cart, REMEMBERED_FOR, true),
             (Kind::Checkout, REMEMBERED_FOR, true),
             (Kind::Order, ORDERS_FOR, false),
+            (Kind::Completion, REMEMBERED_FOR, false),
+            (Kind::Purchase, ORDERS_FOR, false),
         ] {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, i64::MAX).await?;

@@ -15,7 +15,7 @@ use ucp_core::{
     catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
-    operation::Class,
+    operation::{Class, Effect},
     port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
@@ -392,7 +392,14 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
             ("stock", !change.stock.is_empty()),
             ("answer under its idempotency key", keep.is_some()),
         ];
-        let committed = ledger.commit(Change { holder: holder.clone(), ..change }, keep).await?;
+        let committed = ledger.commit(Change { holder: holder.clone(), ..change }, keep).await;
+        // A purchase at another shop is made by now, and is told whether or not the answer can be kept.
+        let bought = matches!(shop, Shop::Upstream(_)) && operation.row().effect == Effect::Concluding;
+        if bought && matches!(committed, Err(_) | Ok(Committed::Full(_))) {
+            tracing::error!(?committed, "the answer of the shop is told and cannot be kept for a retry");
+            return Ok(encoded);
+        }
+        let committed = committed?;
         record::tell(if matches!(committed, Committed::Done) { "committed" } else { "not_committed" }, || {
             parts.iter().filter(|(_, is_part)| *is_part).map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
         });

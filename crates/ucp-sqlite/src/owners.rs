@@ -5,7 +5,8 @@
 //!
 //! An identifier is kept while its cart, checkout or order is alive, and for some time after that: carts and checkouts
 //! for 30 days, orders for three years, counted from the last news of them. There are at most a million carts and a
-//! million checkouts, and the oldest make room; orders cost money, and are never displaced.
+//! million checkouts, and the oldest make room; orders cost money, and are never displaced. Nor is how far a purchase has
+//! come: what was asked to be completed is kept like a checkout, what was completed like an order.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -83,6 +84,8 @@ impl SqliteStore {
             (Kind::Cart, REMEMBERED_FOR, true),
             (Kind::Checkout, REMEMBERED_FOR, true),
             (Kind::Order, ORDERS_FOR, false),
+            (Kind::Completion, REMEMBERED_FOR, false),
+            (Kind::Purchase, ORDERS_FOR, false),
         ] {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, None).await?;
@@ -140,13 +143,15 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_not_alive_any_more_is_forgotten_in_time() {
-        const ALL: [(Kind, &str, i64); 6] = [
+        const ALL: [(Kind, &str, i64); 8] = [
             (Kind::Cart, "short", 1),
             (Kind::Cart, "extended", 1),
             (Kind::Cart, "long", 40),
             (Kind::Checkout, "short", 1),
             (Kind::Order, "old", 1),
             (Kind::Order, "new", 1_000),
+            (Kind::Completion, "short", 1),
+            (Kind::Purchase, "old", 1),
         ];
         let dir = tempfile::tempdir().expect("a directory");
         let store = store(&dir);
@@ -166,11 +171,14 @@ mod tests {
             }
             left.join(", ")
         };
-        assert_eq!(left(31).await, "cart short, cart extended, cart long, checkout short, order old, order new");
-        assert_eq!(left(32).await, "cart extended, cart long, order old, order new");
-        assert_eq!(left(51).await, "cart long, order old, order new", "it was extended");
-        assert_eq!(left(71).await, "order old, order new", "nothing is made shorter");
-        assert_eq!(left(1_096).await, "order old, order new");
+        assert_eq!(
+            left(31).await,
+            "cart short, cart extended, cart long, checkout short, order old, order new, completion short, purchase old"
+        );
+        assert_eq!(left(32).await, "cart extended, cart long, order old, order new, purchase old");
+        assert_eq!(left(51).await, "cart long, order old, order new, purchase old", "it was extended");
+        assert_eq!(left(71).await, "order old, order new, purchase old", "nothing is made shorter");
+        assert_eq!(left(1_096).await, "order old, order new, purchase old");
         assert_eq!(left(1_097).await, "order new");
         assert_eq!(left(3_000).await, "");
     }

@@ -70,6 +70,7 @@ pub const fn http_status(code: Code) -> u16 {
         Kind::UnreachablePlatform => 424,
         Kind::RateLimited => 429,
         Kind::Internal | Kind::Damaged => 500,
+        Kind::Nonconforming => 502,
         Kind::Unavailable => 503,
     }
 }
@@ -79,7 +80,7 @@ pub const fn http_status(code: Code) -> u16 {
 pub const fn json_rpc(code: Code) -> i32 {
     match code.kind() {
         Kind::Malformed => -32700,
-        Kind::Internal | Kind::Damaged => -32603,
+        Kind::Internal | Kind::Damaged | Kind::Nonconforming => -32603,
         Kind::InvalidArguments => -32602,
         Kind::NotFound => -32601,
         Kind::InvalidEnvelope | Kind::WrongMethod | Kind::NotAcceptable | Kind::TooLarge | Kind::UnsupportedType => {

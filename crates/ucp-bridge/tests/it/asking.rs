@@ -202,7 +202,7 @@ async fn what_a_call_is_called_is_handed_on() {
 
 /// Answers, written as no program here would write them.
 const STRANGE: [&str; 2] = [
-    r#""zz":{"b":1,"a":18446744073709551615,"c":-9223372036854775808,"é":[9007199254740993,0.1,1.0,5e-324,"\u0001",null]},"id":"c1","line_items":[],"a.b":{"":{}}"#,
+    r#""zz":{"b":1,"a":18446744073709551615,"c":-9223372036854775808,"é":[9007199254740993,0.1,1.0,5e-324,"ÿ",null]},"id":"c1","line_items":[],"a.b":{"":{}}"#,
     r#""id":"c1","messages":[{"type":"info","z":1,"code":"x","content":"y"}],"totals":[{"type":"total","amount":1,"display_text":"₿"}]"#,
 ];
 

@@ -1,5 +1,10 @@
 //! Shops with sessions, streams and manners of their own; and shops with none.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;
 use ucp_core::{Code, Operation, Release, port::owners::Kind};
@@ -112,6 +117,50 @@ async fn a_shop_of_the_first_release_may_have_methods_and_no_tools() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shop_that_lacks_one_tool_keeps_the_others() {
+    let first = Release::V2026_01_11;
+    let stub = Stub::of(first).await;
+    let bridge = bridge(&stub, Transport::Mcp).await;
+    // `true` while it has tools, of which one is missing.
+    let tools = Arc::new(AtomicBool::new(true));
+    let has_tools = Arc::clone(&tools);
+    stub.usually(move |got| {
+        let said =
+            |name: &str, value: Value| Act::json(200, &json!({ "jsonrpc": "2.0", "id": got.body["id"], name: value }));
+        let capabilities = json!([{ "name": "dev.ucp.shopping.checkout", "version": first.date() }]);
+        let checkout = json!({
+            "ucp": { "version": first.date(), "capabilities": capabilities }, "id": "k1", "status": "incomplete",
+            "line_items": [], "currency": "USD", "totals": [], "links": [], "payment": { "handlers": [] },
+        });
+        let tool = got.body["method"] == "tools/call";
+        let name = if tool { &got.body["params"]["name"] } else { &got.body["method"] };
+        if tool != has_tools.load(Ordering::Relaxed) || name == "cancel_checkout" {
+            return said("error", json!({ "code": -32601, "message": "Method not found" }));
+        }
+        said("result", if tool { json!({ "structuredContent": checkout }) } else { checkout })
+    });
+    let asked = |from: usize| -> Vec<String> {
+        stub.got()[from..].iter().map(|got| got.body["method"].as_str().expect("a method").to_owned()).collect()
+    };
+    let get = || call(Operation::GetCheckout, Some("k1"), Value::Null);
+    let create = call(Operation::CreateCheckout, None, json!({ "line_items": [], "currency": "USD" }));
+    ask(&bridge, create).await.expect("a checkout");
+    let before = stub.got().len();
+    ask(&bridge, call(Operation::CancelCheckout, Some("k1"), Value::Null)).await.expect_err("it has no such tool");
+    assert_eq!(asked(before), ["tools/call", "cancel_checkout"], "that call alone");
+    ask(&bridge, get()).await.expect("a checkout");
+    assert_eq!(asked(before + 2), ["tools/call"], "and no other one");
+    // It is replaced by another program, and replaced again.
+    for (form, other) in [("get_checkout", "tools/call"), ("tools/call", "get_checkout")] {
+        tools.fetch_not(Ordering::Relaxed);
+        let before = stub.got().len();
+        ask(&bridge, get()).await.expect("a checkout");
+        ask(&bridge, get()).await.expect("a checkout");
+        assert_eq!(asked(before), [other, form, form], "what was learnt is forgotten when it fails");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_stays_open_is_over_with_the_answer() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Mcp).await;
@@ -192,14 +241,16 @@ async fn whether_a_purchase_was_made_is_looked_up() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
         let options = options(&stub, transport);
-        own(&options, Kind::Checkout, "k1").await;
+        for id in ["k1", "k2", "k3", "k4"] {
+            own(&options, Kind::Checkout, id).await;
+        }
         let bridge = opened(options).await.expect("a bridge");
         let say = move |got: &Got, document: &Value| match transport {
             Transport::Rest => Act::json(200, document),
             Transport::Mcp => Act::json(200, &tool(got, document)),
         };
-        let checkout = |status: &str| {
-            let mut checkout = json!({ "ucp": ucp(NEWEST), "id": "k1", "status": status, "totals": [] });
+        let checkout = |id: &str, status: &str| {
+            let mut checkout = json!({ "ucp": ucp(NEWEST), "id": id, "status": status, "totals": [] });
             if status == "completed" {
                 checkout["order"] = json!({ "id": "o1", "permalink_url": "https://shop.example/o1" });
             }
@@ -207,25 +258,25 @@ async fn whether_a_purchase_was_made_is_looked_up() {
         };
         let payment = json!({ "payment": { "instruments": [{ "id": "pi", "handler_id": "h", "type": "card", "selected": true,
             "credential": { "type": "token", "token": "tok", "com.example.cryptogram": "x" } }] } });
-        let complete = || call(Operation::CompleteCheckout, Some("k1"), payment.clone());
+        let complete = |id: &str| call(Operation::CompleteCheckout, Some(id), payment.clone());
         // It hangs, and has carried it out.
-        let done = checkout("completed");
+        let done = checkout("k1", "completed");
         stub.then(|_| Act::Never).then(move |got| say(got, &done));
-        let carried = ask(&bridge, complete()).await.expect("the truth");
+        let carried = ask(&bridge, complete("k1")).await.expect("the truth");
         assert_eq!((&carried.body["status"], &carried.body["order"]["id"]), (&json!("completed"), &json!("o1")));
         // It breaks off, and is at it.
-        let at_it = checkout("complete_in_progress");
+        let at_it = checkout("k2", "complete_in_progress");
         stub.then(|_| Act::BreakOff("{")).then(move |got| say(got, &at_it));
-        assert_eq!(ask(&bridge, complete()).await.expect("the truth").body["status"], "complete_in_progress");
+        assert_eq!(ask(&bridge, complete("k2")).await.expect("the truth").body["status"], "complete_in_progress");
         // It answers nonsense, and has done nothing.
-        let open = checkout("ready_for_complete");
+        let open = checkout("k3", "ready_for_complete");
         stub.then(|_| Act::text(200, "text/html", "<html>")).then(move |got| say(got, &open));
-        let refused = ask(&bridge, complete()).await.expect_err("not known to be done");
+        let refused = ask(&bridge, complete("k3")).await.expect_err("not known to be done");
         assert_eq!(refused.code, Code::Unavailable);
         assert!(refused.content.contains("still open"), "{}", refused.content);
         // Nothing can be found out.
         stub.then(|_| Act::Never).usually(|_| Act::text(500, "text/plain", ""));
-        let refused = ask(&bridge, complete()).await.expect_err("unknown");
+        let refused = ask(&bridge, complete("k4")).await.expect_err("unknown");
         assert!(refused.content.contains("not known whether"), "{}", refused.content);
         let sent = |got: &Got| match transport {
             Transport::Rest => got.path.ends_with("/complete").then(|| got.body.clone()),

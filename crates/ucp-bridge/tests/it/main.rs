@@ -7,6 +7,8 @@ mod faults;
 mod first_releases;
 mod hostile;
 mod mandates;
+mod purchases;
 mod refusals;
+mod shown;
 mod stub;
 mod webhooks;

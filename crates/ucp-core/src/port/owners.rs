@@ -1,4 +1,5 @@
-//! Port of the ownership of carts, checkouts and orders that another shop stores for the gateway.
+//! Port of the ownership of carts, checkouts and orders that another shop stores for the gateway, and of how far their
+//! purchases have come.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -14,6 +15,10 @@ pub enum Kind {
     Checkout,
     /// An order.
     Order,
+    /// A checkout that the shop was asked to complete, under the identifier of the checkout.
+    Completion,
+    /// A checkout that the shop has completed, under the identifier of the checkout.
+    Purchase,
 }
 
 impl Kind {
@@ -35,6 +40,8 @@ impl Kind {
             Self::Cart => "cart",
             Self::Checkout => "checkout",
             Self::Order => "order",
+            Self::Completion => "completion",
+            Self::Purchase => "purchase",
         }
     }
 }

@@ -214,6 +214,13 @@ pub(super) fn explained(code: Code) -> Explained {
             None,
             None,
         ),
+        Code::UpstreamInvalid => (
+            "The shop behind the gateway speaks UCP itself, and its answer breaks a rule of the protocol; the log names it.",
+            "Do not repeat the call until the shop is corrected. After a change, look at the resource first.",
+            "The shop's answer is faulty: `$.currency` must be a currency of ISO 4217.",
+            None,
+            None,
+        ),
         Code::Unavailable => (
             "The shop behind the gateway is slow, throttled or down, or the gateway is at its limit.",
             "Try again after `retry_after` seconds, with the same idempotency key.",

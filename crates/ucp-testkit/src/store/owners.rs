@@ -25,7 +25,9 @@ pub async fn the_first_who_claims_something_has_it_for_good<T: StoreUnderTest<St
     assert_eq!(claim("a").await, owner("a"));
     assert_eq!(claim("b").await, owner("a"));
     assert_eq!(store.owned(Kind::Checkout, "c").await.expect("reads"), None, "another kind of thing");
-    assert_eq!(store.owned(Kind::Order, "c").await.expect("reads"), None, "another kind of thing");
+    for other in [Kind::Order, Kind::Completion, Kind::Purchase] {
+        assert_eq!(store.owned(other, "c").await.expect("reads"), None, "another kind of thing");
+    }
     assert_eq!(store.owned(Kind::Cart, "C").await.expect("reads"), None, "another name");
     drop(store);
     let kept = subject.open().await.owned(Kind::Cart, "c").await.expect("reads");

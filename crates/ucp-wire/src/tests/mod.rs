@@ -261,7 +261,7 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
 }
 
 /// What every failure is called over the transports, and whether a retry can help.
-const FAILURES: [(&str, u16, i32, bool); 30] = [
+const FAILURES: [(&str, u16, i32, bool); 31] = [
     ("malformed_json", 400, -32700, false),
     ("invalid_request", 400, -32602, false),
     ("invalid_message", 400, -32600, false),
@@ -291,6 +291,7 @@ const FAILURES: [(&str, u16, i32, bool); 30] = [
     ("rate_limited", 429, -32000, true),
     ("internal_error", 500, -32603, true),
     ("stored_data_damaged", 500, -32603, false),
+    ("upstream_invalid", 502, -32603, false),
     ("unavailable", 503, -32000, true),
 ];
 

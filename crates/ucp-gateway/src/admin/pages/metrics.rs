@@ -191,7 +191,9 @@ fn first(read: &Read<'_>) -> Vec<Figure> {
     let outcomes = read.by("ucp_calls_total", "outcome");
     let calls: u64 = outcomes.iter().map(|(_, count)| count).sum();
     // Refused calls are the caller's fault, these are the gateway's or the shop's.
-    let is_ours = |outcome: &str| matches!(outcome, "internal_error" | "unavailable" | "stored_data_damaged" | "error");
+    let is_ours = |outcome: &str| {
+        matches!(outcome, "internal_error" | "unavailable" | "upstream_invalid" | "stored_data_damaged" | "error")
+    };
     let faults: u64 = outcomes.iter().filter(|(outcome, _)| is_ours(outcome)).map(|(_, count)| count).sum();
     let of_all = |count: u64| format!("{:.1} % of calls", share(count, calls) * 100.0);
     let refused = calls - faults - outcomes.iter().find(|(outcome, _)| outcome == "ok").map_or(0, |(_, ok)| *ok);
