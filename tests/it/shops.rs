@@ -1,6 +1,7 @@
 //! Several shops of one process: routing by host and by path, isolation, reloads, places, opening and closing.
 
 mod crosswise;
+mod feeds;
 mod neighbours;
 mod shared;
 

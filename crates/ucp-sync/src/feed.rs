@@ -5,7 +5,7 @@
 
 use std::{
     fmt, fs,
-    io::Write as _,
+    io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
@@ -185,7 +185,12 @@ impl Feed {
         let (etag, last_modified) = (validator(header::ETAG), validator(header::LAST_MODIFIED));
         let partial = download.with_extension("partial");
         let failed = |error| FeedError::File(partial.clone(), error);
-        let mut file = fs::File::create(&partial).map_err(failed)?;
+        // What an interrupted download has left behind is not written into.
+        match fs::remove_file(&partial) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let mut file = fs::File::create_new(&partial).map_err(failed)?;
         let mut bytes = 0;
         while let Some(chunk) = response.chunk().await.map_err(|error| FeedError::Connection(error.without_url()))? {
             bytes += chunk.len() as u64;

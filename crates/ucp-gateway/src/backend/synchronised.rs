@@ -157,12 +157,13 @@ fn source(settings: &Settings, copy: &CatalogCopy, shop: Option<&ContractShop>) 
         FeedFormat::GoogleXml => Format::GoogleXml,
         FeedFormat::GoogleTsv => Format::GoogleTsv,
     });
-    let (bytes, dir) = (said.max_feed_mb.bytes(), &settings.sections.data.dir);
+    // Every shop has a directory of its own, for shops of one data directory download at the same time.
+    let (bytes, dir) = (said.max_feed_mb.bytes(), settings.dir());
     Ok(match (&copy.feed, shop) {
         (Some(FeedPlace::File(path)), _) => Source::Feed(Feed::file(path.clone(), format, bytes)),
         (Some(FeedPlace::Web(url)), _) => {
             let timeout = std::time::Duration::from_secs(said.feed_timeout_s.count() as u64);
-            Source::Feed(Feed::web(url.clone(), format, &settings.extra_roots, dir, bytes, timeout)?)
+            Source::Feed(Feed::web(url.clone(), format, &settings.extra_roots, &dir, bytes, timeout)?)
         }
         (None, Some(shop)) => Source::Shop(shop.clone()),
         (None, None) => return Err(NO_SHOP.into()),
