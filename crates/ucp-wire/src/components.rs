@@ -5,6 +5,8 @@
 //!
 //! - make the members of a type from `properties`, unless there is an `anyOf` or `oneOf` beside them;
 //! - make types with good names only from components, and types of constants only from `enum`;
+//! - give every member the type of `additionalProperties`, though those beside it have types of their own, which compiles in
+//!   no TypeScript;
 //! - take an integer without a format for one of 32 bits, which amounts of money exceed;
 //! - try the alternatives of an answer in the order of their names, some of them without a look at `ucp.status`, so that
 //!   an answer with a resource and messages would be taken for an [`ErrorResponse`](crate::envelope::ErrorResponse).
@@ -67,6 +69,7 @@ impl Transform for Alternatives {
         }
         if members.contains_key("properties") {
             condition(members);
+            rest(members);
         } else {
             over_rest(members);
             for keyword in ["anyOf", "oneOf"] {
@@ -96,6 +99,15 @@ fn condition(members: &mut Map<String, Value>) {
     let otherwise = if others.len() == 1 { others.remove(0) } else { json!({ "anyOf": others }) };
     members.insert("if".to_owned(), json!({ "not": first }));
     members.insert("then".to_owned(), otherwise);
+}
+
+/// Says by `unevaluatedProperties` which type other members have than those that are named.
+fn rest(members: &mut Map<String, Value>) {
+    if members.get("additionalProperties").is_some_and(Value::is_object)
+        && let Some(schema) = members.shift_remove("additionalProperties")
+    {
+        members.insert("unevaluatedProperties".to_owned(), schema);
+    }
 }
 
 impl Alternatives {

@@ -47,6 +47,7 @@ mod response;
 pub mod schema;
 pub mod site;
 pub mod splice;
+mod titles;
 pub mod upgrade;
 pub mod v2026_01_11;
 pub mod v2026_01_23;

@@ -29,6 +29,7 @@ use crate::{
     refusal::http_status,
     schema::{self, Direction},
     site::published_at,
+    titles::pascal,
 };
 
 /// Codes that no operation returns on REST: they concern paths or the MCP endpoint.
@@ -360,16 +361,4 @@ fn failures_by_status() -> BTreeMap<u16, Vec<Code>> {
         by_status.entry(http_status(code)).or_default().push(code);
     }
     by_status
-}
-
-/// Converts `get_product` to `GetProduct`.
-fn pascal(name: &str) -> String {
-    name.split('_')
-        .map(|word| {
-            word.chars()
-                .enumerate()
-                .map(|(at, letter)| if at == 0 { letter.to_ascii_uppercase() } else { letter })
-                .collect::<String>()
-        })
-        .collect()
 }

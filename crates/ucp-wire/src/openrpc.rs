@@ -14,7 +14,8 @@ use ucp_core::{
 use crate::{
     dialect::{Dialect, publishes},
     outline::{Side, legible, outline},
-    schema::{self, Direction},
+    schema::{self, DEFINITIONS, Direction},
+    titles::{Titles, pascal},
 };
 
 /// Version of OpenRPC.
@@ -35,12 +36,12 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
     let error = dialect.rpc_failure(&mut responses);
-    let methods: Vec<_> = operations
+    let mut methods: Vec<_> = operations
         .iter()
         .filter(|operation| publishes(dialect, **operation))
         .filter_map(|operation| {
             let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
-            let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": schema::meta(row.effect) })];
+            let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": meta(row.effect) })];
             if operation.takes_id() {
                 parameters.push(json!({ "name": "id", "required": true, "schema": { "type": "string" } }));
             }
@@ -60,13 +61,19 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                 "tags": [{ "name": row.capability }],
                 "paramStructure": if row.flat { "by-name" } else { "either" },
                 "params": parameters,
-                "result": { "name": "answer", "schema": shapes.response(&mut responses) },
+                "result": {
+                    "name": "answer",
+                    "schema": { "oneOf": [shapes.answer(&mut responses), shapes.no_resource(&mut responses)] },
+                },
                 "errors": errors(dialect),
             }))
         })
         .collect();
     let mut components = requests.take_definitions(true);
     components.extend(responses.take_definitions(true));
+    components.insert(META.to_owned(), schema::meta(Effect::Safe));
+    let mut titles = Titles::of(&mut components);
+    methods.iter_mut().for_each(|method| entitle(method, &mut titles));
     let mut document = json!({
         "openrpc": OPENRPC,
         "info": {
@@ -86,6 +93,30 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     document["x-error-data"] = error.to_value();
     relocate(&mut document);
     document
+}
+
+/// Name of the component with what every call says about itself.
+const META: &str = "Meta";
+
+/// Returns a reference to the component with what a call says about itself. Where the idempotency key is required, the title
+/// is that of the type that generators make, which copy what is beside a reference into what it leads to.
+fn meta(effect: Effect) -> Value {
+    let mut meta = json!({ "$ref": format!("{DEFINITIONS}{META}") });
+    if effect.needs_key() {
+        meta["title"] = format!("Keyed{META}").into();
+        meta["required"] = schema::meta(effect)["required"].take();
+    }
+    meta
+}
+
+/// Gives titles to the schemas of a method that are not components.
+fn entitle(method: &mut Value, titles: &mut Titles) {
+    let name = pascal(method["name"].as_str().unwrap_or_default());
+    for parameter in method["params"].as_array_mut().into_iter().flatten() {
+        let title = format!("{name}{}", pascal(parameter["name"].as_str().unwrap_or_default()));
+        titles.add(&mut parameter["schema"], title);
+    }
+    titles.add(&mut method["result"]["schema"], format!("{name}Result"));
 }
 
 /// Rewrites references from `#/$defs/` to `#/components/schemas/`, the place of definitions in OpenRPC.

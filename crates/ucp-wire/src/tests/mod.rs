@@ -4,6 +4,7 @@ mod mandate;
 mod merchant;
 mod official;
 mod openapi;
+mod openrpc;
 mod orders;
 mod purchase;
 mod relay;

@@ -119,6 +119,21 @@ fn alternatives_that_are_objects_have_names() {
     });
 }
 
+/// In TypeScript an index signature has to hold for the members that have names, too.
+#[test]
+fn members_with_names_are_of_their_own_types() {
+    each_schema(|at, schema| {
+        let typed = schema.get("additionalProperties").is_some_and(Value::is_object);
+        assert!(!(typed && schema.contains_key("properties")), "{at} has properties and typed additionalProperties");
+    });
+    for (release, document) in published().filter(|(release, _)| *release < Release::V2026_08_25) {
+        let reference = "#/components/schemas/Consent";
+        let consent = validator(&json!({ "$ref": reference, "components": document["components"] }));
+        assert!(consent.is_valid(&json!({ "marketing": true, "com.example.survey": false })), "{release}");
+        assert!(!consent.is_valid(&json!({ "marketing": true, "com.example.survey": "yes" })), "{release}");
+    }
+}
+
 /// A generated client can tell an answer with a resource from one without by `ucp.status`, and messages by `type`.
 #[test]
 fn what_tells_answers_apart_is_stated() {
