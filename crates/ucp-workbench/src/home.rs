@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{Markup, html};
+use serde_json::json;
 use ucp_core::{Operation, Release};
 use ucp_wire::documents::release_path;
+use url::form_urlencoded::byte_serialize;
 
 use crate::{
     Facts,
@@ -34,6 +37,56 @@ fn calls(facts: &Facts) -> [(&'static str, String); 3] {
     ]
 }
 
+/// Maximum length of the name under which agents list the tools of the shop.
+const MAX_NAME: usize = 32;
+
+/// Returns the name under which agents list the tools of the shop: that of the shop, in the letters that all of them take.
+fn server_name(shop: &str) -> String {
+    let words = shop.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    name.truncate(MAX_NAME);
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "shop" } else { name }.to_owned()
+}
+
+/// Returns a word of a command line. It is quoted if it has characters that a shell interprets, as zsh does `?`.
+fn word(text: &str) -> String {
+    let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/:.,_-@%+".contains(letter));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Ways to connect an agent to the MCP endpoint.
+struct Connections {
+    /// Links that an installed editor opens, by its name.
+    links: [(&'static str, String); 2],
+    /// Commands, by the agent that has them.
+    commands: [(&'static str, String); 3],
+}
+
+impl Connections {
+    fn new(facts: &Facts) -> Self {
+        let (name, url) = (server_name(&facts.shop), format!("{}/mcp", facts.base));
+        let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+        let cursor = STANDARD.encode(json!({ "url": url }).to_string());
+        let code = json!({ "name": name, "type": "http", "url": url }).to_string();
+        let url = word(&url);
+        Self {
+            links: [
+                (
+                    "Cursor",
+                    format!("cursor://anysphere.cursor-deeplink/mcp/install?name={name}&config={}", encoded(&cursor)),
+                ),
+                ("VS Code", format!("vscode:mcp/install?{}", encoded(&code))),
+            ],
+            commands: [
+                ("Claude Code", format!("claude mcp add --transport http {name} {url}")),
+                ("Codex", format!("codex mcp add {name} --url {url}")),
+                ("Gemini CLI", format!("gemini mcp add --transport http {name} {url}")),
+            ],
+        }
+    }
+}
+
 /// Returns the releases, the newest first.
 fn releases() -> impl Iterator<Item = Release> {
     Release::ALL.iter().rev().copied()
@@ -43,6 +96,7 @@ fn releases() -> impl Iterator<Item = Release> {
 pub(crate) fn page(facts: &Facts) -> Markup {
     let Facts { shop, base, .. } = facts;
     let buys = facts.operations.contains(&Operation::CompleteCheckout);
+    let Connections { links, commands } = Connections::new(facts);
     let address = |name: &str, url: String| {
         html! {
             div { dt { (name) } dd { code { (url) } button.copy type="button" data-copy { "Copy" span.hidden { " the address of " (name) } } } }
@@ -72,10 +126,19 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                     (address("Profile", format!("{base}/.well-known/ucp")))
                 }
             }
+            section aria-labelledby="connect" {
+                h2 #connect { "Connect an agent" }
+                p { "Add the tools of this shop to an editor, or run the command of an agent in a terminal. Any other client takes the MCP URL above." }
+                p.actions {
+                    @for (editor, link) in &links { a.button.second href=(link) { "Add to " (editor) } }
+                }
+                @for (agent, command) in &commands { (copied(agent, "the command for", command)) }
+                p { a href="docs/clients" { "Other clients" } ", such as ChatGPT, Claude Desktop, Windsurf and the agent SDKs." }
+            }
             section aria-labelledby="first" {
                 h2 #first { "Make a first call" }
                 p { "Copy one of these into a terminal. Each asks the catalog for blue running shoes." }
-                @for (name, text) in calls(facts) { (copied(name, &text)) }
+                @for (name, text) in calls(facts) { (copied(name, "the call over", &text)) }
             }
             section aria-labelledby="releases" {
                 h2 #releases { "Releases" }
@@ -143,4 +206,69 @@ pub(crate) fn llms(facts: &Facts) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn facts(shop: &str, base: &str) -> Facts {
+        let (shop, base) = (shop.to_owned(), base.to_owned());
+        Facts {
+            shop,
+            base,
+            operations: Operation::ALL.to_vec(),
+            caller: "UCP-Agent: profile".to_owned(),
+            development: true,
+        }
+    }
+
+    /// What an editor reads from a link, decoded as it does it.
+    fn installed(link: &str) -> (Option<String>, Value) {
+        let (place, query) = link.split_once('?').expect("a query");
+        let url = url::Url::parse(link).expect("a link");
+        if place == "cursor://anysphere.cursor-deeplink/mcp/install" {
+            let named = |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).expect(wanted).1.into_owned();
+            let config = STANDARD.decode(named("config")).expect("Base64");
+            return (Some(named("name")), serde_json::from_slice(&config).expect("JSON"));
+        }
+        assert_eq!(place, "vscode:mcp/install");
+        // The whole query is one text, as `encodeURIComponent` writes it.
+        assert!(!query.contains(['&', '+', '=', '#']), "{query}");
+        let pair = format!("text={query}");
+        let (_, text) = url::form_urlencoded::parse(pair.as_bytes()).next().expect("a text");
+        (None, serde_json::from_str(&text).expect("JSON"))
+    }
+
+    #[test]
+    fn links_and_commands_connect_the_endpoint_of_the_shop() {
+        for (shop, base, name) in [
+            ("Sample Shop", "http://127.0.0.1:8080", "sample-shop"),
+            ("Käse & \"Brot\" <b>", "https://shop.example.com:8443/ucp/a+b/>>>???", "k-se-brot-b"),
+            ("東京", "https://xn--1lqs71d.example/~x", "shop"),
+            (&"very long ".repeat(9), "https://shop.example", "very-long-very-long-very-long-ve"),
+        ] {
+            let Connections { links, commands } = Connections::new(&facts(shop, base));
+            let url = format!("{base}/mcp");
+            assert_eq!(installed(&links[0].1), (Some(name.to_owned()), json!({ "url": url })));
+            assert_eq!(installed(&links[1].1), (None, json!({ "name": name, "type": "http", "url": url })));
+            for (_, command) in &commands {
+                assert!(command.contains(&format!(" {name} ")), "{command}");
+                assert!(command.ends_with(&word(&url)), "{command}");
+            }
+            let text = page(&facts(shop, base)).into_string();
+            for (editor, link) in links {
+                assert!(text.contains(&format!("href=\"{}\"", link.replace('&', "&amp;"))), "{editor}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_commands_are_quoted_where_a_shell_would_read_more() {
+        assert_eq!(word("http://127.0.0.1:8080/mcp"), "http://127.0.0.1:8080/mcp");
+        assert_eq!(word("http://127.0.0.1:8080/mcp?tools=catalog"), "'http://127.0.0.1:8080/mcp?tools=catalog'");
+        assert_eq!(word("a'b;$(c)"), "'a'\\''b;$(c)'");
+    }
 }

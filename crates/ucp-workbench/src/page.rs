@@ -149,13 +149,13 @@ impl Frame<'_> {
     }
 }
 
-/// Renders a block of text with a button that copies it.
-pub(crate) fn copied(label: &str, text: &str) -> Markup {
+/// Renders a block of text with a button that copies it. To screen readers the button says `what` it copies, before the label.
+pub(crate) fn copied(label: &str, what: &str, text: &str) -> Markup {
     html! {
         figure.code {
             figcaption {
                 span { (label) }
-                button.copy type="button" data-copy { "Copy" span.hidden { " the call over " (label) } }
+                button.copy type="button" data-copy { "Copy" span.hidden { " " (what) " " (label) } }
             }
             pre tabindex="0" { code { (text) } }
         }

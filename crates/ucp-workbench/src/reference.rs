@@ -199,8 +199,8 @@ fn operation(facts: &Facts, model: &Model, described: &Described) -> Markup {
                             textarea #{ "body-" (row.name) } .body spellcheck="false" rows=(pretty(body).lines().count().min(14)) { (pretty(body)) }
                         }
                     }
-                    (copied("REST", &rest))
-                    (copied("MCP", &mcp))
+                    (copied("REST", "the call over", &rest))
+                    (copied("MCP", "the call over", &mcp))
                     p { button.button.second.run type="button" { "Run" span.hidden { " " (row.title) } } }
                     div.ran {}
                 }
