@@ -4,7 +4,7 @@
 //! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
 //! line, and JSON that begins with a bracket alone in its line may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
 //! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
-//! Those of `docs/clients.md` are tried with the packages of the clients, in a lane. `rust` blocks are documentation tests of the crate that includes the
+//! Those of `docs/clients.md` and `docs/quickstart-client.md` are tried with the packages of clients and generators, in lanes. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
@@ -209,6 +209,7 @@ fn console_blocks_print_what_they_say() {
 
 #[test]
 fn every_block_is_run_somewhere() {
+    let lane = |name: &str| fs::read_to_string(repository().join("tests/clients/lanes").join(name)).expect("a lane");
     let gates = [".ci/run", ".ci/full"].map(|gate| fs::read_to_string(repository().join(gate)).expect(gate)).concat();
     let doctests =
         fs::read_to_string(repository().join("crates/ucp-testkit/src/lib.rs")).expect("the crate of doubles");
@@ -224,9 +225,19 @@ fn every_block_is_run_somewhere() {
                     assert!(included, "{at}: no crate has it among its documentation tests");
                 }
                 Some((_, name)) if page.ends_with("docs/clients.md") => {
-                    let lane = repository().join("tests/clients/lanes/snippets.py");
-                    let lane = fs::read_to_string(lane).expect("the lane of snippets");
-                    assert!(lane.contains(&format!("(\"{name}\")")), "{at}: no lane tries it");
+                    let tried = ["snippets.py", "assistants.mjs"].map(lane).concat();
+                    assert!(
+                        tried.contains(&format!("(\"{name}\")")) || tried.contains(&format!("('{name}',")),
+                        "{at}: no lane tries it"
+                    );
+                }
+                // The lane finds every block of the page, and fails if it tries one of them not.
+                Some(_) if page.ends_with("docs/quickstart-client.md") => {
+                    let lane = lane("documents.mjs");
+                    assert!(
+                        lane.contains("docs/quickstart-client.md") && lane.contains("every block is tried"),
+                        "{at}"
+                    );
                 }
                 Some(("json", name)) => {
                     let readers = ["crates/ucp-contract/tests/it/guide.rs", "tests/it/purchase/authentication.rs"];

@@ -28,6 +28,16 @@ install_npm_packages() {
   cp "$wanted" "$CLIENTS_DIR/installed.json"
 }
 
+# The agents of assistants.mjs, which are large: apart from what the other lanes need.
+install_assistants() {
+  local to=$CLIENTS_DIR/assistants
+  cmp --silent "$here/assistants.json" "$to/installed.json" && return
+  mkdir -p "$to"
+  cp "$here/assistants.json" "$to/package.json"
+  npm install --prefix "$to" --no-package-lock --no-audit --no-fund
+  cp "$here/assistants.json" "$to/installed.json"
+}
+
 # A copy of tests/upstreams/$1 below CLIENTS_DIR, with the packages that it names.
 install_upstream() {
   local from=$root/tests/upstreams/$1 to=$CLIENTS_DIR/upstreams/$1
