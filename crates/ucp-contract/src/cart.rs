@@ -28,7 +28,7 @@ use ucp_core::{
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_net::{Failure, failure::Reach, lock::ResourceLock};
+use ucp_net::{Failure, deadline, failure::Reach, lock::ResourceLock};
 
 use crate::{
     documents::{
@@ -36,7 +36,7 @@ use crate::{
         Place, WantedLine,
     },
     shop::ContractShop,
-    transport::Question,
+    transport::{Question, Reply, is_definite},
 };
 
 /// Time that a call waits for another one on the same cart.
@@ -111,7 +111,11 @@ impl ContractShop {
         // The engine may choose another delivery option than the shop: the shop is told, and asked again.
         for last in [false, true] {
             let document = self.question(&inquiry, &wanted, cart.clone());
-            let answer = match self.ask::<Cart>(question, &document).await {
+            let asked = match &document.cart {
+                None if question == Question::CartSync => self.make(&document).await,
+                _ => self.ask::<Cart>(question, &document).await,
+            };
+            let answer = match asked {
                 Ok(answer) => answer,
                 Err(failure) => {
                     if last
@@ -183,6 +187,37 @@ impl ContractShop {
             return Ok(PriceQuote { quote, purchasable, remote_cart: None });
         }
         Ok(PriceQuote { quote, purchasable, remote_cart: Some(remote_cart) })
+    }
+
+    /// Returns the end of an attempt to place an order that the shop refused, as a whole (`is_whole`) or in part. The
+    /// shop is told to forget it, and says so if there is an order all the same.
+    async fn refused(&self, attempt: &payment::Attempt, cart: &RemoteCartRef, is_whole: bool) -> OrderOutcome {
+        tracing::warn!(attempt = attempt.id, "the shop refused to place an order");
+        let declined = || OrderOutcome::Declined {
+            reason: "The shop does not take the order at the moment. Nothing was charged.".to_owned(),
+        };
+        match self.ask::<Outcome>(Question::Cancel, &asked_for(attempt, Some(cart))).await {
+            Ok(Some(Outcome::Absent | Outcome::Declined { .. })) => declined(),
+            Ok(outcome @ Some(Outcome::Placed { .. } | Outcome::Pending | Outcome::Challenged { .. })) => {
+                ended(outcome, &attempt.id)
+            }
+            Ok(None) | Err(_) if is_whole => declined(),
+            Ok(None) | Err(_) => OrderOutcome::Unknown,
+        }
+    }
+
+    /// Asks for a new cart. The question goes on when the time of the call is up: a cart that is made too late is
+    /// abandoned, because the call is repeated for another one.
+    async fn make(&self, document: &CartQuestion) -> Result<Option<Cart>, Failure> {
+        let (asking, keeping, document) = (self.clone(), self.clone(), document.clone());
+        let work = async move { asking.ask::<Cart>(Question::CartSync, &document).await };
+        deadline::outlast(work, move |made: Option<Cart>| async move {
+            if let Some(cart) = made {
+                tracing::warn!("the shop made a cart too late; it is abandoned");
+                keeping.give_up(cart.cart).await;
+            }
+        })
+        .await
     }
 
     /// Abandons a cart that nothing will refer to.
@@ -526,7 +561,16 @@ impl RemoteCart for ContractShop {
                 billing_address: tender.instrument.billing_address.clone(),
             }),
         };
-        match self.ask::<Outcome>(Question::Place, &document).await {
+        let reply = match self.reply(Question::Place, &document).await {
+            Ok(Reply::Gone | Reply::Refused(_)) => return self.refused(attempt, cart, true).await,
+            Ok(Reply::Halted(_)) => return self.refused(attempt, cart, false).await,
+            Err(Failure::Answered(answered)) if is_definite(answered.received.status) => {
+                return self.refused(attempt, cart, true).await;
+            }
+            Ok(reply) => reply.read::<Outcome>(Question::Place),
+            Err(failure) => Err(failure),
+        };
+        match reply {
             Ok(outcome) => ended(outcome, &attempt.id),
             // A request that never left places no order.
             Err(failure) if failure.reach() == Reach::Never => {

@@ -95,7 +95,7 @@ impl<'a> Trial<'a> {
                 self.seen = "status 404".to_owned();
                 Ok(None)
             }
-            Ok(Reply::Refused(reason)) => {
+            Ok(Reply::Refused(reason) | Reply::Halted(reason)) => {
                 self.seen.clone_from(&reason);
                 Err(self.finding("the question is refused"))
             }

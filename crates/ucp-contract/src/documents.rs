@@ -3,10 +3,13 @@
 //! Amounts are integers in minor units of the stated currency. Unknown members of answers are ignored, so that the
 //! contract can grow; members that are not required may be absent.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{IgnoredAny, SeqAccess, Visitor},
+};
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{product::Link, record::Record},
@@ -206,10 +209,43 @@ pub struct PriceBounds {
     pub max: Option<Amount>,
 }
 
+/// Maximum number of products that are kept of one answer, however many it holds.
+const MOST_KEPT: usize = 5_000;
+
+/// Reads the products of an answer, and drops those beyond [`MOST_KEPT`] as they come.
+fn some_products<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    struct Products;
+    impl<'de> Visitor<'de> for Products {
+        type Value = Vec<Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array of products")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut products: A) -> Result<Vec<Value>, A::Error> {
+            let mut kept = Vec::new();
+            while kept.len() < MOST_KEPT {
+                let Some(product) = products.next_element()? else { return Ok(kept) };
+                kept.push(product);
+            }
+            let mut dropped = 0_u64;
+            while products.next_element::<IgnoredAny>()?.is_some() {
+                dropped += 1;
+            }
+            if dropped > 0 {
+                tracing::warn!(kept = kept.len(), dropped, "an answer of the shop has more products than are kept");
+            }
+            Ok(kept)
+        }
+    }
+    deserializer.deserialize_seq(Products)
+}
+
 /// Answer to `/find`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Products, best match first, each as a line of `ucp-gateway import` states it.
+    #[serde(deserialize_with = "some_products")]
     #[schemars(with = "Vec<Record>")]
     pub products: Vec<Value>,
     /// Position after which the next page starts, at most 1,024 characters; absent on the last page.
@@ -233,6 +269,7 @@ pub struct Resolve {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Resolved {
     /// Products, each with all of its variants. What names nothing is left out.
+    #[serde(deserialize_with = "some_products")]
     #[schemars(with = "Vec<Record>")]
     pub products: Vec<Value>,
 }

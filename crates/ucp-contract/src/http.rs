@@ -13,14 +13,14 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
 use sha2::Sha256;
 use ucp_net::{
-    Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest, Verdict, classifier,
-    outbound::SetupError,
+    Author, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest, Verdict,
+    classifier, outbound::SetupError,
 };
 use url::Url;
 
 use crate::{
     documents::Problem,
-    transport::{Question, Reply, Transport},
+    transport::{Question, Reply, Transport, is_definite},
 };
 
 /// Header with the time of a signature, in seconds since 1970.
@@ -125,6 +125,12 @@ impl SigningSecret {
 /// A shop that implements the contract over HTTP.
 pub struct HttpShop {
     upstream: Upstream,
+    asker: Asker,
+}
+
+/// What makes the requests.
+#[derive(Clone)]
+struct Asker {
     address: Url,
     credential: Credential,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -152,7 +158,42 @@ impl HttpShop {
         if !address.path().ends_with('/') {
             address.set_path(&format!("{}/", address.path()));
         }
-        Ok(Self { upstream: Upstream::new(options, classify, clock, random)?, address, credential, now })
+        let upstream = Upstream::new(options, classify, clock, random)?;
+        let asker = Asker { address, credential, now };
+        // The question that is the same whoever calls.
+        if asker.request(Question::Backend, Bytes::new()).is_ok() {
+            let (asker, address) = (asker.clone(), options.address.clone());
+            upstream.probe_with(move || {
+                let request = asker.request(Question::Backend, Bytes::new());
+                request.unwrap_or_else(|_| {
+                    UpstreamRequest::new(Question::Backend.call_kind(), Question::Backend.method(), address.clone())
+                })
+            });
+        }
+        Ok(Self { upstream, asker })
+    }
+}
+
+impl Asker {
+    /// Returns the request for a question.
+    fn request(&self, question: Question, body: Bytes) -> Result<UpstreamRequest, Failure> {
+        let url = self.address.join(question.path()).map_err(|_| Failure::Unsendable("has no address"))?;
+        let (path, method) = (url.path().to_owned(), question.method());
+        let mut request = UpstreamRequest::new(question.call_kind(), method.clone(), url)
+            .lane(question.lane())
+            .header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        match &self.credential {
+            Credential::None => {}
+            Credential::Bearer(token) => request = request.secret(header::AUTHORIZATION, token.clone()),
+            Credential::Signing(secret) => {
+                let timestamp = (self.now)().as_second().to_string();
+                let signature = secret.sign(&timestamp, method.as_str(), &path, &body);
+                let value =
+                    |text: &str| HeaderValue::try_from(text).map_err(|_| Failure::Unsendable("cannot be signed"));
+                request = request.header(TIMESTAMP, value(&timestamp)?).secret(SIGNATURE, value(&signature)?);
+            }
+        }
+        Ok(if body.is_empty() { request } else { request.json(body) })
     }
 }
 
@@ -168,28 +209,18 @@ fn classify(received: &Received) -> Verdict {
 #[async_trait]
 impl Transport for HttpShop {
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
-        let url = self.address.join(question.path()).map_err(|_| Failure::Unsendable("has no address"))?;
-        let (path, method) = (url.path().to_owned(), question.method());
-        let mut request = UpstreamRequest::new(question.call_kind(), method.clone(), url)
-            .header(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let sent = if question == Question::Backend { Bytes::new() } else { body };
-        match &self.credential {
-            Credential::None => {}
-            Credential::Bearer(token) => request = request.secret(header::AUTHORIZATION, token.clone()),
-            Credential::Signing(secret) => {
-                let timestamp = (self.now)().as_second().to_string();
-                let signature = secret.sign(&timestamp, method.as_str(), &path, &sent);
-                let value =
-                    |text: &str| HeaderValue::try_from(text).map_err(|_| Failure::Unsendable("cannot be signed"));
-                request = request.header(TIMESTAMP, value(&timestamp)?).secret(SIGNATURE, value(&signature)?);
-            }
-        }
-        let request = if sent.is_empty() { request } else { request.json(sent) };
+        let is_own = question == Question::Backend;
+        let request = self.asker.request(question, if is_own { Bytes::new() } else { body })?;
+        let request = request.author(if is_own { Author::Gateway } else { Author::Caller });
         let received = self.upstream.call(request).await?;
         Ok(match received.status {
             StatusCode::NOT_FOUND | StatusCode::GONE => Reply::Gone,
             status if status.is_success() && received.body.is_empty() => Reply::Answer(Bytes::from_static(b"null")),
             status if status.is_success() => Reply::Answer(received.body),
+            // Whether the order is on its way is not known.
+            status if question == Question::Place && status.is_client_error() && !is_definite(status) => {
+                return Err(Failure::Unreadable(Unreadable::Unexpected));
+            }
             status if status.is_client_error() => {
                 let stated = received.json::<Problem>().ok().and_then(|problem| problem.error);
                 let stated: String = stated.unwrap_or_default().chars().take(LONGEST_REASON).collect();

@@ -7,6 +7,7 @@
 //! | [`transport`] | the questions, and the port through which a shop is asked |
 //! | [`http`] | the contract over HTTP: an address, a credential, a path for each question |
 //! | [`shop`] | the shop: what it states about itself, and its catalog |
+//! | `position` | positions in results, as cursors carry them |
 //! | `cart` | carts, and orders that are placed |
 //! | [`check`](mod@check) | rules of the contract, tried on a shop |
 //! | [`openapi`] | the contract as an OpenAPI document |
@@ -22,6 +23,7 @@ pub mod event;
 pub mod http;
 pub mod openapi;
 pub mod orders;
+mod position;
 pub mod shop;
 pub mod transport;
 

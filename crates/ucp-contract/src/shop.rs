@@ -9,9 +9,11 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::time::Instant;
 use ucp_core::{
     Code, Refusal,
     catalog::{
@@ -30,12 +32,13 @@ use ucp_import::{
     text::{address, tidy_answer},
 };
 use ucp_net::{
-    Clock, CoalescingCache, Counters, Failure, Filled, Key, Served, Staleness, coalescing::Capacity,
-    lock::ResourceLocks,
+    Clock, CoalescingCache, Counters, Failure, Filled, Key, Served, Staleness, Unreadable, coalescing::Capacity,
+    deadline, lock::ResourceLocks,
 };
 
 use crate::{
     documents::{Backend, CartAbilities, Completion, Context, Find, Found, PriceBounds, Resolve, Resolved, VERSION},
+    position::Position,
     transport::{Question, Reply, Transport},
 };
 
@@ -45,8 +48,8 @@ const USUAL_IDS: usize = 50;
 /// Maximum length of a position in a result, in bytes.
 const LONGEST_POSITION: usize = 1_024;
 
-/// Maximum number of pages of the shop that are read to fill one, if products are filtered here.
-const MOST_PAGES: usize = 3;
+/// Maximum number of pages of the shop that are read to fill one.
+const MOST_PAGES: usize = 8;
 
 /// Maximum number of products that an answer may hold, whatever was asked for.
 const MOST_PRODUCTS: usize = 500;
@@ -289,8 +292,11 @@ impl ContractShop {
             limit,
             after: after.map(str::to_owned),
         };
-        let found = self.ask::<Found>(Question::Find, &find).await?;
-        Ok(if after.is_some() { found } else { Some(found.unwrap_or_default()) })
+        match self.ask::<Found>(Question::Find, &find).await? {
+            // A shop always has a first page: that there is none is its failure.
+            None if after.is_none() => Err(Failure::Unreadable(Unreadable::Unexpected)),
+            found => Ok(found),
+        }
     }
 
     /// Returns the products of these identifiers, as the shop states them, asked in groups of what it takes at once.
@@ -331,8 +337,13 @@ impl ContractShop {
         question: Question,
         document: &impl Serialize,
     ) -> Result<Option<T>, Failure> {
+        self.reply(question, document).await?.read(question)
+    }
+
+    /// Asks a question, and returns the reply unread.
+    pub(crate) async fn reply(&self, question: Question, document: &impl Serialize) -> Result<Reply, Failure> {
         let body = serde_json::to_vec(document).map_err(|_| Failure::Unsendable("cannot be written as JSON"))?;
-        self.0.transport.ask(question, body.into()).await?.read(question)
+        self.0.transport.ask(question, body.into()).await
     }
 
     pub(crate) fn context(
@@ -404,7 +415,9 @@ impl ContractShop {
             if positioned && matches!(reply, Reply::Gone) {
                 return Ok(Filled::Once(Arc::new(Listing { lost: true, ..Listing::default() })));
             }
-            let Found { products, next, total } = reply.read(Question::Find)?.unwrap_or_default();
+            // A shop always has a first page: that there is none is its failure.
+            let found = reply.read(Question::Find)?.ok_or(Failure::Unreadable(Unreadable::Unexpected))?;
+            let Found { products, next, total } = found;
             let next = next.filter(|next| {
                 let fits = !next.is_empty() && next.len() <= LONGEST_POSITION;
                 if !fits {
@@ -443,7 +456,7 @@ async fn asked(transport: &dyn Transport) -> Result<Bytes, Failure> {
     match transport.ask(Question::Backend, Bytes::from_static(b"null")).await? {
         Reply::Answer(document) => Ok(document),
         Reply::Gone => Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)),
-        refused @ Reply::Refused(_) => {
+        refused @ (Reply::Refused(_) | Reply::Halted(_)) => {
             refused.read::<Value>(Question::Backend).and(Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)))
         }
     }
@@ -511,22 +524,29 @@ impl Catalog for ContractShop {
         if query.criteria.bounds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(page);
         }
-        let position = query.after.as_deref().map(|bytes| std::str::from_utf8(bytes).map(str::to_owned));
-        let mut position = position.transpose().map_err(|_| lost())?;
         let native = self.statement().backend.catalog.filters;
         let filtered = query.criteria != Criteria::default();
+        // Filters of the shop are believed only as far as they leave out.
+        let passes = |product: &Product| {
+            !filtered || product.variants.iter().any(|variant| query.criteria.admit(product, variant))
+        };
+        let mut position = match &query.after {
+            Some(bytes) => Position::read(bytes).ok_or_else(lost)?,
+            None => Position::first(query.limit, filtered && !native),
+        };
+        let mut slowest = Duration::ZERO;
         for number in 0..MOST_PAGES {
-            // A position is behind a whole page of the shop: of a longer one, the rest would be lost.
-            let limit = query.limit - page.products.len();
-            let served = match self.page(query, position.as_deref(), limit).await {
+            let asked = Instant::now();
+            let served = match self.page(query, position.after.as_deref(), position.size).await {
                 Ok(served) => served,
                 // The products found so far are an answer; the next page starts where this one stopped.
-                Err(failure) if number > 0 => {
+                Err(failure) if !page.products.is_empty() => {
                     tracing::warn!(%failure, "a page is shorter than it could be");
                     return Ok(page);
                 }
                 Err(failure) => return Err(failure.into()),
             };
+            slowest = slowest.max(asked.elapsed());
             let listing = &*served.value;
             if listing.lost {
                 return Err(lost());
@@ -537,18 +557,34 @@ impl Catalog for ContractShop {
             if number == 0 && (native || !filtered) {
                 page.total = listing.total;
             }
-            // Filters of the shop are believed only as far as they leave out.
-            let admitted = listing.products.iter().filter(|product| {
-                !filtered || product.variants.iter().any(|variant| query.criteria.admit(product, variant))
-            });
-            page.products.extend(admitted.take(limit).cloned());
-            // A position that does not advance would be followed forever.
-            let next = listing.next.clone().filter(|next| position.as_ref() != Some(next));
-            page.next = next.clone().map(String::into_bytes);
-            if next.is_none() || page.products.len() >= query.limit {
+            let mut is_full = false;
+            for product in listing.products.iter().filter(|product| passes(product)) {
+                if position.has_given(&product.id) || page.products.iter().any(|found| found.id == product.id) {
+                    continue;
+                }
+                is_full = page.products.len() == query.limit;
+                if is_full {
+                    break;
+                }
+                position.give(&product.id);
+                page.products.push(Arc::clone(product));
+            }
+            if is_full {
+                page.next = Some(position.write());
                 break;
             }
-            position = next;
+            // A position that does not advance would be followed forever.
+            let Some(next) = listing.next.clone().filter(|next| position.after.as_ref() != Some(next)) else {
+                page.next = None;
+                break;
+            };
+            position = position.page_after(next);
+            page.next = Some(position.write());
+            // Whoever has waited this long gets what there is rather than a refusal.
+            let is_late = || deadline::current().is_some_and(|deadline| Instant::now() + slowest > deadline);
+            if page.products.len() >= query.limit || is_late() {
+                break;
+            }
         }
         Ok(page)
     }
@@ -559,10 +595,18 @@ impl Catalog for ContractShop {
         presentation: &Presentation,
         _: &BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
+        let slices: Vec<_> = ids.chunks(self.capabilities().most_ids).collect();
+        let asked = slices.iter().map(|slice| self.resolved(Question::Resolve, slice, presentation));
+        let answers = join_all(asked).await;
+        // A shop that answers nothing at all has not said that there is nothing.
+        if let Some(failure) = answers.first().and_then(|first| first.as_ref().err())
+            && answers.iter().all(Result::is_err)
+        {
+            return Err(failure.into());
+        }
         let mut named = Vec::with_capacity(ids.len());
-        let most = self.capabilities().most_ids;
-        for slice in ids.chunks(most) {
-            match self.resolved(Question::Resolve, slice, presentation).await {
+        for (slice, answer) in slices.into_iter().zip(answers) {
+            match answer {
                 Ok(served) => {
                     let found = slice.iter().map(|id| matches(&served.value, id));
                     named.extend(found.map(|found| match served.stale {
@@ -570,7 +614,6 @@ impl Catalog for ContractShop {
                         _ => Named::Found(found),
                     }));
                 }
-                Err(failure) if slice.len() == ids.len() => return Err(failure.into()),
                 Err(failure) => {
                     tracing::warn!(%failure, ids = slice.len(), "some identifiers could not be checked");
                     named.extend(slice.iter().map(|_| Named::Unchecked));

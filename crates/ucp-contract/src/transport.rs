@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::Method;
+use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
-use ucp_net::{CallKind, Counters, Failure, Unreadable};
+use ucp_net::{CallKind, Counters, Failure, Lane, Unreadable};
 
 /// A question of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +83,16 @@ impl Question {
             Self::Place => CallKind::Conclude,
         }
     }
+
+    /// Returns the kind of traffic that the question is.
+    #[must_use]
+    pub const fn lane(self) -> Lane {
+        match self {
+            Self::Backend | Self::Find | Self::Resolve | Self::Open => Lane::Browse,
+            Self::CartSync | Self::CartFetch | Self::CartAbandon => Lane::Cart,
+            Self::Place | Self::Order | Self::Cancel => Lane::Payment,
+        }
+    }
 }
 
 /// Reply of a shop to a question.
@@ -92,8 +102,17 @@ pub enum Reply {
     Answer(Bytes),
     /// What was asked about does not exist: a cart, or a position in a result.
     Gone,
-    /// The shop refused the question, for this reason.
+    /// The shop refused the question as a whole, for this reason: nothing was done.
     Refused(String),
+    /// The shop refused a part of what the question asks for, for this reason, after others were carried out.
+    Halted(String),
+}
+
+/// Returns `true` if a status says that the request was not carried out and will not be. A conflict can be one with the
+/// same request, which is still under way.
+#[must_use]
+pub fn is_definite(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 408 | 409 | 425)
 }
 
 impl Reply {
@@ -106,7 +125,7 @@ impl Reply {
         let path = question.path();
         match self {
             Self::Gone => Ok(None),
-            Self::Refused(reason) => {
+            Self::Refused(reason) | Self::Halted(reason) => {
                 tracing::error!(question = path, reason, "the shop refused a question of the contract");
                 Err(Failure::Unreadable(Unreadable::Unexpected))
             }

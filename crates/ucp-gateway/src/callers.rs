@@ -7,6 +7,7 @@ use http::HeaderMap;
 use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
+    Allowances,
     access::{Access, Held, SignatureRule},
     header::UCP_AGENT,
     ingress::{Hosts, Rules, SignedAnswers},
@@ -214,6 +215,17 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
         config::Policy::Lenient => Policy::Lenient,
         config::Policy::Development => Policy::Development,
     }
+}
+
+/// Returns the times that calls may take in which the shop behind the gateway is asked, if there is one.
+pub(crate) fn allowances(settings: &Settings) -> Option<Allowances> {
+    let upstream = &settings.sections.upstream;
+    settings.upstream.as_ref().map(|_| Allowances {
+        browse: upstream.read_timeout_ms.time(),
+        purchase: upstream.write_timeout_ms.time(),
+        // The cart is priced once more before the order is placed.
+        complete: upstream.write_timeout_ms.time() + upstream.complete_timeout_ms.time(),
+    })
 }
 
 /// Returns the view of answers to callers that choose none.

@@ -27,7 +27,9 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, timeout, timeout_at},
 };
-use ucp_net::{CallKind, Failure, Received, Upstream, UpstreamRequest, Verdict, outbound::SetupError, retry, upstream};
+use ucp_net::{
+    Author, CallKind, Failure, Received, Upstream, UpstreamRequest, Verdict, outbound::SetupError, retry, upstream,
+};
 use ucp_payment::Secret;
 use url::Url;
 
@@ -252,7 +254,8 @@ impl Client {
         body: impl Into<bytes::Bytes>,
         headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
     ) -> Result<Received, Failure> {
-        let mut request = UpstreamRequest::new(CallKind::Write, http::Method::POST, self.url.clone());
+        let mut request =
+            UpstreamRequest::new(CallKind::Write, http::Method::POST, self.url.clone()).author(Author::Gateway);
         request.body = body.into();
         request.headers.extend(headers);
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));

@@ -166,7 +166,8 @@ impl Shop {
             platforms.clone(),
             callers::access(settings),
         )
-        .viewing(callers::view(settings));
+        .viewing(callers::view(settings))
+        .allowing(callers::allowances(settings));
 
         let error_status = match settings.sections.server.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -429,7 +430,9 @@ impl Desktop {
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let backend = Backend { shop, directory, cursors: cursors(data.cursor_secret()) };
-        let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN).viewing(callers::view(settings));
+        let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN)
+            .viewing(callers::view(settings))
+            .allowing(callers::allowances(settings));
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());

@@ -160,7 +160,8 @@ pub struct Asked {
 pub enum Paging {
     /// `$paging.number` counts pages from 1.
     Page,
-    /// `$paging.offset` counts products from 0.
+    /// `$paging.offset` counts products from 0. After a page it goes on by the products that came, or by `taken` of the
+    /// answer.
     Offset,
     /// `$paging.cursor` is what the answer before had as `next`; `null` for the first page.
     Cursor,
@@ -215,6 +216,9 @@ pub struct Step {
     /// none for the question as a whole.
     #[serde(default)]
     pub optional: bool,
+    /// Number of requests under way at once, with `each`: from 1 to 16. Default: 8 for requests that change nothing, 1 for
+    /// others, one after the other.
+    pub at_once: Option<u8>,
     /// `true` if the request changes nothing, whatever its method. Requests for questions that only read never do.
     pub reads: Option<bool>,
 }

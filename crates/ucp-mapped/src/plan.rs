@@ -18,6 +18,12 @@ const KNOWN: [&str; 3] = ["$question", "$market", "$paging"];
 /// Maximum number of steps of a question.
 const MAX_STEPS: usize = 32;
 
+/// Number of reads of a repeated step that are under way at once, unless the file states another.
+const AT_ONCE: usize = 8;
+
+/// Maximum number of requests of a repeated step that are under way at once.
+pub(super) const MOST_AT_ONCE: usize = 16;
+
 /// What is done for each question.
 #[derive(Debug)]
 pub struct Plan {
@@ -56,6 +62,8 @@ pub(super) struct Made {
     pub(super) accept: Vec<u16>,
     pub(super) accept_errors: Vec<String>,
     pub(super) optional: bool,
+    /// Number of requests under way at once, if the step is repeated.
+    pub(super) at_once: usize,
 }
 
 struct Planner<'a> {
@@ -229,6 +237,12 @@ impl Planner<'_> {
             _ if step.reads.unwrap_or(method == Method::GET || is_query) => CallKind::Read,
             other => other,
         };
+        if step
+            .at_once
+            .is_some_and(|at_once| !(1..=MOST_AT_ONCE).contains(&usize::from(at_once)) || step.each.is_none())
+        {
+            self.fault(&label, format_args!("`at_once` must be from 1 to {MOST_AT_ONCE}, of a step with `each`"));
+        }
         if step.accept.iter().any(|status| !(400..500).contains(status)) {
             self.fault(&label, "`accept` must be of statuses from 400 to 499");
         }
@@ -279,6 +293,7 @@ impl Planner<'_> {
             end,
             accept: step.accept.clone(),
             accept_errors: step.accept_errors.clone(),
+            at_once: step.at_once.map_or(if call_kind == CallKind::Read { AT_ONCE } else { 1 }, usize::from),
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
         })
     }

@@ -1,17 +1,23 @@
 //! The servers of a mapping: where requests go, and what they are let in by.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::time::{Instant, timeout_at};
 use ucp_net::{
-    CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
-    Verdict,
+    Author, CallKind, Classifier, Clock, Counters, Failure, Lane, Options, Random, Received, Scope, Unreadable,
+    Upstream, UpstreamRequest, Verdict,
     classifier::{Sound, by_status},
+    deadline,
     failure::{Answered, Unfit},
+    in_flight::InFlight,
     outbound::SetupError,
 };
 use url::{Url, form_urlencoded};
@@ -20,6 +26,12 @@ use super::file;
 
 /// Time before its end at which a token is fetched anew.
 const EARLY: Duration = Duration::from_secs(30);
+
+/// Time for which the failure to get a token is told to whoever asks for one.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// Time for which the circuit stays open after the server rejected the gateway's credential.
+const MISCONFIGURED: Duration = Duration::from_secs(60);
 
 /// Time for which a token is used whose answer states none.
 const UNSTATED: Duration = Duration::from_secs(300);
@@ -71,7 +83,7 @@ pub(super) struct Source {
 enum Access {
     Open,
     Fixed(HeaderName, HeaderValue),
-    Tokens(Box<Tokens>),
+    Tokens(Arc<Tokens>),
 }
 
 /// Tokens of OAuth 2.0 client credentials.
@@ -81,13 +93,22 @@ struct Tokens {
     client: String,
     secret: String,
     scope: Option<String>,
-    held: Mutex<Option<(HeaderValue, Instant)>>,
+    /// The last token, or the failure to get one, with the time until which it holds.
+    held: Mutex<Option<Held>>,
+    fetches: InFlight<(), Result<HeaderValue, Failure>>,
     clock: Clock,
+}
+
+struct Held {
+    token: Result<HeaderValue, Failure>,
+    until: Instant,
 }
 
 /// A request below the address of a source.
 pub(super) struct Outgoing {
     pub(super) call_kind: CallKind,
+    pub(super) lane: Lane,
+    pub(super) author: Author,
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
@@ -132,13 +153,14 @@ impl Source {
                 Access::Fixed(header::AUTHORIZATION, sensitive(format!("Basic {pair}"), named)?)
             }
             Some(file::Auth::Oauth { token_address, client, secret: named, scope }) => {
-                Access::Tokens(Box::new(Tokens {
+                Access::Tokens(Arc::new(Tokens {
                     upstream: upstream(&token_address.0)?,
                     address: token_address.0.clone(),
                     client: client.clone(),
                     secret: secret(named)?,
                     scope: scope.clone(),
                     held: Mutex::default(),
+                    fetches: InFlight::default(),
                     clock: around.clock.clone(),
                 }))
             }
@@ -183,20 +205,31 @@ impl Source {
         url
     }
 
+    pub(super) fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
     /// Sends a request. Only reads are ever sent twice.
     pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Received, Failure> {
-        let received = self.attempt(&outgoing).await?;
-        let Access::Tokens(tokens) = &self.access else { return Ok(received) };
+        let Access::Tokens(tokens) = &self.access else { return self.attempt(&outgoing, None).await };
+        let token = tokens.get_for(outgoing.call_kind).await?;
+        let received = self.attempt(&outgoing, Some(token.clone())).await?;
         if received.status != StatusCode::UNAUTHORIZED {
             return Ok(received);
         }
         // The server has ended the token before its time.
-        *tokens.held.lock().await = None;
-        if outgoing.call_kind == CallKind::Read { self.attempt(&outgoing).await } else { Ok(received) }
+        tokens.end(&token);
+        if outgoing.call_kind != CallKind::Read {
+            return Ok(received);
+        }
+        let token = tokens.get_for(outgoing.call_kind).await?;
+        self.attempt(&outgoing, Some(token)).await
     }
 
-    async fn attempt(&self, outgoing: &Outgoing) -> Result<Received, Failure> {
-        let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone());
+    async fn attempt(&self, outgoing: &Outgoing, token: Option<HeaderValue>) -> Result<Received, Failure> {
+        let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone())
+            .lane(outgoing.lane)
+            .author(outgoing.author);
         request.headers = self.headers.clone();
         request.headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(body) = &outgoing.body {
@@ -208,11 +241,12 @@ impl Source {
         if let Some(cookies) = &outgoing.cookies {
             request = request.secret(header::COOKIE, cookies.clone());
         }
-        request = match &self.access {
-            Access::Open => request,
-            Access::Fixed(name, value) => request.secret(name.clone(), value.clone()),
-            Access::Tokens(tokens) => request.secret(header::AUTHORIZATION, tokens.get().await?),
-        };
+        if let Access::Fixed(name, value) = &self.access {
+            request = request.secret(name.clone(), value.clone());
+        }
+        if let Some(token) = token {
+            request = request.secret(header::AUTHORIZATION, token);
+        }
         self.upstream.call(request).await
     }
 }
@@ -240,15 +274,68 @@ impl Tokens {
         form.finish()
     }
 
-    /// Returns a token that is valid for a while. Whoever comes while one is fetched waits for it.
-    async fn get(&self) -> Result<HeaderValue, Failure> {
-        let mut held = self.held.lock().await;
-        if let Some((token, until)) = &*held
-            && (self.clock)() < *until
-        {
-            return Ok(token.clone());
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a token before its time.
+    fn end(&self, ended: &HeaderValue) {
+        let mut held = self.held();
+        if held.as_ref().is_some_and(|held| held.token.as_ref().is_ok_and(|token| token == ended)) {
+            *held = None;
         }
+    }
+
+    /// Returns a token for a request of this kind. Without one, the request is not sent.
+    async fn get_for(self: &Arc<Self>, call_kind: CallKind) -> Result<HeaderValue, Failure> {
+        self.get().await.map_err(|failure| match call_kind {
+            CallKind::Read => failure,
+            // Whatever became of the request for a token: the change itself was not asked for.
+            CallKind::Write | CallKind::Conclude => Failure::Open { wait: failure.pause().unwrap_or(KEPT) },
+        })
+    }
+
+    /// Returns a token that is valid for a while. It is asked for once for all who wait, and so is a failure told to all
+    /// who come within a moment.
+    async fn get(self: &Arc<Self>) -> Result<HeaderValue, Failure> {
+        let pending = {
+            let mut fetches = self.fetches.table();
+            if let Some(held) = &*self.held()
+                && (self.clock)() < held.until
+            {
+                return held.token.clone();
+            }
+            match fetches.get(&()) {
+                Some(pending) => pending,
+                None => {
+                    let (fetch, pending) = fetches.begin(&());
+                    drop(fetches);
+                    let tokens = Arc::clone(self);
+                    fetch.spawn(move || async move { tokens.renewed().await });
+                    pending
+                }
+            }
+        };
+        let outcome = async { pending.outcome().await.unwrap_or(Err(Failure::Abandoned)) };
+        match deadline::current() {
+            Some(deadline) => timeout_at(deadline, outcome).await.unwrap_or(Err(Failure::Expired { sent: false })),
+            None => outcome.await,
+        }
+    }
+
+    /// Fetches a token, and keeps it, or the failure.
+    async fn renewed(&self) -> Result<HeaderValue, Failure> {
+        // Nobody's deadline but that of the request: others wait for the same token.
+        let fetched = Scope::default().run(self.fetch()).await;
+        let lifetime = fetched.as_ref().map_or(KEPT, |(_, lifetime)| lifetime.saturating_sub(EARLY));
+        let token = fetched.map(|(token, _)| token);
+        *self.held() = Some(Held { token: token.clone(), until: (self.clock)() + lifetime });
+        token
+    }
+
+    async fn fetch(&self) -> Result<(HeaderValue, Duration), Failure> {
         let mut request = UpstreamRequest::new(CallKind::Read, Method::POST, self.address.clone())
+            .author(Author::Gateway)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         request.body = self.form().into();
         let received = self.upstream.call(request).await?;
@@ -260,12 +347,11 @@ impl Tokens {
         let token = HeaderValue::from_str(&format!("Bearer {}", granted.access_token));
         let mut token = token.map_err(|_| Failure::Unreadable(Unreadable::Unexpected))?;
         token.set_sensitive(true);
-        *held = Some((token.clone(), (self.clock)() + lifetime.saturating_sub(EARLY)));
-        Ok(token)
+        Ok((token, lifetime))
     }
 }
 
 /// Failure of a request that the server does not let in.
 pub(super) fn refused(received: Received) -> Failure {
-    Failure::Answered(Box::new(Answered { unfit: Unfit::Misconfigured, pause: None, received }))
+    Failure::Answered(Box::new(Answered { unfit: Unfit::Misconfigured, pause: Some(MISCONFIGURED), received }))
 }

@@ -21,13 +21,14 @@ use serde_json::{Map, Value, json, value::RawValue};
 use ucp_contract::{
     Question, Reply, Transport,
     documents::{Backend, CartAbilities, VERSION},
+    transport::is_definite,
 };
-use ucp_net::{CallKind, Counters, Failure, Received, Unreadable};
+use ucp_net::{Author, CallKind, Counters, Failure, Received, Unreadable};
 
 use super::{
-    check,
+    check, cut,
     file::{Mapping, Paging},
-    plan::{Made, Plan, Way},
+    plan::{MOST_AT_ONCE, Made, Plan, Way},
     pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
     session::Session,
     source::{Outgoing, Source, SourceError, Surroundings, refused},
@@ -36,8 +37,8 @@ use super::{
 /// Maximum number of elements that a step is repeated for.
 const MAX_REPEATS: usize = 250;
 
-/// Number of reads of a repeated step that are under way at once.
-const AT_ONCE: usize = 8;
+/// Maximum number of products of an answer that are made, unless more were asked for.
+const MOST_PRODUCTS: usize = 1_000;
 
 /// A shop behind a mapping.
 pub struct Mapped {
@@ -87,6 +88,7 @@ impl From<Failure> for End {
 /// A question that is being answered.
 struct Asking<'a> {
     question: Question,
+    author: Author,
     /// The document, without the session in the identifier of its cart.
     document: Vec<u8>,
     paging: Vec<u8>,
@@ -164,6 +166,42 @@ impl Mapped {
         Ok(Self { plan, backend, market, sources, pool, counters, has_sessions })
     }
 
+    /// Returns the shop, with the search for nothing in particular as the question by which the gateway finds out
+    /// whether the sources work that it is made to.
+    #[must_use]
+    pub fn guarded(self) -> Arc<Self> {
+        let mapped = Arc::new(self);
+        let searched = mapped.plan.questions.get(Question::Find.path());
+        for (name, source) in &mapped.sources {
+            if searched.is_some_and(|way| way.steps.iter().any(|made| made.source == *name)) {
+                let weak = Arc::downgrade(&mapped);
+                source.upstream().probe_by(move || {
+                    let mapped = weak.upgrade();
+                    async move {
+                        match mapped {
+                            Some(mapped) => mapped.probe().await,
+                            None => Err(Failure::Abandoned),
+                        }
+                    }
+                });
+            }
+        }
+        mapped
+    }
+
+    /// Searches for nothing in particular.
+    async fn probe(&self) -> Result<(), Failure> {
+        let Some(way) = self.plan.questions.get(Question::Find.path()) else { return Ok(()) };
+        let market: Value = serde_json::from_slice(&self.market).unwrap_or_default();
+        let context = json!({ "language": market["language"], "currency": market["currency"] });
+        let document = json!({ "limit": 1, "available": false, "context": context });
+        match self.once(Question::Find, Author::Probe, way, document, None).await {
+            // An answer that the programs cannot use is an answer.
+            Ok(_) | Err(End::Reply(_) | End::Failure(Failure::Unreadable(Unreadable::Unexpected))) => Ok(()),
+            Err(End::Failure(failure)) => Err(failure),
+        }
+    }
+
     /// Asks a question as [`Transport::ask`] does, and keeps what happened.
     ///
     /// # Errors
@@ -185,7 +223,7 @@ impl Mapped {
             Some(batch) if document["ids"].as_array().is_some_and(|ids| ids.len() > batch) => {
                 self.in_batches(question, way, document, batch, trace).await
             }
-            _ => self.once(question, way, document, trace).await,
+            _ => self.once(question, Author::Caller, way, document, trace).await,
         };
         match ended {
             Ok(answer) => Ok(Reply::Answer(answer.into())),
@@ -194,7 +232,7 @@ impl Mapped {
         }
     }
 
-    /// Asks for identifiers in several groups.
+    /// Asks for identifiers in several groups, many at once.
     async fn in_batches(
         &self,
         question: Question,
@@ -204,20 +242,29 @@ impl Mapped {
         trace: Option<&Mutex<Trace>>,
     ) -> Result<Vec<u8>, End> {
         let ids = document["ids"].as_array().cloned().unwrap_or_default();
+        let parts: Vec<Value> = ids
+            .chunks(batch)
+            .map(|ids| {
+                let mut part = document.clone();
+                part["ids"] = ids.into();
+                part
+            })
+            .collect();
         let mut products = Vec::new();
-        for ids in ids.chunks(batch) {
-            let mut part = document.clone();
-            part["ids"] = ids.into();
-            let answer = self.once(question, way, part, trace).await?;
-            let mut listed: Products = serde_json::from_slice(&answer).map_err(|_| unexpected())?;
-            products.append(&mut listed.products);
+        for group in parts.chunks(MOST_AT_ONCE) {
+            let asked = group.iter().map(|part| self.once(question, Author::Caller, way, part.clone(), trace));
+            for answer in join_all(asked).await {
+                let mut listed: Products = serde_json::from_slice(&answer?).map_err(|_| unexpected())?;
+                products.append(&mut listed.products);
+            }
         }
-        serde_json::to_vec(&Products { products, next: None, total: None }).map_err(|_| unexpected())
+        serde_json::to_vec(&Products { products, ..Products::default() }).map_err(|_| unexpected())
     }
 
     async fn once(
         &self,
         question: Question,
+        author: Author,
         way: &Way,
         mut document: Value,
         trace: Option<&Mutex<Trace>>,
@@ -234,6 +281,7 @@ impl Mapped {
         let Some(paging) = Page::of(way.paging, &document) else { return Err(End::Reply(Reply::Gone)) };
         let mut asking = Asking {
             question,
+            author,
             document: text(&document)?,
             paging: text(&paging.document())?,
             values: Vec::new(),
@@ -244,8 +292,15 @@ impl Mapped {
         };
         let mut ended = None;
         for made in &way.steps {
+            // What came before a refused request of an order may have placed it.
+            let halts = question == Question::Place && (asking.wrote || made.each.is_some());
             let value = self.step(&mut asking, made).await.map_err(|end| match end {
                 End::Failure(failure) if asking.wrote && failure.never_sent() => Failure::Broken { sent: true }.into(),
+                End::Reply(Reply::Refused(reason)) if halts => End::Reply(Reply::Halted(reason)),
+                End::Reply(Reply::Gone) if halts => End::Reply(Reply::Halted("there is no such thing".to_owned())),
+                End::Failure(Failure::Answered(answered)) if halts && is_definite(answered.received.status) => {
+                    End::Reply(Reply::Halted(Failure::Answered(answered).to_string()))
+                }
                 end => end,
             })?;
             if let Some(gone) = made.gone
@@ -428,8 +483,9 @@ impl Mapped {
                         Some(serde_json::to_vec(&posted).map_err(|_| asking.unmade())?)
                     }
                 };
-                let (call_kind, method) = (made.call_kind, made.method.clone());
-                Ok(Outgoing { call_kind, method, url, headers, body: body.map(Bytes::from), cookies: None })
+                let (call_kind, lane, author) = (made.call_kind, asking.question.lane(), asking.author);
+                let (method, body) = (made.method.clone(), body.map(Bytes::from));
+                Ok(Outgoing { call_kind, lane, author, method, url, headers, body, cookies: None })
             })
             .collect()
     }
@@ -443,12 +499,11 @@ impl Mapped {
         source: &Source,
         requests: Vec<Outgoing>,
     ) -> Result<Vec<Option<Bytes>>, End> {
-        let at_once = if made.call_kind == CallKind::Read { AT_ONCE } else { 1 };
         let mut documents = Vec::with_capacity(requests.len());
         let mut requests = requests.into_iter().peekable();
         while requests.peek().is_some() {
             let cookies = asking.session.header(&source.name);
-            let group = requests.by_ref().take(at_once);
+            let group = requests.by_ref().take(made.at_once);
             let group: Vec<Outgoing> =
                 group.map(|outgoing| Outgoing { cookies: cookies.clone(), ..outgoing }).collect();
             let wrote = asking.wrote;
@@ -474,7 +529,15 @@ impl Mapped {
                     }
                 })?;
                 asking.session.note(&source.name, &source.session_cookies, &received.headers);
-                documents.push(document(made, received)?);
+                let answered = document(asking.question, made, received).inspect_err(|end| {
+                    if matches!(end, End::Failure(Failure::Answered(_))) && asking.author == Author::Caller {
+                        // This question alone may be refused.
+                        source.upstream().suspect(asking.question.lane());
+                    }
+                })?;
+                let is_list = matches!(asking.question, Question::Find | Question::Resolve | Question::Open);
+                let answered = answered.map(|body| if is_list { cut::arrays(body) } else { body });
+                documents.push(answered);
             }
         }
         Ok(documents)
@@ -487,7 +550,18 @@ impl Mapped {
             unexpected()
         };
         let mut listed: Products = serde_json::from_slice(answer)
-            .map_err(|_| unusable("must be an object with `products`, and `next` and `total` of pages"))?;
+            .map_err(|_| unusable("must be an object with `products`, and `next`, `taken` and `total` of pages"))?;
+        let came = listed.products.len() as u64;
+        // What is beyond the page comes with the next one, where positions count products.
+        let kept =
+            if page.style == Some(Paging::Offset) && listed.taken.is_none() { page.size } else { MOST_PRODUCTS as u64 };
+        let kept = kept.max(page.size);
+        if came > kept {
+            listed.products.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
+            let text = format!("{came} products for a page of {}: {kept} are kept", page.size);
+            asking.finding(label, "a page of the shop has more products than are read", &text);
+        }
+        let taken = listed.taken.take().unwrap_or(came.min(kept));
         if let Some(program) = self.plan.product {
             let raw: Vec<&[u8]> = listed.products.iter().map(|product| product.get().as_bytes()).collect();
             let values = self.run(asking, program, &raw).await?;
@@ -518,8 +592,10 @@ impl Mapped {
             index += 1;
             checked.is_ok()
         });
+        let more = page.has_more(taken, listed.total);
         listed.next = match listed.next.take() {
-            Some(Value::Bool(true)) => page.after().map(Value::from),
+            Some(Value::Bool(true)) => page.after(taken).map(Value::from),
+            None | Some(Value::Bool(false) | Value::Null) if more => page.after(taken).map(Value::from),
             Some(Value::String(position)) => {
                 check::next(&position).map_err(|reason| unusable(&reason))?;
                 Some(position.into())
@@ -543,9 +619,12 @@ impl Transport for Mapped {
 }
 
 /// Answer with products.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Products {
     products: Vec<Box<RawValue>>,
+    /// Number of entries of the shop that the page took, if not each of them is a product.
+    #[serde(default, skip_serializing)]
+    taken: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -588,6 +667,8 @@ struct Page {
     size: u64,
     /// Number of the page or of its first product, as the style counts.
     position: u64,
+    /// Number of products on the pages before, if it is known.
+    before: Option<u64>,
     cursor: Value,
 }
 
@@ -596,11 +677,16 @@ impl Page {
     fn of(style: Option<Paging>, question: &Value) -> Option<Self> {
         let after = question["after"].as_str();
         let first = u64::from(style == Some(Paging::Page));
-        let position = match (style, after) {
-            (Some(Paging::Page | Paging::Offset), Some(after)) => after.parse().ok().filter(|after| *after > first)?,
-            _ => first,
-        };
-        Some(Self { style, size: question["limit"].as_u64().unwrap_or(1), position, cursor: after.into() })
+        let (mut position, mut before) = (first, Some(0));
+        if let (Some(Paging::Page | Paging::Offset), Some(after)) = (style, after) {
+            let (own, seen) = after.split_once('.').map_or((after, None), |(own, seen)| (own, Some(seen)));
+            position = own.parse().ok().filter(|own| *own > first)?;
+            before = match seen {
+                Some(seen) => Some(seen.parse().ok()?),
+                None => Some(position).filter(|_| style == Some(Paging::Offset)),
+            };
+        }
+        Some(Self { style, size: question["limit"].as_u64().unwrap_or(1), position, before, cursor: after.into() })
     }
 
     /// Returns the value of `$paging`.
@@ -615,11 +701,25 @@ impl Page {
         document.into()
     }
 
-    /// Returns the position of the page after this one.
-    fn after(&self) -> Option<String> {
+    /// Returns `true` if a page with `taken` products is not the last of `total`: the shop may answer fewer at once than
+    /// were asked for, which a program that counts by the size of pages takes for the end.
+    fn has_more(&self, taken: u64, total: Option<u64>) -> bool {
+        let seen = self.before.map(|before| before.saturating_add(taken));
+        taken > 0 && total.zip(seen).is_some_and(|(total, seen)| seen < total)
+    }
+
+    /// Returns the position of the page after this one, with `taken` products: it goes on by what came, not by what was
+    /// asked for.
+    fn after(&self, taken: u64) -> Option<String> {
         match self.style? {
-            Paging::Page => Some(self.position.saturating_add(1).to_string()),
-            Paging::Offset => Some(self.position.saturating_add(self.size).to_string()),
+            Paging::Page => {
+                let seen = self.before.map(|before| format!(".{}", before.saturating_add(taken)));
+                Some(format!("{}{}", self.position.saturating_add(1), seen.unwrap_or_default()))
+            }
+            // A page of which nothing could be taken is passed over.
+            Paging::Offset => {
+                Some(self.position.saturating_add(if taken == 0 { self.size } else { taken }).to_string())
+            }
             Paging::Cursor => None,
         }
     }
@@ -644,7 +744,7 @@ fn sealed(session: &Session, answer: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the document of an answer; `None` if there is no such thing.
-fn document(made: &Made, received: Received) -> Result<Option<Bytes>, End> {
+fn document(question: Question, made: &Made, received: Received) -> Result<Option<Bytes>, End> {
     let Received { status, body, .. } = &received;
     let json = || -> Bytes { if body.is_empty() { Bytes::from_static(b"null") } else { body.clone() } };
     if !made.accept.is_empty() && (status.is_success() || made.accept.contains(&status.as_u16())) {
@@ -670,6 +770,8 @@ fn document(made: &Made, received: Received) -> Result<Option<Bytes>, End> {
         StatusCode::NOT_FOUND | StatusCode::GONE if made.optional => Ok(None),
         StatusCode::NOT_FOUND | StatusCode::GONE => Err(End::Reply(Reply::Gone)),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(received).into()),
+        // Whether the order is on its way is not known.
+        status if question == Question::Place && !is_definite(status) => Err(unexpected()),
         status => Err(End::Reply(Reply::Refused(format!("`{}`: status {}", made.name, status.as_u16())))),
     }
 }

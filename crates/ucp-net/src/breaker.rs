@@ -1,9 +1,10 @@
-//! Circuit breaker as a state machine without clock or locks.
+//! Circuit breaker of one kind of traffic, as a state machine without clock or locks.
 //!
-//! Closed, it counts the outcomes of recent calls; it opens when too large a share of enough calls failed. Open, it
-//! admits no call until its time is up; then one call, the probe, decides. A probe that is canceled without a result
-//! makes room for another. Reports of calls that began before the last change of state are ignored, except that the
-//! upstream asks to be left alone.
+//! Closed, it counts the outcomes of recent calls. When too large a share of enough calls failed, it *suspects* the
+//! upstream; so it does when a call was refused as an intruder's. Only what the gateway asks by itself opens it, because
+//! callers choose what they ask: one question can be refused, hang or fail for everybody who asks it, and for nobody
+//! else. Open, it admits no call until the gateway's own question was answered. Apart from that, it admits none for as
+//! long as the upstream has asked for. Reports of calls that began before the last change of state are ignored.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -14,11 +15,12 @@ use tokio::time::Instant;
 pub struct Rules {
     /// Time over which calls are counted, in slices of a tenth of it.
     pub window: Duration,
-    /// Minimum number of calls in the window before the circuit can open.
+    /// Minimum number of calls in the window before the upstream is suspected.
     pub least: u32,
-    /// Share of failed calls that opens the circuit, in percent.
+    /// Share of failed calls from which on it is, in percent.
     pub percent: u32,
-    /// Time for which the circuit stays open.
+    /// Time for which the circuit stays open, and least time between two questions of the gateway's own that suspicion
+    /// causes.
     pub open: Duration,
 }
 
@@ -31,11 +33,14 @@ impl Default for Rules {
 /// Number of slices of the window.
 const SLICES: u32 = 10;
 
-/// Time that other callers are asked to wait for a probe, whose duration is unknown.
-const PROBE: Duration = Duration::from_secs(1);
+/// Time that callers are asked to wait for the answer to the gateway's own question, whose duration is unknown.
+pub(super) const PROBE: Duration = Duration::from_secs(1);
 
 /// Maximum time for which a circuit stays open, whatever the upstream states.
 pub const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// Maximum time for which no call is made because the upstream asked for it in answer to a caller's question.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +49,22 @@ pub enum Outcome {
     Good,
     /// The upstream failed.
     Failed,
-    /// The upstream must be left alone for at least this time.
-    Shut(Duration),
+    /// The upstream refused the gateway; if it refuses the gateway's own question, too, it must be left alone for at
+    /// least this time.
+    Refused(Duration),
     /// The call was canceled or never sent: it says nothing about the upstream.
     Unknown,
+}
+
+/// Answer to the request for a permit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The call may be made.
+    Granted(Permit),
+    /// No call is made for this time.
+    Refused(Duration),
+    /// The gateway has to ask its own question first.
+    Due,
 }
 
 /// Permit for one call, to be returned to [`Breaker::report`].
@@ -57,7 +74,7 @@ pub struct Permit {
     generation: u64,
 }
 
-/// Change of state that a report caused.
+/// Change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The circuit opened for this time.
@@ -73,7 +90,7 @@ pub enum Circuit {
     Closed,
     /// No call is admitted until this time.
     Open(Instant),
-    /// One call is admitted as a probe.
+    /// The gateway's own question decides.
     Probing,
 }
 
@@ -82,6 +99,8 @@ pub enum Circuit {
 pub struct Breaker {
     rules: Rules,
     state: State,
+    /// Time until which the upstream has asked to be left alone.
+    paused_until: Option<Instant>,
     /// Number of changes of state: permits of earlier states are void.
     generation: u64,
     /// Start of the first slice.
@@ -95,7 +114,6 @@ enum State {
     Open {
         until: Instant,
     },
-    Probing,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,72 +127,79 @@ impl Breaker {
     /// Creates a closed circuit.
     #[must_use]
     pub fn new(rules: Rules, now: Instant) -> Self {
-        Self { rules, state: State::Closed(VecDeque::new()), generation: 0, origin: now }
+        Self { rules, state: State::Closed(VecDeque::new()), paused_until: None, generation: 0, origin: now }
     }
 
     /// Returns the state at `now`.
     #[must_use]
     pub fn circuit(&self, now: Instant) -> Circuit {
+        let paused = self.paused_until.filter(|until| now < *until);
         match self.state {
+            State::Open { until } if now < until => Circuit::Open(paused.map_or(until, |paused| paused.max(until))),
+            _ if paused.is_some() => Circuit::Open(paused.unwrap_or(now)),
+            State::Open { .. } => Circuit::Probing,
             State::Closed(_) => Circuit::Closed,
-            State::Open { until } if now < until => Circuit::Open(until),
-            State::Open { .. } | State::Probing => Circuit::Probing,
         }
     }
 
     /// Asks for the permit to make a call.
-    ///
-    /// # Errors
-    /// The time until the next attempt makes sense.
-    pub fn admit(&mut self, now: Instant) -> Result<Permit, Duration> {
-        match self.state {
-            State::Closed(_) => {}
-            State::Open { until } if now < until => return Err(until - now),
-            State::Open { .. } => self.enter(State::Probing),
-            State::Probing => return Err(PROBE),
+    pub fn admit(&mut self, now: Instant) -> Admission {
+        match self.circuit(now) {
+            Circuit::Closed => Admission::Granted(Permit { generation: self.generation }),
+            Circuit::Open(until) => Admission::Refused(until - now),
+            Circuit::Probing => Admission::Due,
         }
-        Ok(Permit { generation: self.generation })
     }
 
-    /// Records the outcome of a call.
+    /// Records the outcome of a call, and returns `true` if the upstream is suspected. Suspicion begins anew then.
     #[expect(clippy::needless_pass_by_value, reason = "a permit is good for one report")]
-    pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Instant) -> Option<Change> {
-        if let Outcome::Shut(wish) = outcome {
-            return self.shut(wish.max(self.rules.open), now);
+    pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Instant) -> bool {
+        if permit.generation != self.generation || !matches!(self.state, State::Closed(_)) {
+            return false;
         }
-        if permit.generation != self.generation {
-            return None;
-        }
-        match (&self.state, outcome) {
-            (State::Closed(_), Outcome::Good | Outcome::Failed) => {
-                if self.count(outcome == Outcome::Failed, now) {
-                    return self.shut(self.rules.open, now);
+        match outcome {
+            Outcome::Good | Outcome::Failed => {
+                let suspected = self.count(outcome == Outcome::Failed, now);
+                if suspected {
+                    self.enter(State::Closed(VecDeque::new()));
                 }
-                None
+                suspected
             }
-            (State::Probing, Outcome::Good) => {
+            Outcome::Refused(_) => true,
+            Outcome::Unknown => false,
+        }
+    }
+
+    /// Admits no call for as long as the upstream asks for.
+    pub fn pause(&mut self, time: Duration, now: Instant) {
+        let until = now + time.min(LONGEST_PAUSE);
+        self.paused_until = Some(self.paused_until.map_or(until, |earlier| earlier.max(until)));
+    }
+
+    /// Draws the conclusion from the outcome of the gateway's own question.
+    pub fn conclude(&mut self, outcome: Outcome, now: Instant) -> Option<Change> {
+        match (outcome, &self.state) {
+            (Outcome::Good, State::Open { .. }) => {
                 self.enter(State::Closed(VecDeque::new()));
                 Some(Change::Closed)
             }
-            (State::Probing, Outcome::Failed) => self.shut(self.rules.open, now),
-            // The next call is the probe.
-            (State::Probing, Outcome::Unknown) => {
-                self.enter(State::Open { until: now });
-                None
-            }
-            (State::Closed(_) | State::Open { .. }, _) | (State::Probing, Outcome::Shut(_)) => None,
+            (Outcome::Failed, _) => self.open(self.rules.open, now),
+            (Outcome::Refused(wish), _) => self.open(wish.max(self.rules.open), now),
+            // It is asked again soon.
+            (Outcome::Unknown, State::Open { .. }) => self.open(PROBE, now),
+            (Outcome::Good | Outcome::Unknown, State::Closed(_)) => None,
         }
     }
 
     /// Opens the circuit for `time`, or leaves it open for longer.
-    fn shut(&mut self, time: Duration, now: Instant) -> Option<Change> {
+    fn open(&mut self, time: Duration, now: Instant) -> Option<Change> {
         let until = now + time.min(LONGEST);
         match &mut self.state {
             State::Open { until: open } => {
                 *open = until.max(*open);
                 None
             }
-            State::Closed(_) | State::Probing => {
+            State::Closed(_) => {
                 self.enter(State::Open { until });
                 Some(Change::Opened(until - now))
             }
@@ -186,7 +211,7 @@ impl Breaker {
         self.generation += 1;
     }
 
-    /// Counts a call that ended, and returns `true` if it opens the circuit.
+    /// Counts a call that ended, and returns `true` if too many failed.
     fn count(&mut self, failed: bool, now: Instant) -> bool {
         let number = self.slice(now);
         let State::Closed(slices) = &mut self.state else { return false };

@@ -1,34 +1,62 @@
 //! Until when a call is worth anything.
 //!
 //! An operation of the gateway is many calls to an upstream. Whoever begins it says once when it has to be over, with
-//! [`within`]; every call, wait and repetition below ends by then, without the deadline being an argument everywhere.
-//! Tasks that are spawned begin anew, so that a read that several callers share is not bound to the one who came first.
+//! [`within`] or a [`Scope`]; every call, wait and repetition below ends by then, without the deadline being an argument
+//! everywhere. A read that several callers share is not bound to the one who came first.
 
 use std::{future::Future, sync::Arc};
 
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 use tower::ServiceExt as _;
+use ucp_core::record;
 
 use super::{
-    Clock, Counters, Failure, Received, UpstreamRequest,
+    Clock, Counters, Failure, Received, Scope, UpstreamRequest,
     client::Timeouts,
     policy::{Policy, Sender},
 };
 
-tokio::task_local! {
-    static DEADLINE: Instant;
-}
-
 /// Runs `operation`, whose calls to upstreams all end by `deadline`, or by an earlier one that is in force already. The
 /// operation itself is not cut off.
 pub async fn within<F: Future>(deadline: Instant, operation: F) -> F::Output {
-    DEADLINE.scope(current().map_or(deadline, |earlier| earlier.min(deadline)), operation).await
+    Scope::current().by(deadline, operation).await
 }
 
 /// The deadline that is in force here.
 #[must_use]
 pub fn current() -> Option<Instant> {
-    DEADLINE.try_with(|deadline| *deadline).ok()
+    Scope::current().deadline
+}
+
+/// Waits for `work` until the deadline that is in force here. The work goes on after that, by requests that may take as
+/// long as the completion of a purchase, and what comes of it is left to `late`: nobody else hears of it.
+///
+/// # Errors
+/// The failure of the work, or [`Failure::Expired`].
+pub async fn outlast<T, F>(
+    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    late: impl FnOnce(T) -> F + Send + 'static,
+) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    F: Future<Output = ()> + Send,
+{
+    let (told, heard) = oneshot::channel();
+    let scope = Scope { outlasting: true, allowance: None, ..Scope::current() }.shared();
+    let working = scope.run(async move {
+        if let Err(Ok(made)) = told.send(work.await) {
+            late(made).await;
+        }
+    });
+    tokio::spawn(record::inherit_trace(working));
+    let heard = async { heard.await.unwrap_or(Err(Failure::Abandoned)) };
+    match current() {
+        Some(deadline) => timeout_at(deadline, heard).await.unwrap_or(Err(Failure::Expired { sent: true })),
+        None => heard.await,
+    }
 }
 
 /// Ends calls whose time is up. Clones are the same one.

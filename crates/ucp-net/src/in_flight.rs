@@ -15,6 +15,8 @@ use tokio::sync::watch;
 use tracing::Instrument as _;
 use ucp_core::record;
 
+use super::Scope;
+
 /// The calls under way, by what they are about. Clones share one table.
 pub struct InFlight<K, T>(Arc<Mutex<HashMap<K, Pending<T>>>>);
 
@@ -109,7 +111,7 @@ where
             };
             outcome.send_replace(Some(ended));
         };
-        tokio::spawn(record::inherit_trace(task).in_current_span());
+        tokio::spawn(record::inherit_trace(Scope::current().shared().run(task)).in_current_span());
     }
 }
 

@@ -11,8 +11,8 @@
 //! | :-- | :-- | :-- |
 //! | [`deadline`] | ends the call when its time is up, and hands the time that is left down | nothing below may outlast it |
 //! | [`retry`] | tries a read again, within a budget | each attempt passes everything below anew |
-//! | [`breaker`] | refuses while the upstream is down | before a place is taken that a useless call would only block |
-//! | [`bulkhead`] | bounds how many calls are under way, reads and writes apart | a slow read never keeps a buyer from paying |
+//! | [`breaker`] | refuses while the upstream is down, or has asked for a pause; by [`Lane`] | before a place is taken that a useless call would only block |
+//! | [`bulkhead`] | bounds how many calls are under way, by [`Lane`], and the share of one caller | a slow read never keeps a buyer from paying |
 //! | [`rate`] | bounds how many calls begin per second | counts only what is really sent |
 //! | [`classifier`] | tells answers from failures | all above see failures alone, whatever their dialect |
 //! | [`client`] | sends, and reads what comes within limits of time and size | |
@@ -27,6 +27,7 @@
 //!
 //! - A call ends by its deadline. A response is read up to a bound, never further.
 //! - Only a [read](CallKind::Read) is ever sent twice.
+//! - Failures of callers' questions alone shut nothing: the gateway asks a question of its own first ([`Author`]).
 //! - A request goes to the one origin that the upstream was set up with. Redirects are not followed.
 //! - A [`Failure`] says whether the request can have reached the upstream.
 
@@ -45,6 +46,7 @@ pub mod outbound;
 mod policy;
 pub mod rate;
 pub mod retry;
+mod scope;
 pub mod upstream;
 pub mod upstream_request;
 
@@ -57,8 +59,9 @@ pub use self::{
     coalescing::{CoalescingCache, Filled, Key, Served, Staleness},
     counters::{Counters, Snapshot},
     failure::{Failure, Reach},
+    scope::{CallerId, Scope},
     upstream::{Options, Upstream},
-    upstream_request::{CallKind, Ending, Received, Unreadable, UpstreamRequest},
+    upstream_request::{Author, CallKind, Ending, Lane, Received, Unreadable, UpstreamRequest},
 };
 
 /// Current time. It must run like the clock of tokio, which all sleeps and timeouts here use: tests pause that one.

@@ -7,10 +7,10 @@ use ucp_core::record::{self, Stage};
 use url::Url;
 
 use super::{
-    Classifier, Clock, Counters, Failure, Random, Received, UpstreamRequest,
+    CallKind, Classifier, Clock, Counters, Failure, Lane, Random, Received, Scope, UpstreamRequest,
     breaker::{self, Circuit},
     bulkhead::{Bulkhead, ConcurrencyLimit},
-    circuit::CircuitBreaker,
+    circuit::{self, CircuitBreaker, Probe},
     classifier::Classify,
     client::{Client, Setup, Timeouts},
     deadline::Deadline,
@@ -42,9 +42,9 @@ pub struct Options {
     pub retry: retry::Rules,
     /// Thresholds of the circuit breaker.
     pub breaker: breaker::Rules,
-    /// Limit of concurrent reads.
+    /// Limit of concurrent reads of the catalog.
     pub reads: ConcurrencyLimit,
-    /// Limit of concurrent writes.
+    /// Limit of concurrent calls about carts, and of those about payments and orders.
     pub writes: ConcurrencyLimit,
     /// Limit of calls per second, if there is one.
     pub rate: Option<Rate>,
@@ -97,7 +97,7 @@ impl Upstream {
             roots: &options.roots,
             identity: options.identity.as_ref(),
             timeouts: options.timeouts,
-            connections: options.reads.places.saturating_add(options.writes.places),
+            connections: options.reads.places.saturating_add(options.writes.places.saturating_mul(2)),
             max_body: options.max_body,
         };
         let counters = Arc::new(Counters::default());
@@ -129,7 +129,13 @@ impl Upstream {
     {
         let name: Arc<str> = options.name.as_str().into();
         let deadline = Deadline::new(options.timeouts, &clock, &counters);
-        let circuit = CircuitBreaker::new(options.breaker, Arc::clone(&name), &clock, &counters);
+        let setup = circuit::Setup {
+            rules: options.breaker,
+            upstream: Arc::clone(&name),
+            address: options.address.clone(),
+            patience: options.timeouts.read.total,
+        };
+        let circuit = CircuitBreaker::new(setup, &clock, &counters);
         let bulkhead = Bulkhead::new(options.reads, options.writes, &clock, &counters);
         let rate = RateLimit::new(options.rate, &clock, &counters);
         let retry = Retry::new(options.retry, clock, random, Arc::clone(&counters));
@@ -144,12 +150,37 @@ impl Upstream {
         Self { name, stack: BoxCloneSyncService::new(stack), circuit, counters }
     }
 
+    /// Sets the question by which the gateway finds out whether the upstream works. By default it asks for the address,
+    /// and takes any answer from below status 500 for good. Only the first setting holds.
+    pub fn probe_with(&self, request: impl Fn() -> UpstreamRequest + Send + Sync + 'static) {
+        self.circuit.ask_by(Probe::Request(Box::new(request)));
+    }
+
+    /// Sets the question as [`probe_with`](Self::probe_with) does, if it is more than one request. Each of its requests
+    /// states [`Author::Probe`](super::Author::Probe). The function must not hold the upstream.
+    pub fn probe_by<F>(&self, ask: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<(), Failure>> + Send + 'static,
+    {
+        self.circuit.ask_by(Probe::Question(Box::new(move || Box::pin(ask()))));
+    }
+
+    /// Has the gateway ask its own question, because an answer that the adapter read refuses the gateway.
+    pub fn suspect(&self, lane: Lane) {
+        drop(self.circuit.ask(self.stack.clone(), lane, false));
+    }
+
     /// Makes one call. Dropping the future cancels the call; what was sent stays sent.
     ///
     /// # Errors
     /// There is no answer, or the classifier takes it for a failure.
-    pub async fn call(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+    pub async fn call(&self, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
+        let scope = Scope::current();
+        upstream_request.lane = upstream_request.lane.max(scope.lane.unwrap_or(upstream_request.lane));
+        if scope.outlasting && upstream_request.call_kind == CallKind::Write {
+            upstream_request.call_kind = CallKind::Conclude;
+        }
         let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
         let result = record::during(Stage::Upstream, self.stack.clone().oneshot(upstream_request)).await;
         if let Err(failure) = &result {
@@ -166,10 +197,10 @@ impl Upstream {
         result
     }
 
-    /// Returns the state of the circuit breaker.
+    /// Returns the state of the circuit breaker of a lane.
     #[must_use]
-    pub fn circuit(&self) -> Circuit {
-        self.circuit.circuit()
+    pub fn circuit(&self, lane: Lane) -> Circuit {
+        self.circuit.circuit(lane)
     }
 
     /// Returns the counters. An adapter adds its own events and shares them with its

@@ -26,6 +26,44 @@ pub enum CallKind {
     Conclude,
 }
 
+/// Kind of traffic. Each has a circuit and places of its own, so that trouble with one says nothing about another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Reads of the catalog.
+    Browse,
+    /// Carts and checkouts.
+    Cart,
+    /// Completion of purchases, and orders.
+    Payment,
+}
+
+impl Lane {
+    /// All lanes.
+    pub const ALL: [Self; 3] = [Self::Browse, Self::Cart, Self::Payment];
+
+    /// Returns the name of the lane in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Browse => "browse",
+            Self::Cart => "cart",
+            Self::Payment => "payment",
+        }
+    }
+}
+
+/// Author of what a request asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// A caller, whose words the request carries: that the upstream refuses it, fails or hangs says nothing about what
+    /// it does for others.
+    Caller,
+    /// The gateway: the upstream gets the same question whoever calls.
+    Gateway,
+    /// The gateway, which finds out whether the upstream works.
+    Probe,
+}
+
 /// Detects the end of a response that its sender may leave open, such as a stream of events. From the header fields of
 /// the response it returns a function that sees each chunk of the body and says when there is enough; the rest is not
 /// awaited. `None` if the body is to be read to its end. Size and time limits apply either way, but the idle timeout
@@ -55,6 +93,10 @@ pub struct UpstreamRequest {
     pub deadline: Option<Instant>,
     /// `true` if the request names a buyer, for whom alone the upstream may reject it.
     pub for_buyer: bool,
+    /// Kind of traffic. The one of the [`Scope`](super::Scope) comes first if it is worth more.
+    pub lane: Lane,
+    /// Author of what is asked.
+    pub author: Author,
     /// Detection of the end of a response that its sender may leave open.
     pub(super) ending: Option<Ending>,
     /// Set once a byte was handed to a connection, by this or an earlier attempt.
@@ -74,6 +116,12 @@ impl UpstreamRequest {
             body,
             deadline: None,
             for_buyer: false,
+            lane: match call_kind {
+                CallKind::Read => Lane::Browse,
+                CallKind::Write => Lane::Cart,
+                CallKind::Conclude => Lane::Payment,
+            },
+            author: Author::Caller,
             ending: None,
             sent: Sent::default(),
         }
@@ -86,11 +134,25 @@ impl UpstreamRequest {
         self
     }
 
-    /// States that the request names a buyer: a [rejection](super::Verdict::Rejected) is of this buyer then, and leaves
-    /// the circuit closed.
+    /// States that the request names a buyer: a [rejection](super::Verdict::Rejected) is of this buyer then, and so is
+    /// the time for which the upstream asks to be left alone.
     #[must_use]
     pub fn for_buyer(mut self) -> Self {
         self.for_buyer = true;
+        self
+    }
+
+    /// Sets the kind of traffic.
+    #[must_use]
+    pub fn lane(mut self, lane: Lane) -> Self {
+        self.lane = lane;
+        self
+    }
+
+    /// Sets the author of what is asked.
+    #[must_use]
+    pub fn author(mut self, author: Author) -> Self {
+        self.author = author;
         self
     }
 

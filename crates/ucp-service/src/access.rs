@@ -132,11 +132,7 @@ impl Access {
     /// concludes a purchase may take twice the room, so that a full caller can still pay.
     pub(crate) fn holder(self, admission: &Admission, effect: Effect) -> Option<Holder> {
         let Held { open, bytes } = self.held?;
-        let name = match (&admission.principal, admission.share()) {
-            (Principal::Signed(profile), _) if !admission.is_registered => profile.as_str().to_owned(),
-            (Principal::Anonymous, Some(Share::Network(address))) => address.to_string(),
-            _ => return None,
-        };
+        let name = stranger(admission)?;
         let bytes = if effect == Effect::Concluding { bytes.saturating_mul(2) } else { bytes };
         Some(Holder { name, open, bytes })
     }
@@ -172,6 +168,16 @@ pub struct Admission {
     is_registered: bool,
     _permit: Option<Arc<Permit>>,
     body: Option<Arc<HeldBody>>,
+}
+
+/// Returns the name of a caller that the operator does not know: the profile whose key signed the call, else the network
+/// address.
+pub(crate) fn stranger(admission: &Admission) -> Option<String> {
+    match (&admission.principal, admission.share()) {
+        (Principal::Signed(profile), _) if !admission.is_registered => Some(profile.as_str().to_owned()),
+        (Principal::Anonymous, Some(Share::Network(address))) => Some(address.to_string()),
+        _ => None,
+    }
 }
 
 impl Admission {

@@ -15,7 +15,7 @@ use ucp_core::{
     catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
-    operation::{Class, Effect},
+    operation::{Class, Effect, Row},
     port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
@@ -23,11 +23,11 @@ use ucp_core::{
     },
     record::{self, Repetition, Stage},
 };
-use ucp_net::lock::ResourceLocks;
+use ucp_net::{CallerId, Lane, Scope, lock::ResourceLocks};
 use ucp_wire::{dialect, encoded::Encoded, view::View};
 
 use crate::{
-    access::{Access, Admission},
+    access::{Access, Admission, stranger},
     agent::idempotency_key,
     call::{Call, Fault, Reply},
     explanation,
@@ -46,6 +46,29 @@ struct Inner {
     locks: ResourceLocks,
     /// View of answers to callers that choose none.
     view: View,
+    /// Times that calls may take; `None` if there is nobody to wait for.
+    allowances: Option<Allowances>,
+}
+
+/// Times that calls may take in which others are asked, by kind of call. Everything below a call ends by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowances {
+    /// Time for reading the catalog.
+    pub browse: Duration,
+    /// Time for a cart, a checkout or an order.
+    pub purchase: Duration,
+    /// Time for completing a purchase.
+    pub complete: Duration,
+}
+
+impl Allowances {
+    fn of(&self, row: &Row) -> Duration {
+        match (row.class, row.effect) {
+            (_, Effect::Concluding) => self.complete,
+            (Class::Browsing, _) => self.browse,
+            (Class::Purchase | Class::Order, _) => self.purchase,
+        }
+    }
 }
 
 impl fmt::Debug for CallHandler {
@@ -98,7 +121,16 @@ impl CallHandler {
     #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
         let locks = ResourceLocks::default();
-        Self(Arc::new(Inner { backend, platforms, access, locks, view: View::default() }))
+        Self(Arc::new(Inner { backend, platforms, access, locks, view: View::default(), allowances: None }))
+    }
+
+    /// Sets the times that calls may take in which others are asked. To be called before the handler is cloned.
+    #[must_use]
+    pub fn allowing(mut self, allowances: Option<Allowances>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.allowances = allowances;
+        }
+        self
     }
 
     /// Sets the view of answers to callers that choose none. To be called before the handler is cloned.
@@ -256,8 +288,22 @@ impl Inner {
         Ok(Read { request, relayed, platform, id, keyed, view: view.unwrap_or(self.view), admission })
     }
 
-    /// Executes a request against the backend and encodes the outcome.
+    /// Executes a request against the backend, within the time and the places that it may take there.
     async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
+        let row = read.request.operation().row();
+        let lane = match (row.class, row.effect) {
+            (_, Effect::Concluding) | (Class::Order, _) => Lane::Payment,
+            (Class::Purchase, _) => Lane::Cart,
+            (Class::Browsing, _) => Lane::Browse,
+        };
+        let caller = stranger(&read.admission).map(|name| CallerId::of(&name));
+        let allowance = self.allowances.map(|allowances| allowances.of(row));
+        let scope = Scope { lane: Some(lane), caller, allowance, ..Scope::default() };
+        scope.run(self.carry(read)).await
+    }
+
+    /// Carries out a request and encodes the outcome.
+    async fn carry(&self, read: Read) -> Result<Encoded, Refusal> {
         let Read { request, relayed, platform, id, keyed, view, admission } = read;
         record::enter(Stage::Domain);
         let operation = request.operation();
@@ -268,7 +314,8 @@ impl Inner {
                 let write = Write { request, relayed, platform, id, keyed, holder, _admission: admission };
                 let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
                 // In a task of its own, so that a change that was begun is finished even if the caller disconnects.
-                let written = async move { carry_out(&shop, &locks, write).await };
+                let scope = Scope::current();
+                let written = async move { scope.run(carry_out(&shop, &locks, write)).await };
                 let written = tokio::spawn(record::inherit(written).in_current_span());
                 return written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")));
             }

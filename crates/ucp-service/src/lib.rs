@@ -38,5 +38,5 @@ pub mod platform;
 pub mod signing;
 
 pub use call::{Call, Endpoint, Fault, Reply};
-pub use handle::CallHandler;
+pub use handle::{Allowances, CallHandler};
 pub use ingress::Ingress;

@@ -23,12 +23,16 @@ use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 use tokio::time::Instant;
 use ucp_core::purchase::caller::BuyerSignals;
 use url::Url;
 
-use super::{bot::Bot, deferred, documents::Document};
+use super::{
+    bot::Bot,
+    deferred,
+    documents::{self, Document},
+};
 use ucp_net::{
     CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
     Verdict,
@@ -120,7 +124,7 @@ struct Inner {
     upstream: Upstream,
     endpoint: Url,
     version: String,
-    token: RwLock<Token>,
+    token: Arc<RwLock<Token>>,
     /// Ends of the times for which no calls are made for a buyer, by the buyer's address.
     rejected: Cache<IpAddr, Instant>,
     clock: Clock,
@@ -157,7 +161,21 @@ impl Client {
             options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
         let upstream = Upstream::new(options, Graphql, Arc::clone(&clock), random)?;
         let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
-        let (token, rejected) = (RwLock::new(token), Cache::new(REJECTED_BUYERS));
+        let (token, rejected) = (Arc::new(RwLock::new(token)), Cache::new(REJECTED_BUYERS));
+        // The question that is the same whoever calls.
+        let own = (endpoint.clone(), Arc::clone(&token), bot.clone());
+        upstream.probe_with(move || {
+            let (endpoint, token, bot) = &own;
+            let request = UpstreamRequest::new(CallKind::Read, Method::POST, endpoint.clone())
+                .header(header::ACCEPT, HeaderValue::from_static("application/json"))
+                .json(own_question());
+            let request = match token.read().unwrap_or_else(PoisonError::into_inner).clone() {
+                Token::None => request,
+                Token::Public(token) => request.secret(PUBLIC_TOKEN, token),
+                Token::Private(token) => request.secret(PRIVATE_TOKEN, token),
+            };
+            signed(request, bot.as_deref())
+        });
         Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
@@ -197,12 +215,7 @@ impl Client {
                 }
             }
         }
-        if let Some(signature) = inner.bot.as_deref().and_then(Bot::signature) {
-            upstream_request = signature
-                .fields()
-                .fold(upstream_request, |upstream_request, (name, value)| upstream_request.secret(name, value));
-        }
-        let received = inner.upstream.call(upstream_request).await;
+        let received = inner.upstream.call(signed(upstream_request, inner.bot.as_deref())).await;
         if let (Some(ip), Err(Failure::Answered(answered))) = (buyer, &received)
             && answered.unfit == Unfit::BuyerRejected
         {
@@ -385,6 +398,19 @@ impl Problem {
         });
         steps.take(16).collect::<Vec<_>>().join(".")
     }
+}
+
+/// Returns the body of the operation by which the gateway finds out whether the shop works.
+fn own_question() -> Vec<u8> {
+    let nothing = Value::Object(Map::new());
+    let question = documents::SHOP.written().map(|query| Question { query, variables: &nothing });
+    question.and_then(|question| serde_json::to_vec(&question).ok()).unwrap_or_default()
+}
+
+/// Signs a request as a bot.
+fn signed(request: UpstreamRequest, bot: Option<&Bot>) -> UpstreamRequest {
+    let Some(signature) = bot.and_then(Bot::signature) else { return request };
+    signature.fields().fold(request, |request, (name, value)| request.secret(name, value))
 }
 
 #[derive(Serialize)]

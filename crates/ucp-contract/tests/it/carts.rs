@@ -1,6 +1,6 @@
 //! Carts and orders: amounts, what is gone, what is not known.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use ucp_contract::{ContractShop, Question};
@@ -20,13 +20,16 @@ use ucp_core::{
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_net::Failure;
+use ucp_net::{
+    Failure, Received, Scope,
+    failure::{Answered, Unfit},
+};
 use ucp_testkit::{
     Shop,
     shop::{card, draft, platform},
 };
 
-use crate::stall::Stall;
+use crate::stall::{HALTED, REFUSED, Stall};
 
 const OWNER: &str = "https://agent.example/profile";
 
@@ -385,6 +388,72 @@ async fn a_shop_that_does_not_answer_is_asked_what_became_of_the_order() {
         let view = gateway.checkout(SaleRequest::GetCheckout(ById { id })).await;
         assert_eq!((view.checkout.status(), gateway.stall.times(Question::Place)), (known, 1));
     }
+}
+
+fn answered(status: u16) -> Failure {
+    let status = http::StatusCode::from_u16(status).expect("a status");
+    let received = Received { status, headers: http::HeaderMap::new(), body: bytes::Bytes::new() };
+    Failure::Answered(Box::new(Answered { unfit: Unfit::Misconfigured, pause: None, received }))
+}
+
+#[tokio::test]
+async fn what_the_shop_refused_outright_is_not_on_its_way() {
+    for refusal in
+        [|| Ok(Some(json!(REFUSED))), || Ok(None), || Err(answered(401)), || Err(answered(403)), || Err(answered(429))]
+    {
+        for canceled in [true, false] {
+            let gateway = Gateway::new().await;
+            let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+            gateway.stall.spoil(move |question, _, answer| match question {
+                Question::Place => refusal(),
+                Question::Cancel if !canceled => Err(answered(401)),
+                _ => Ok(Some(answer)),
+            });
+            gateway.stall.state().refuses = true;
+            let view = gateway.paid(&id).await;
+            assert_eq!(codes(&view), ["payment_failed"], "{canceled}");
+            assert!(view.checkout.status().is_open(), "it can be tried again at once");
+            assert_eq!(gateway.stall.times(Question::Cancel), 1, "the shop is told to forget it");
+            gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+            gateway.stall.state().refuses = false;
+            assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_order_that_there_is_all_the_same_is_told() {
+    let gateway = Gateway::new().await;
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    // The stall has placed the order, and answers as if it had not.
+    gateway.stall.spoil(|question, _, answer| match question {
+        Question::Place => Ok(Some(json!(HALTED))),
+        _ => Ok(Some(answer)),
+    });
+    assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
+    // Where the shop does not say, nobody knows.
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    gateway.stall.spoil(|question, _, answer| match question {
+        Question::Place => Ok(Some(json!(HALTED))),
+        Question::Cancel => Err(answered(401)),
+        _ => Ok(Some(answer)),
+    });
+    assert_eq!(gateway.paid(&id).await.checkout.status(), Status::CompleteInProgress);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cart_that_is_made_too_late_is_abandoned() {
+    let gateway = Gateway::new().await;
+    gateway.stall.delay(Question::CartSync, Duration::from_secs(12));
+    let create = || SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    let scope = Scope { allowance: Some(Duration::from_secs(10)), ..Scope::default() };
+    let began = tokio::time::Instant::now();
+    assert_eq!(scope.run(gateway.call(create())).await.expect_err("too late").code, Code::Unavailable);
+    assert_eq!(began.elapsed().as_secs(), 10);
+    gateway.stall.delay(Question::CartSync, Duration::ZERO);
+    scope.run(gateway.call(create())).await.expect("a checkout");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!((gateway.stall.times(Question::CartAbandon), gateway.stall.carts().len()), (1, 1));
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! A shop in memory that answers the questions of the contract, and errs where it is told to.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,12 +12,20 @@ use tokio::time::Instant;
 use ucp_contract::{ContractShop, Question, Reply, Transport};
 use ucp_net::{Counters, Failure, coalescing::Capacity};
 
+/// Answer that stands for a refusal of the question.
+pub(crate) const REFUSED: &str = "refused";
+
+/// Answer that stands for a refusal after a part of the question was carried out.
+pub(crate) const HALTED: &str = "halted";
+
 /// Changes an answer before it is given; `None` for status 404.
 type Spoil = Box<dyn Fn(Question, &Value, Value) -> Result<Option<Value>, Failure> + Send + Sync>;
 
 /// The shop.
 pub(crate) struct Stall {
     spoil: Mutex<Option<Spoil>>,
+    /// How long the answer to a question takes.
+    delay: Mutex<Option<(Question, Duration)>>,
     state: Mutex<State>,
     counters: Arc<Counters>,
 }
@@ -27,6 +38,8 @@ pub(crate) struct State {
     /// Attempts to place an order, by reference.
     pub(crate) attempts: Vec<(String, Value)>,
     made: usize,
+    /// `true` if no order is placed.
+    pub(crate) refuses: bool,
     /// `true` if what does not exist is answered all the same.
     lenient: bool,
 }
@@ -45,7 +58,12 @@ fn product((id, cents): (&str, i64)) -> Value {
 
 impl Stall {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { spoil: Mutex::default(), state: Mutex::default(), counters: Arc::default() })
+        Arc::new(Self {
+            spoil: Mutex::default(),
+            delay: Mutex::default(),
+            state: Mutex::default(),
+            counters: Arc::default(),
+        })
     }
 
     /// Has answers changed by `spoil` from now on.
@@ -54,6 +72,16 @@ impl Stall {
         spoil: impl Fn(Question, &Value, Value) -> Result<Option<Value>, Failure> + Send + Sync + 'static,
     ) {
         *self.spoil.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(spoil));
+    }
+
+    /// Has one question answered later from now on, and none if `delay` is zero.
+    pub(crate) fn delay(&self, question: Question, delay: Duration) {
+        *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = Some((question, delay));
+    }
+
+    /// Identifiers of the carts that are there.
+    pub(crate) fn carts(&self) -> Vec<String> {
+        self.state().carts.iter().map(|(cart, _)| cart.clone()).collect()
     }
 
     /// Has the answer to one question changed from now on.
@@ -134,6 +162,7 @@ impl Stall {
                 state.carts.retain(|(own, _)| *own != cart);
                 Value::Null
             }
+            Question::Place if state.refuses => json!({ "status": "absent" }),
             Question::Place => attempt.unwrap_or_else(|| {
                 let right = known.is_some_and(|known| priced(&cart, &state.carts[known].1)["total"] == asked["total"]);
                 let outcome = match right && asked["payment"]["credential"]["token"] != "bad" {
@@ -213,13 +242,22 @@ impl Transport for Stall {
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
         let asked: Value = serde_json::from_slice(&body).expect("JSON");
         self.state().asked.push((question, asked.clone()));
+        let delay = self.delay.lock().unwrap_or_else(PoisonError::into_inner).filter(|(late, _)| *late == question);
+        if let Some((_, delay)) = delay {
+            tokio::time::sleep(delay).await;
+        }
         let answer = self.answer(question, &asked);
         let spoil = self.spoil.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = match (&*spoil, answer) {
             (Some(spoil), Some(answer)) => spoil(question, &asked, answer)?,
             (_, answer) => answer,
         };
-        Ok(answer.map_or(Reply::Gone, |answer| Reply::Answer(answer.to_string().into())))
+        Ok(match answer {
+            None => Reply::Gone,
+            Some(Value::String(refused)) if refused == REFUSED => Reply::Refused("status 400: ".to_owned()),
+            Some(Value::String(refused)) if refused == HALTED => Reply::Halted("status 400: ".to_owned()),
+            Some(answer) => Reply::Answer(answer.to_string().into()),
+        })
     }
 
     fn counters(&self) -> &Arc<Counters> {

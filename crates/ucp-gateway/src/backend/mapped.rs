@@ -12,12 +12,12 @@ use super::{Opened, Place, chance, http, monotonic, reached};
 use crate::config::{Settings, Upstream};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let transport = Arc::new(transport(place.settings, place.upstream)?);
+    let transport = transport(place.settings, place.upstream)?;
     http::open_by(place, transport, None).await
 }
 
 /// Returns the shop of the configured mapping.
-pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<Mapped, Box<dyn Error>> {
+pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<Arc<Mapped>, Box<dyn Error>> {
     let Some(text) = &upstream.mapping else { return Err("there is no mapping".into()) };
     let (mapping, plan) = ucp_mapped::read(text)?;
     let usual = reached("mapped", settings, &upstream.url);
@@ -32,7 +32,7 @@ pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<Mapp
         clock: monotonic(),
         random: chance(),
     };
-    Ok(Mapped::open(&mapping, plan, &around, launch()?, Limits::default())?)
+    Ok(Mapped::open(&mapping, plan, &around, launch()?, Limits::default())?.guarded())
 }
 
 /// Command that runs programs: this binary again.

@@ -294,7 +294,7 @@ pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Bo
         return synchronised::synchroniser(database, settings, copy, None);
     };
     let transport: Arc<dyn Transport> = match settings.sections.upstream.backend {
-        BackendKind::Mapped => Arc::new(mapped::transport(settings, upstream)?),
+        BackendKind::Mapped => mapped::transport(settings, upstream)?,
         _ => Arc::new(http::transport(settings, upstream)?),
     };
     let shop = http::connect(settings, transport, None).await?;

@@ -270,7 +270,7 @@ fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
             say!("answer: there is no such thing");
             ExitCode::SUCCESS
         }
-        Ok(Reply::Refused(reason)) => {
+        Ok(Reply::Refused(reason) | Reply::Halted(reason)) => {
             say!("refused: {reason}");
             ExitCode::FAILURE
         }

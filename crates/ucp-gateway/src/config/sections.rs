@@ -440,15 +440,15 @@ pub(crate) struct Upstream {
     pub(crate) origins: Vec<WebUrl>,
     /// How long connecting may take, in milliseconds.
     pub(crate) connect_timeout_ms: Milliseconds<500>,
-    /// How long a read may take, in milliseconds.
+    /// How long a call about the catalog may take, with all that is asked for it, in milliseconds.
     pub(crate) read_timeout_ms: Milliseconds<3_000>,
-    /// How long a change may take, in milliseconds.
+    /// How long a call about a cart, a checkout or an order may take, with all that is asked for it, in milliseconds.
     pub(crate) write_timeout_ms: Milliseconds<10_000>,
-    /// How long completing a purchase may take, in milliseconds.
+    /// How long placing an order may take, in milliseconds. Completing a purchase may take as long as a change before.
     pub(crate) complete_timeout_ms: Milliseconds<25_000>,
-    /// How many reads are under way at once.
+    /// How many reads of the catalog are under way at once. A caller that is not registered takes half at most.
     pub(crate) reads_in_flight: Number<1, 100_000, 32>,
-    /// How many changes are under way at once.
+    /// How many calls about carts are under way at once, and as many about payments and orders.
     pub(crate) writes_in_flight: Number<1, 100_000, 16>,
     /// How many calls begin per second. By default there is no limit.
     #[schemars(example = 100, extend("x-without" = "no limit"))]

@@ -64,9 +64,10 @@ async fn pages_follow_each_other() {
     let first = shop.answer(Question::Find, find(&json!({"words": "red & warm"}))).await;
     assert_eq!(first["products"][0]["variants"][0]["price"], json!({"amount": 1999, "currency": "EUR"}));
     assert_eq!(first["products"][0]["description"]["plain"], "Red & warm");
-    assert_eq!((&first["next"], &first["total"]), (&json!("2"), &json!(4)));
-    let second = shop.answer(Question::Find, find(&json!({"after": "2"}))).await;
+    assert_eq!((&first["next"], &first["total"]), (&json!("2.2"), &json!(4)));
+    let second = shop.answer(Question::Find, find(&json!({"after": "2.2"}))).await;
     assert_eq!(second["products"].as_array().map(Vec::len), Some(1), "the one without a price is left out");
+    // The shop says that there are four, and two and one were usable: the page took two.
     assert_eq!(second.get("next"), None);
     assert_eq!(
         shop.asked(),
@@ -287,5 +288,86 @@ async fn programs_know_the_customer_group() {
         shop.answer(Question::Find, question).await;
         let asked = shop.asked().pop().expect("a request");
         assert_eq!(asked.contains("group=trade"), group.is_some(), "{asked}");
+    }
+}
+
+/// A shop of `count` products that caps its pages at `cap`, behind a mapping that counts by what it asks for.
+fn capped(paging: &str, count: u64, cap: u64) -> Shop {
+    let mapping = format!(
+        r#"
+[find]
+paging = "{paging}"
+answer = "{{products: .items, total: .total, next: ($paging.size * ($paging.number // 1) + ($paging.offset // 0) < .total)}}"
+
+[[find.step]]
+name = "page"
+path = "products"
+query.number = "$paging.number"
+query.offset = "$paging.offset"
+query.size = "$paging.size"
+
+[resolve]
+answer = "{{products: []}}"
+"#
+    );
+    Shop::topped(PRODUCT, &mapping, move |request| {
+        let query = request.uri().query().unwrap_or_default();
+        let number = |name: &str| {
+            let stated = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
+            stated.map(|stated| stated.parse::<u64>().expect("a number"))
+        };
+        let size = number("size").expect("a size").min(cap);
+        let first = number("offset").unwrap_or_else(|| (number("number").unwrap_or(1) - 1) * size);
+        let items: Vec<_> =
+            (first..count.min(first + size)).map(|id| product(u32::try_from(id).expect("an id"), "1.00")).collect();
+        Answer::json(&json!({"items": items, "total": count}))
+    })
+}
+
+#[tokio::test]
+async fn pages_go_on_by_what_came() {
+    for paging in ["offset", "page"] {
+        for (cap, size) in [(20, 50), (20, 100), (100, 20), (7, 10)] {
+            let shop = capped(paging, 100, cap);
+            let (mut found, mut question) = (Vec::new(), find(&json!({"limit": size})));
+            for _ in 0..20 {
+                let page = shop.answer(Question::Find, question.clone()).await;
+                let ids = page["products"].as_array().expect("products").iter();
+                found.extend(
+                    ids.map(|product| product["id"].as_str().expect("an id").parse::<u32>().expect("a number")),
+                );
+                let Some(next) = page.get("next").cloned() else { break };
+                question["after"] = next;
+            }
+            assert_eq!(found, (0..100).collect::<Vec<_>>(), "{paging}, at most {cap} of {size}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_any_number_of_products_is_cut_while_it_is_read() {
+    let items: Vec<_> = (0..150_000).map(|id| json!({"id": id, "title": "", "html": "", "price": "1"})).collect();
+    let answer = Answer::json(&json!({"results": items, "next": null, "count": 150_000}));
+    let shop = Shop::topped(PRODUCT, MAPPING, move |_| answer.clone());
+    let page = shop.answer(Question::Find, find(&json!({"limit": 10}))).await;
+    let count = page["products"].as_array().expect("products").len();
+    assert!((10..=1_000).contains(&count), "{count}");
+}
+
+#[tokio::test]
+async fn a_question_that_the_shop_refuses_says_nothing_about_others() {
+    let shop = Shop::topped(PRODUCT, MAPPING, |request| {
+        let query = request.uri().query().unwrap_or_default();
+        if query.contains("script") {
+            Answer::status(403)
+        } else {
+            Answer::json(&json!({"results": [product(1, "1")], "count": 1}))
+        }
+    });
+    for number in 0..40 {
+        let attack = find(&json!({"words": format!("<script>alert({number})</script>")}));
+        assert!(shop.ask(Question::Find, attack).await.is_err());
+        let page = shop.answer(Question::Find, find(&json!({"words": "shoes"}))).await;
+        assert_eq!(page["products"].as_array().map(Vec::len), Some(1));
     }
 }

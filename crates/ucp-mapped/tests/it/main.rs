@@ -40,7 +40,7 @@ language = "en"
 /// A shop, and the mapping in front of it.
 struct Shop {
     server: Server,
-    mapped: Mapped,
+    mapped: Arc<Mapped>,
 }
 
 impl Shop {
@@ -70,7 +70,7 @@ impl Shop {
             command
         };
         let limits = Limits { budget: Duration::from_secs(60), ..Limits::default() };
-        let mapped = Mapped::open(&mapping, plan, &around, Arc::new(launch), limits).expect("opens");
+        let mapped = Mapped::open(&mapping, plan, &around, Arc::new(launch), limits).expect("opens").guarded();
         Self { server, mapped }
     }
 

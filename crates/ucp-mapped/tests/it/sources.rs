@@ -77,3 +77,43 @@ async fn paths_stay_below_the_address() {
         assert!(shop.asked().iter().all(|line| line.starts_with("GET /api/search/")), "{:?}", shop.asked());
     }
 }
+
+/// A shop with a token endpoint that answers like this.
+fn with_tokens(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Shop {
+    let auth = "auth = { kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"me\", secret = \"A\" }";
+    Shop::new(&format!("{auth}\n{QUESTIONS}"), answer)
+}
+
+fn count(shop: &Shop, line: &str) -> usize {
+    shop.asked().iter().filter(|asked| *asked == line).count()
+}
+
+#[tokio::test]
+async fn a_token_is_asked_for_once_for_all_who_wait_and_its_failure_is_kept() {
+    let shop = with_tokens(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        Answer::status(500)
+    });
+    let asked = (0..20).map(|_| shop.ask(Question::Find, find(&json!({}))));
+    assert!(ucp_testkit::wait::all(asked).await.iter().all(Result::is_err));
+    assert!(shop.ask(Question::Find, find(&json!({}))).await.is_err());
+    assert_eq!(shop.asked(), ["POST /api/token"]);
+}
+
+#[tokio::test]
+async fn an_api_that_takes_no_token_is_left_alone() {
+    let shop = with_tokens(|request| match request.uri().path() {
+        "/api/token" => Answer::json(&json!({"access_token": "t", "expires_in": 3600})),
+        _ => Answer::status(401),
+    });
+    ucp_testkit::until("a pause", ucp_testkit::PATIENCE, async || {
+        let asked = shop.ask(Question::Find, find(&json!({}))).await;
+        matches!(asked, Err(ucp_net::Failure::Open { .. })).then_some(())
+    })
+    .await;
+    let before = count(&shop, "GET /api/products");
+    for _ in 0..20 {
+        assert!(shop.ask(Question::Find, find(&json!({}))).await.is_err());
+    }
+    assert_eq!(count(&shop, "GET /api/products"), before);
+}

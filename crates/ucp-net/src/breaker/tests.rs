@@ -27,98 +27,114 @@ impl Bench {
         self
     }
 
-    fn admit(&mut self) -> Result<Permit, Duration> {
+    fn admit(&mut self) -> Admission {
         self.breaker.admit(self.now)
     }
 
     fn permit(&mut self) -> Permit {
-        self.admit().expect("a permit")
+        match self.admit() {
+            Admission::Granted(permit) => permit,
+            other => panic!("a permit, not {other:?}"),
+        }
     }
 
-    fn call(&mut self, outcome: Outcome) -> Option<Change> {
+    /// Returns `true` if the call makes the upstream suspect.
+    fn call(&mut self, outcome: Outcome) -> bool {
         let permit = self.permit();
         self.breaker.report(permit, outcome, self.now)
     }
 
-    fn calls(&mut self, count: usize, outcome: Outcome) -> Option<Change> {
-        (0..count).map(|_| self.call(outcome)).last().flatten()
+    fn calls(&mut self, count: usize, outcome: Outcome) -> bool {
+        (0..count).map(|_| self.call(outcome)).last().unwrap_or_default()
+    }
+
+    fn conclude(&mut self, outcome: Outcome) -> Option<Change> {
+        self.breaker.conclude(outcome, self.now)
     }
 }
 
 const OPENED: Option<Change> = Some(Change::Opened(RULES.open));
 
 #[test]
-fn half_of_twenty_failures_open_it() {
+fn half_of_twenty_failures_are_suspicious_and_open_nothing() {
     let mut bench = Bench::new();
     bench.calls(10, Outcome::Good);
-    assert_eq!(bench.calls(9, Outcome::Failed), None);
-    assert_eq!(bench.call(Outcome::Failed), OPENED);
-    assert_eq!(bench.admit(), Err(RULES.open));
-    assert_eq!(bench.after(4_999).admit(), Err(millis(1)));
+    assert!(!bench.calls(9, Outcome::Failed));
+    assert!(bench.call(Outcome::Failed));
+    assert!(matches!(bench.admit(), Admission::Granted(_)), "callers alone open nothing");
+    assert!(!bench.calls(19, Outcome::Failed), "suspicion begins anew");
+    assert!(bench.call(Outcome::Failed));
 }
 
 #[test]
-fn fewer_than_twenty_or_than_half_do_not() {
+fn fewer_than_twenty_or_than_half_are_not() {
     let mut bench = Bench::new();
-    assert_eq!(bench.calls(19, Outcome::Failed), None);
+    assert!(!bench.calls(19, Outcome::Failed));
     let mut bench = Bench::new();
     bench.calls(11, Outcome::Good);
-    assert_eq!(bench.calls(10, Outcome::Failed), None);
-    assert_eq!(bench.call(Outcome::Failed), OPENED);
+    assert!(!bench.calls(10, Outcome::Failed));
+    assert!(bench.call(Outcome::Failed));
 }
 
 #[test]
 fn what_is_older_than_the_window_is_forgotten() {
     let mut bench = Bench::new();
     bench.calls(19, Outcome::Failed);
-    assert_eq!(bench.after(10_000).call(Outcome::Failed), None);
+    assert!(!bench.after(10_000).call(Outcome::Failed));
     let mut bench = Bench::new();
     bench.calls(19, Outcome::Failed);
-    assert_eq!(bench.after(9_999).call(Outcome::Failed), OPENED);
+    assert!(bench.after(9_999).call(Outcome::Failed));
 }
 
 #[test]
-fn one_probe_decides() {
-    for (outcome, change) in [(Outcome::Good, Some(Change::Closed)), (Outcome::Failed, OPENED)] {
-        let mut bench = Bench::new();
-        bench.calls(20, Outcome::Failed);
-        let probe = bench.after(5_000).permit();
-        assert_eq!(bench.after(60_000).admit(), Err(PROBE), "there is a probe already");
-        assert_eq!(bench.breaker.report(probe, outcome, bench.now), change);
-        assert_eq!(bench.admit().is_ok(), outcome == Outcome::Good);
-    }
-}
-
-#[test]
-fn a_probe_that_is_given_up_makes_room_for_another() {
+fn the_gateways_own_question_decides() {
     let mut bench = Bench::new();
-    bench.calls(20, Outcome::Failed);
-    let probe = bench.after(5_000).permit();
-    assert_eq!(bench.breaker.report(probe, Outcome::Unknown, bench.now), None);
-    assert_eq!(bench.call(Outcome::Good), Some(Change::Closed));
+    assert_eq!(bench.conclude(Outcome::Good), None);
+    assert_eq!(bench.conclude(Outcome::Failed), OPENED);
+    assert_eq!(bench.admit(), Admission::Refused(RULES.open));
+    assert_eq!(bench.after(4_999).admit(), Admission::Refused(millis(1)));
+    assert_eq!(bench.after(1).admit(), Admission::Due);
+    assert_eq!(bench.conclude(Outcome::Unknown), None);
+    assert_eq!(bench.admit(), Admission::Refused(PROBE), "it is asked again soon");
+    assert_eq!(bench.after(1_000).admit(), Admission::Due);
+    assert_eq!(bench.conclude(Outcome::Good), Some(Change::Closed));
+    assert!(matches!(bench.admit(), Admission::Granted(_)));
 }
 
 #[test]
 fn what_began_before_the_circuit_changed_says_nothing() {
     let mut bench = Bench::new();
     let late: Vec<_> = (0..40).map(|_| bench.permit()).collect();
-    bench.calls(20, Outcome::Failed);
-    bench.after(5_000).call(Outcome::Good);
+    bench.conclude(Outcome::Failed);
+    bench.after(5_000).conclude(Outcome::Good);
     for permit in late {
-        assert_eq!(bench.breaker.report(permit, Outcome::Failed, bench.now), None);
+        assert!(!bench.breaker.report(permit, Outcome::Failed, bench.now));
     }
     assert_eq!(bench.breaker.circuit(bench.now), Circuit::Closed);
 }
 
 #[test]
-fn an_upstream_that_wants_to_be_left_alone_is() {
+fn an_upstream_that_refuses_the_gateway_is_left_alone() {
     let mut bench = Bench::new();
-    let late = bench.permit();
-    assert_eq!(bench.call(Outcome::Shut(millis(300_000))), Some(Change::Opened(millis(300_000))));
-    // A shorter wish does not shorten it, whoever has it.
-    assert_eq!(bench.breaker.report(late, Outcome::Shut(millis(1)), bench.now), None);
-    assert_eq!(bench.after(299_000).admit(), Err(millis(1_000)));
-    assert_eq!(bench.after(1_000).call(Outcome::Shut(Duration::MAX)), Some(Change::Opened(LONGEST)));
+    assert!(bench.call(Outcome::Refused(millis(300_000))), "one refusal is enough to ask");
+    assert_eq!(bench.conclude(Outcome::Refused(millis(300_000))), Some(Change::Opened(millis(300_000))));
+    // A shorter wish does not shorten it.
+    assert_eq!(bench.conclude(Outcome::Refused(millis(1))), None);
+    assert_eq!(bench.after(299_000).admit(), Admission::Refused(millis(1_000)));
+    assert_eq!(bench.after(1_000).conclude(Outcome::Good), Some(Change::Closed));
+    assert_eq!(bench.conclude(Outcome::Refused(Duration::MAX)), Some(Change::Opened(LONGEST)));
+}
+
+#[test]
+fn a_pause_that_the_upstream_asks_for_is_kept_and_ends_by_itself() {
+    let mut bench = Bench::new();
+    bench.breaker.pause(millis(30_000), bench.now);
+    bench.breaker.pause(millis(1_000), bench.now);
+    assert_eq!(bench.admit(), Admission::Refused(millis(30_000)));
+    assert_eq!(bench.breaker.circuit(bench.now), Circuit::Open(bench.now + millis(30_000)));
+    assert!(matches!(bench.after(30_000).admit(), Admission::Granted(_)));
+    bench.breaker.pause(Duration::MAX, bench.now);
+    assert_eq!(bench.admit(), Admission::Refused(LONGEST_PAUSE));
 }
 
 #[derive(Clone, Debug)]
@@ -126,27 +142,33 @@ enum Step {
     Pass(u64),
     Admit,
     Report(prop::sample::Index, Outcome),
+    Conclude(Outcome),
+    Pause(u64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let outcome = prop_oneof![
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
         8 => Just(Outcome::Good),
         16 => Just(Outcome::Failed),
-        1 => (0_u64..30_000).prop_map(|wish| Outcome::Shut(millis(wish))),
+        1 => (0_u64..30_000).prop_map(|wish| Outcome::Refused(millis(wish))),
         3 => Just(Outcome::Unknown),
-    ];
-    prop_oneof![
-        2 => prop_oneof![3 => 0_u64..400, 1 => 0_u64..12_000].prop_map(Step::Pass),
-        6 => Just(Step::Admit),
-        6 => (any::<prop::sample::Index>(), outcome).prop_map(|(which, outcome)| Step::Report(which, outcome)),
     ]
 }
 
-/// The rules, told as a story: what was reported since the circuit closed, and which call is the probe.
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => prop_oneof![3 => 0_u64..400, 1 => 0_u64..12_000].prop_map(Step::Pass),
+        24 => Just(Step::Admit),
+        24 => (any::<prop::sample::Index>(), outcome()).prop_map(|(which, outcome)| Step::Report(which, outcome)),
+        2 => outcome().prop_map(Step::Conclude),
+        1 => (0_u64..9_000).prop_map(Step::Pause),
+    ]
+}
+
+/// The rules, told as a story: what was reported since the circuit closed or the upstream was suspected.
 enum Story {
     Closed { reported: Vec<(u128, bool)> },
     Open { until: Duration },
-    Probing,
 }
 
 proptest! {
@@ -155,7 +177,8 @@ proptest! {
     #[test]
     fn it_does_what_the_rules_say(steps in prop::collection::vec(step(), 0..400)) {
         let mut bench = Bench::new();
-        let (mut passed, mut story, mut chapter) = (Duration::ZERO, Story::Closed { reported: Vec::new() }, 0);
+        let closed = || Story::Closed { reported: Vec::new() };
+        let (mut passed, mut story, mut chapter, mut pause) = (Duration::ZERO, closed(), 0, Duration::ZERO);
         let mut permits: Vec<(Permit, u32)> = Vec::new();
         for step in steps {
             match step {
@@ -163,55 +186,68 @@ proptest! {
                     bench.after(milliseconds);
                     passed += millis(milliseconds);
                 }
+                Step::Pause(milliseconds) => {
+                    bench.breaker.pause(millis(milliseconds), bench.now);
+                    pause = pause.max(passed + millis(milliseconds));
+                }
                 Step::Admit => {
-                    let expected = match story {
-                        Story::Closed { .. } => true,
-                        Story::Open { until } => passed >= until,
-                        Story::Probing => false,
+                    let open_until = match story {
+                        Story::Closed { .. } => None,
+                        Story::Open { until } => Some(until),
                     };
-                    if expected && matches!(story, Story::Open { .. }) {
-                        (story, chapter) = (Story::Probing, chapter + 1);
-                    }
+                    let wait = open_until.unwrap_or_default().max(pause).saturating_sub(passed);
                     match bench.admit() {
-                        Ok(permit) => {
-                            prop_assert!(expected);
+                        Admission::Granted(permit) => {
+                            prop_assert!(open_until.is_none() && wait.is_zero());
                             permits.push((permit, chapter));
                         }
-                        Err(wait) => prop_assert!(!expected && wait > Duration::ZERO),
+                        Admission::Refused(told) => prop_assert_eq!(told, wait),
+                        Admission::Due => prop_assert!(open_until.is_some() && wait.is_zero()),
                     }
                 }
                 Step::Report(_, _) if permits.is_empty() => {}
                 Step::Report(which, outcome) => {
                     let (permit, of) = permits.swap_remove(which.index(permits.len()));
-                    let change = bench.breaker.report(permit, outcome, bench.now);
-                    let mut opens = None;
-                    match (&mut story, outcome) {
-                        (Story::Open { until }, Outcome::Shut(wish)) => *until = (*until).max(passed + wish.max(RULES.open)),
-                        (_, Outcome::Shut(wish)) => opens = Some(wish.max(RULES.open)),
-                        _ if of != chapter => {}
-                        (Story::Closed { reported }, Outcome::Good | Outcome::Failed) => {
+                    let suspected = bench.breaker.report(permit, outcome, bench.now);
+                    let expected = match (&mut story, outcome) {
+                        (Story::Closed { .. }, Outcome::Refused(_)) => of == chapter,
+                        (Story::Closed { reported }, Outcome::Good | Outcome::Failed) if of == chapter => {
                             let slice = passed.as_millis() / 1_000;
                             reported.push((slice, outcome == Outcome::Failed));
                             let recent = || reported.iter().filter(|(at, _)| at + 10 > slice);
                             let (all, failed) = (recent().count(), recent().filter(|(_, failed)| *failed).count());
-                            if outcome == Outcome::Failed && all >= 20 && failed * 2 >= all {
-                                opens = Some(RULES.open);
-                            }
+                            outcome == Outcome::Failed && all >= 20 && failed * 2 >= all
                         }
-                        (Story::Probing, Outcome::Good) => {
-                            (story, chapter) = (Story::Closed { reported: Vec::new() }, chapter + 1);
+                        _ => false,
+                    };
+                    prop_assert_eq!(suspected, expected);
+                    if expected && outcome == Outcome::Failed {
+                        (story, chapter) = (closed(), chapter + 1);
+                    }
+                }
+                Step::Conclude(outcome) => {
+                    let change = bench.conclude(outcome);
+                    let opens = match (&story, outcome) {
+                        (Story::Open { .. }, Outcome::Good) => {
+                            (story, chapter) = (closed(), chapter + 1);
                             prop_assert_eq!(change, Some(Change::Closed));
                             continue;
                         }
-                        (Story::Probing, Outcome::Failed) => opens = Some(RULES.open),
-                        (Story::Probing, Outcome::Unknown) => {
-                            (story, chapter) = (Story::Open { until: passed }, chapter + 1);
+                        (_, Outcome::Failed) => Some(RULES.open),
+                        (_, Outcome::Refused(wish)) => Some(wish.max(RULES.open)),
+                        (Story::Open { .. }, Outcome::Unknown) => Some(PROBE),
+                        (Story::Closed { .. }, Outcome::Good | Outcome::Unknown) => None,
+                    };
+                    match (&mut story, opens) {
+                        (Story::Open { until }, Some(time)) => {
+                            *until = (*until).max(passed + time);
+                            prop_assert_eq!(change, None);
                         }
-                        (Story::Closed { .. } | Story::Open { .. }, _) => {}
-                    }
-                    prop_assert_eq!(change, opens.map(Change::Opened));
-                    if let Some(time) = opens {
-                        (story, chapter) = (Story::Open { until: passed + time }, chapter + 1);
+                        (Story::Closed { .. }, Some(time)) => {
+                            (story, chapter) = (Story::Open { until: passed + time }, chapter + 1);
+                            prop_assert_eq!(change, Some(Change::Opened(time)));
+                        }
+                        (_, None) => prop_assert_eq!(change, None),
                     }
                 }
             }

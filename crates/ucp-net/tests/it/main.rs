@@ -77,6 +77,15 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    fn note(&self, upstream_request: UpstreamRequest) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), upstream_request));
+    }
+
+    fn all(&self) -> Vec<UpstreamRequest> {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().map(|(_, upstream_request)| upstream_request.clone()).collect()
+    }
+
     fn last(&self) -> UpstreamRequest {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last().expect("a request").1.clone()
     }

@@ -8,16 +8,15 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, header};
 use proptest::{prelude::*, test_runner::TestRunner};
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep, timeout},
-};
+use tokio::time::{Instant, sleep, timeout};
 use tower::service_fn;
 use ucp_core::{Code, Refusal, port::PortError};
 use ucp_net::{
-    CallKind, Failure, Options, Reach, Received, Snapshot, Unreadable, Upstream, UpstreamRequest, Verdict,
+    Author, CallKind, CallerId, Failure, Lane, Options, Reach, Received, Scope, Snapshot, Unreadable, Upstream,
+    UpstreamRequest, Verdict,
     breaker::{self, Circuit},
     bulkhead::ConcurrencyLimit,
     classifier::{self, json},
@@ -169,7 +168,7 @@ async fn every_call_ends_by_its_deadline() {
     assert_eq!(spent(CallKind::Read, Some(700), Some(300)).await, 300);
     assert_eq!(spent(CallKind::Read, Some(300), Some(700)).await, 300);
     // Giving up because somebody was in a hurry says nothing about the upstream.
-    assert_eq!(upstream.circuit(), Circuit::Closed);
+    assert_eq!(upstream.circuit(Lane::Browse), Circuit::Closed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,60 +192,182 @@ async fn a_call_whose_time_is_up_is_not_sent() {
     assert_eq!(seen.count(), 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_upstream_that_fails_is_left_alone_and_tried_by_one() {
-    let (seen, release) = (Seen::default(), Arc::new(Notify::new()));
-    let waiting = Arc::clone(&release);
-    let answers = transport(&seen, move |number| {
-        let waiting = Arc::clone(&waiting);
+/// A question of the gateway's own, as the server sees it.
+fn is_own(upstream_request: &UpstreamRequest) -> bool {
+    upstream_request.author == Author::Probe
+}
+
+/// An upstream that answers callers and the gateway by `answer`, which is told whether the gateway asks.
+fn behind(
+    options: &Options,
+    seen: &Seen,
+    answer: impl Fn(&UpstreamRequest) -> Result<Received, Failure> + Clone + Send + Sync + 'static,
+) -> Upstream {
+    let seen = seen.clone();
+    let server = service_fn(move |upstream_request: UpstreamRequest| {
+        let answered = answer(&upstream_request);
+        seen.note(upstream_request);
         async move {
-            if number < 20 {
-                return Err(Failure::Broken { sent: true });
-            }
-            waiting.notified().await;
-            Ok(received(OK.0, OK.1, OK.2))
+            tokio::task::yield_now().await;
+            answered
         }
     });
-    let upstream = Upstream::over(&options(), json, clock(), shortest(), answers);
+    Upstream::over(options, graphql, clock(), shortest(), server)
+}
+
+fn ok() -> Result<Received, Failure> {
+    Ok(received(OK.0, OK.1, OK.2))
+}
+
+/// Lets the gateway's own question be answered.
+async fn a_moment() {
+    sleep(Duration::from_millis(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_that_fails_is_left_alone_and_tried_by_the_gateway() {
+    let (seen, works) = (Seen::default(), Arc::new(std::sync::atomic::AtomicBool::new(false)));
+    let up = Arc::clone(&works);
+    let upstream = behind(&options(), &seen, move |_| match up.load(std::sync::atomic::Ordering::Relaxed) {
+        true => ok(),
+        false => Err(Failure::Broken { sent: true }),
+    });
     for _ in 0..20 {
         upstream.call(upstream_request(CallKind::Write)).await.expect_err("broken");
     }
-    let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("left alone");
-    assert!(matches!(failure, Failure::Open { wait } if wait == Duration::from_secs(5)), "{failure:?}");
+    a_moment().await;
+    assert_eq!((seen.count(), is_own(&seen.last())), (21, true), "the gateway asks by itself");
+    let failure = upstream.call(upstream_request(CallKind::Write)).await.expect_err("open");
+    assert!(matches!(failure, Failure::Open { wait } if wait < Duration::from_secs(5)), "{failure:?}");
     assert_eq!(Refusal::from(PortError::from(failure)).retry_after, Some(5));
-    assert_eq!(seen.count(), 20);
+    assert_eq!(seen.count(), 21);
+    // Nothing was heard about other traffic.
+    assert_eq!(upstream.circuit(Lane::Browse), Circuit::Closed);
+    upstream.call(upstream_request(CallKind::Conclude)).await.expect_err("broken");
+    assert_eq!(seen.count(), 22);
 
     sleep(Duration::from_secs(5)).await;
-    // The first probe is given up by its caller, the second counts; nobody else gets through meanwhile.
-    let given_up = timeout(Duration::from_millis(10), upstream.call(upstream_request(CallKind::Read))).await;
-    assert!(given_up.is_err());
-    assert_eq!((seen.count(), upstream.circuit()), (21, Circuit::Probing));
-    let calls = wait::all((0..10).map(|_| upstream.call(upstream_request(CallKind::Read))));
-    let (answers, ()) = wait::both(calls, async {
-        sleep(Duration::from_millis(10)).await;
-        assert_eq!(seen.count(), 22);
-        release.notify_one();
-    })
-    .await;
-    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
-    assert_eq!(upstream.circuit(), Circuit::Closed);
+    // No caller's question is the one that decides, and one question is enough for all who wait.
+    let answers = wait::all((0..10).map(|_| upstream.call(upstream_request(CallKind::Write)))).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Err(Failure::Open { .. }))), "{answers:?}");
+    assert_eq!((seen.count(), is_own(&seen.last())), (23, true));
+
+    works.store(true, std::sync::atomic::Ordering::Relaxed);
+    sleep(Duration::from_secs(5)).await;
+    let answers = wait::all((0..10).map(|_| upstream.call(upstream_request(CallKind::Write)))).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!((seen.count(), upstream.circuit(Lane::Cart)), (34, Circuit::Closed));
     let counts = upstream.counters().snapshot();
-    assert_eq!((counts.opened, counts.refused), (1, 10));
+    assert_eq!((counts.opened, counts.closed), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_callers_shut_nothing_however_they_end() {
+    for answer in [
+        || Ok(received(403, &[], "firewall")),
+        || Ok(received(430, &[], "Security Rejection")),
+        || Ok(received(500, &[], "")),
+        || Ok(received(503, &[], "")),
+        || Err(Failure::Timeout { sent: true }),
+        || Err(Failure::Broken { sent: true }),
+        || Ok(received(200, &[], "<html>")),
+    ] {
+        let seen = Seen::default();
+        let upstream = behind(&options(), &seen, move |asked| if is_own(asked) { ok() } else { answer() });
+        for _ in 0..100 {
+            for call_kind in [CallKind::Read, CallKind::Write, CallKind::Conclude] {
+                let failure = upstream.call(upstream_request(call_kind)).await.expect_err("a failure");
+                assert!(!matches!(failure, Failure::Open { .. }), "{failure:?}");
+            }
+        }
+        let own = seen.all().iter().filter(|asked| is_own(asked)).count();
+        assert!(own >= 1, "the gateway asks by itself");
+        let seconds = seen.instants().last().expect("calls").duration_since(seen.instants()[0]).as_secs();
+        assert!(own as u64 <= 1 + seconds / 5, "{own} questions within {seconds} s");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_upstream_that_rejects_the_gateway_is_left_alone_at_once() {
     for (status, shut) in [(430, 600), (401, 60), (423, 60)] {
         let seen = Seen::default();
-        let upstream = always(&options(), &seen, move || Ok(received(status, &[], "")));
+        let upstream = behind(&options(), &seen, move |_| Ok(received(status, &[], "")));
+        upstream.probe_with(|| upstream_request(CallKind::Read));
         let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("rejected");
         assert_eq!(Refusal::from(PortError::from(&failure)).retry_after, Some(shut), "{status}");
-        assert!(
-            matches!(upstream.circuit(), Circuit::Open(until) if until == Instant::now() + Duration::from_secs(shut.into()))
-        );
-        upstream.call(upstream_request(CallKind::Read)).await.expect_err("left alone");
-        assert_eq!(seen.count(), 1, "{status}");
+        a_moment().await;
+        for lane in Lane::ALL {
+            assert!(
+                matches!(upstream.circuit(lane), Circuit::Open(until) if until > Instant::now() + Duration::from_secs(shut.into()) / 2)
+            );
+        }
+        upstream.call(upstream_request(CallKind::Conclude)).await.expect_err("open");
+        assert_eq!((seen.count(), is_own(&seen.last())), (2, true), "{status}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_gateway_asks_by_itself_needs_no_other_question() {
+    let seen = Seen::default();
+    let upstream = behind(&options(), &seen, |_| Ok(received(401, &[], "")));
+    let own = || upstream_request(CallKind::Read).author(Author::Gateway);
+    upstream.call(own()).await.expect_err("refused");
+    assert!(matches!(upstream.circuit(Lane::Payment), Circuit::Open(_)));
+    upstream.call(own()).await.expect_err("open");
+    assert_eq!(seen.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_is_asked_for_is_kept_by_all_calls_of_that_kind() {
+    for status in [429, 503] {
+        let seen = Seen::default();
+        let upstream = behind(&options(), &seen, move |_| Ok(received(status, &[("retry-after", "30")], "")));
+        upstream.call(upstream_request(CallKind::Read)).await.expect_err("too many");
+        for second in 0..25 {
+            let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("too many");
+            assert!(
+                matches!(failure, Failure::Open { wait } if wait == Duration::from_secs(30 - second)),
+                "{failure:?}"
+            );
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(seen.count(), 1, "{status}");
+        upstream.call(upstream_request(CallKind::Conclude)).await.expect_err("asked for itself");
+        assert_eq!(seen.count(), 2, "{status}: others are not kept waiting");
+        sleep(Duration::from_secs(5)).await;
+        upstream.call(upstream_request(CallKind::Read)).await.expect_err("asked again");
+        assert_eq!(seen.count(), 3, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_whose_questions_hang_leaves_places_to_all_others() {
+    let slow = service_fn(|upstream_request: UpstreamRequest| async move {
+        if upstream_request.headers.contains_key("x-hangs") {
+            std::future::pending::<()>().await;
+        }
+        ok()
+    });
+    let options = Options { reads: ConcurrencyLimit::of(8), ..options() };
+    let upstream = Upstream::over(&options, json, clock(), shortest(), slow);
+    let by = |name: &str, lane| Scope { caller: Some(CallerId::of(&name)), lane: Some(lane), ..Scope::default() };
+    let hang = || upstream_request(CallKind::Read).header(HeaderName::from_static("x-hangs"), HeaderValue::from(1));
+    let hanging = wait::all((0..20).map(|_| by("one", Lane::Browse).run(upstream.call(hang()))));
+    let others = async {
+        sleep(Duration::from_millis(500)).await;
+        for _ in 0..50 {
+            by("two", Lane::Browse).run(upstream.call(upstream_request(CallKind::Read))).await.expect("a place");
+            by("one", Lane::Cart).run(upstream.call(upstream_request(CallKind::Read))).await.expect("a place");
+            upstream.call(upstream_request(CallKind::Conclude)).await.expect("a place");
+        }
+        let failure = by("one", Lane::Browse).run(upstream.call(upstream_request(CallKind::Read))).await;
+        assert!(matches!(failure, Err(Failure::Saturated)), "{failure:?}");
+    };
+    let (hanging, ()) = wait::both(hanging, others).await;
+    let count = |expected: fn(&Failure) -> bool| hanging.iter().filter(|end| end.as_ref().is_err_and(expected)).count();
+    assert_eq!(count(|failure| matches!(failure, Failure::Expired { .. })), 4, "half of the places");
+    assert_eq!(count(|failure| matches!(failure, Failure::Saturated)), 16);
+    by("one", Lane::Browse).run(upstream.call(upstream_request(CallKind::Read))).await.expect("a place again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,7 +377,7 @@ async fn what_the_upstream_did_says_more_than_that_it_is_left_alone_now() {
     let upstream = always(&Options { breaker: rules, ..options() }, &seen, || Ok(received(503, &[], "")));
     let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("no answer");
     assert!(matches!(failure, Failure::Answered(_)), "{failure:?}");
-    assert_eq!(seen.count(), 2, "the third was not let through");
+    assert_eq!(seen.count(), 3, "the third attempt was not let through, and the gateway asked by itself");
 }
 
 #[tokio::test(start_paused = true)]
@@ -276,17 +397,18 @@ async fn reads_and_writes_have_rooms_of_their_own() {
     let reads = wait::all(
         (0..20).map(async |_| (upstream.call(upstream_request(CallKind::Read)).await, start.elapsed().as_millis())),
     );
-    let writes = [CallKind::Write, CallKind::Conclude, CallKind::Write]
+    let writes = [CallKind::Write, CallKind::Conclude, CallKind::Write, CallKind::Write]
         .map(|call_kind| upstream.call(upstream_request(call_kind)));
     let (reads, writes) = wait::both(reads, wait::all(writes)).await;
-    assert_eq!(writes.iter().filter(|answer| answer.is_ok()).count(), 2, "reads do not take their places");
+    let done: Vec<_> = writes.iter().map(Result::is_ok).collect();
+    assert_eq!(done, [true, true, true, false], "reads do not take their places, nor do changes those of payments");
     let ended = |at| reads.iter().filter(|(answer, ended)| *ended == at && answer.is_ok() == (at == 1_000)).count();
     assert_eq!((ended(0), ended(100), ended(1_000)), (13, 3, 4));
     assert!(reads.iter().all(|(answer, _)| match answer {
         Ok(_) => true,
         Err(failure) => matches!(failure, Failure::Saturated) && failure.never_sent(),
     }));
-    assert_eq!((seen.count(), upstream.counters().snapshot().shed), (6, 17));
+    assert_eq!((seen.count(), upstream.counters().snapshot().shed), (7, 17));
 }
 
 #[tokio::test(start_paused = true)]
@@ -418,8 +540,10 @@ fn outcome(kind: u8) -> Result<Received, Failure> {
 /// What a server sees of many calls.
 #[derive(Default)]
 struct Watch {
-    under_way: [usize; 2],
-    most: [usize; 2],
+    under_way: [usize; 3],
+    most: [usize; 3],
+    /// Questions of the gateway's own.
+    own: usize,
     attempts: HashMap<usize, usize>,
     late: usize,
 }
@@ -442,8 +566,14 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
     let server = {
         let (watch, calls) = (Arc::clone(&watch), Arc::clone(&calls));
         service_fn(move |upstream_request: UpstreamRequest| {
+            if is_own(&upstream_request) {
+                let mut seen = watched(&watch);
+                seen.own += 1;
+                let answer = outcome((seen.own * 37 % 100) as u8);
+                return async { answer }.boxed();
+            }
             let number: usize = upstream_request.headers["x-call"].to_str().expect("text").parse().expect("a number");
-            let room = usize::from(upstream_request.call_kind != CallKind::Read);
+            let room = upstream_request.lane as usize;
             let mut seen = watched(&watch);
             seen.under_way[room] += 1;
             seen.most[room] = seen.most[room].max(seen.under_way[room]);
@@ -458,6 +588,7 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
                 sleep(Duration::from_millis(takes)).await;
                 outcome(kind)
             }
+            .boxed()
         })
     };
     let options = Options { reads: ConcurrencyLimit::of(6), writes: ConcurrencyLimit::of(2), ..options() };
@@ -480,7 +611,7 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
     }
     let counts = upstream.counters().snapshot();
     let mut seen = watched(&watch);
-    assert_eq!(seen.attempts.values().sum::<usize>() as u64, counts.sent);
+    assert_eq!((seen.attempts.values().sum::<usize>() + seen.own) as u64, counts.sent);
     assert_eq!(counts.calls, calls.len() as u64);
     (std::mem::take(&mut *seen), counts)
 }
@@ -489,12 +620,12 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
 fn whatever_happens_the_limits_hold() {
     let all = RefCell::new([0; 6]);
     let storms = prop::collection::vec(call(), 0..120);
-    let result = TestRunner::new(ProptestConfig::with_cases(200)).run(&storms, |calls| {
+    let result = TestRunner::new(ProptestConfig::with_cases(400)).run(&storms, |calls| {
         let call_kinds: Vec<_> = calls.iter().map(|call| call.call_kind).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let (watch, counts) = runtime.expect("a runtime").block_on(storm(calls));
-        prop_assert_eq!((watch.under_way, watch.late), ([0, 0], 0));
-        prop_assert!(watch.most[0] <= 6 && watch.most[1] <= 2, "{:?}", watch.most);
+        prop_assert_eq!((watch.under_way, watch.late), ([0, 0, 0], 0));
+        prop_assert!(watch.most[0] <= 6 && watch.most[1] <= 2 && watch.most[2] <= 2, "{:?}", watch.most);
         for (number, attempts) in watch.attempts {
             let most = if call_kinds[number] == CallKind::Read { 3 } else { 1 };
             prop_assert!(attempts <= most, "{} was sent {} times", number, attempts);

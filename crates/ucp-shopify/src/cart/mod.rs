@@ -41,7 +41,7 @@ use ucp_core::{
         remote_cart_ref::RemoteCartRef,
     },
 };
-use ucp_net::{CallKind, Failure, Unreadable, failure::Reach, lock::ResourceLock};
+use ucp_net::{CallKind, Failure, Unreadable, deadline, failure::Reach, lock::ResourceLock};
 
 use self::{
     messages::Notes,
@@ -51,7 +51,7 @@ use self::{
 };
 use super::{
     Storefront,
-    client::Problem,
+    client::{Problem, Reply},
     documents::{self, Document},
 };
 
@@ -185,10 +185,7 @@ impl Storefront {
             }
             let mut variables = self.cart_variables(request);
             variables.insert("input".to_owned(), input);
-            let buyer_signals = &request.caller.buyer_signals;
-            let asked =
-                self.client().ask::<Created>(&documents::CART_CREATE, &variables, CallKind::Write, buyer_signals);
-            let reply = asked.await?;
+            let reply = self.made(variables, request.caller.buyer_signals).await?;
             let told = reply.data.and_then(|data| data.created).unwrap_or_default();
             heard = Notes::default();
             heard.hear(&told, &goods);
@@ -210,6 +207,28 @@ impl Storefront {
             notes.add(std::mem::take(&mut heard));
         }
         Err(heard.refusal())
+    }
+
+    /// Asks for a new cart. The request goes on when the time of the call is up: a cart that is made too late is
+    /// abandoned, because the call is repeated for another one.
+    async fn made(
+        &self,
+        variables: Map<String, Value>,
+        buyer_signals: BuyerSignals,
+    ) -> Result<Reply<Created>, Failure> {
+        let (asking, keeping) = (self.clone(), self.clone());
+        let work = async move {
+            asking.client().ask(&documents::CART_CREATE, &variables, CallKind::Write, &buyer_signals).await
+        };
+        deadline::outlast(work, move |reply: Reply<Created>| async move {
+            let Some(cart) = reply.data.and_then(|data| data.created?.cart) else { return };
+            let made = RemoteCartRef { reference: cart.id, ..RemoteCartRef::default() };
+            match keeping.abandon(&made, &buyer_signals).await {
+                Ok(()) => tracing::warn!("the shop made a cart too late; it was abandoned"),
+                Err(error) => tracing::warn!(%error, "a cart that nobody knows stays at the shop"),
+            }
+        })
+        .await
     }
 
     /// Returns a cart as it is; `None` if it does not exist.

@@ -5,10 +5,11 @@
 //! All results are therefore filtered again here by the domain's rules, and further pages are read to make up for what
 //! that removes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 use ucp_core::{
     Code, Refusal,
     catalog::{
@@ -29,13 +30,13 @@ use crate::{
     market::{InContext, Standing},
     money,
 };
-use ucp_net::{Failure, Filled, Staleness};
+use ucp_net::{Failure, Filled, Staleness, deadline};
 
 /// Maximum number of pages of the API that are read to fill one.
-const MOST_PAGES: usize = 3;
+const MOST_PAGES: usize = 8;
 
 /// Minimum number of products per page of the API if products are filtered here.
-const LEAST_FILTERED: usize = 10;
+const LEAST_FILTERED: usize = MOST_PRODUCTS;
 
 /// Maximum number of products per page whose further variants are read to find one that passes the filters.
 const MOST_SEARCHED: usize = 5;
@@ -77,7 +78,9 @@ impl Storefront {
         let wanted = Wanted::of(query, &standing);
         let mut position = query.after.as_deref().map(read_position).transpose()?;
         let mut page = Page { products: Vec::new(), next: None, total: None, messages: Vec::new() };
+        let mut slowest = Duration::ZERO;
         for number in 0..MOST_PAGES {
+            let asked = Instant::now();
             let served = match self.page(&wanted, position.as_deref(), buyer_signals).await {
                 Ok(served) => served,
                 // The products found so far are an answer; the next page starts where this one stopped.
@@ -87,6 +90,7 @@ impl Storefront {
                 }
                 Err(failure) => return Err(failure.into()),
             };
+            slowest = slowest.max(asked.elapsed());
             if served.value.lost {
                 return Err(lost());
             }
@@ -107,6 +111,10 @@ impl Storefront {
                 if page.products.len() == query.limit {
                     return Ok(page);
                 }
+            }
+            // Whoever has waited this long gets what there is rather than a refusal.
+            if deadline::current().is_some_and(|deadline| Instant::now() + slowest > deadline) {
+                return Ok(page);
             }
             match listing.entries.last() {
                 // A cursor that does not advance would be followed forever.

@@ -46,6 +46,11 @@ impl Catalog for Broken {
     async fn resolve(&self, ids: &[&str], _: &Presentation, _: &BuyerSignals) -> Result<Vec<Named>, PortError> {
         if ids.contains(&"down") {
             Err(PortError::unavailable("The shop is closed.", 7))
+        } else if ids.contains(&"late") {
+            let Scope { lane, allowance, deadline, .. } = Scope::current();
+            let seconds =
+                allowance.filter(|_| lane == Some(Lane::Browse) && deadline.is_some()).map(|time| time.as_secs());
+            Err(PortError::unavailable("The shop is slow.", seconds.and_then(|time| time.try_into().ok()).unwrap_or(1)))
         } else {
             Ok(vec![Named::Found(Vec::new()); ids.len()])
         }
@@ -143,6 +148,18 @@ const PLATFORM: Option<&str> = Some(NEWEST);
 
 fn nothing() -> (Operation, Value) {
     (Operation::LookupCatalog, json!({ "ids": ["a"] }))
+}
+
+#[tokio::test]
+async fn a_call_takes_its_kind_of_traffic_and_its_time_with_it() {
+    let seconds = Duration::from_secs;
+    let allowances = Allowances { browse: seconds(3), purchase: seconds(10), complete: seconds(35) };
+    for (allowances, expected) in [(Some(allowances), 3), (None, 1)] {
+        let handler = shared(Policy::Development).allowing(allowances);
+        let call = asking(Operation::LookupCatalog, json!({ "ids": ["late"] }), Some(NEWEST));
+        let fault = answered(&handler, call).await.expect_err("the shop is slow");
+        assert_eq!((fault.refusal.code, fault.refusal.retry_after), (Code::Unavailable, Some(expected)));
+    }
 }
 
 #[tokio::test]

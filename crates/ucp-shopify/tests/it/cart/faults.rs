@@ -11,7 +11,8 @@ use std::{
 
 use serde_json::{Value, json};
 use ucp_core::{Code, Outcome, call::SaleRequest, cart, checkout, purchase::draft::Draft};
-use ucp_net::rate::Rate;
+use ucp_net::{Lane, breaker::Circuit, rate::Rate};
+use ucp_testkit::{PATIENCE, until};
 
 use super::{
     Counter, codes, goods, item, sent, shown,
@@ -82,7 +83,7 @@ async fn nobody_is_told_that_nothing_was_done_where_nobody_knows() {
                 now.store(true, Ordering::Relaxed);
                 Some(if status == 500 { Fault::Torn { after: true } } else { Fault::Status(430) })
             }
-            "CartById" if now.load(Ordering::Relaxed) => Some(Fault::Status(status)),
+            "CartById" | "Shop" if now.load(Ordering::Relaxed) => Some(Fault::Status(status)),
             _ => None,
         })
         .await;
@@ -93,7 +94,10 @@ async fn nobody_is_told_that_nothing_was_done_where_nobody_knows() {
         assert!(!refusal.content.contains("Nothing was done"), "{}", refusal.content);
         assert_eq!(stub.asked("CartChange").len(), 1);
         if status == 430 {
-            // Whoever is taken for an intruder stays away: that is nothing that was done.
+            // Whoever is taken for an intruder, whatever is asked, stays away: that is nothing that was done.
+            let upstream = counter.storefront.client().upstream();
+            let open = async || matches!(upstream.circuit(Lane::Cart), Circuit::Open(_)).then_some(());
+            until("the gateway's own question to be refused", PATIENCE, open).await;
             let before = stub.asked("CartById").len();
             let refusal = counter.try_update_cart(&cart.id, goods(&[(1, 2)])).await.expect_err("refused");
             assert!(refusal.content.contains("Nothing was done"), "{}", refusal.content);

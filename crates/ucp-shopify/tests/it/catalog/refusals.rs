@@ -19,7 +19,7 @@ use ucp_core::{
     port::Catalog as _,
     purchase::caller::BuyerSignals,
 };
-use ucp_net::breaker::Circuit;
+use ucp_net::{Lane, breaker::Circuit};
 use ucp_shopify::{SetupError, Token};
 use ucp_testkit::{PATIENCE, until};
 
@@ -50,7 +50,9 @@ async fn failing(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (Stub, Ar
     let times = Arc::new(AtomicUsize::new(0));
     let left = Arc::clone(&times);
     let stub = Stub::serve(move |asked| match asked.operation.as_str() {
-        "Nodes" if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() => {
+        "Nodes" | "Shop"
+            if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() =>
+        {
             reply()
         }
         "Nodes" => nodes(asked),
@@ -86,14 +88,23 @@ async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
     ] {
         let (stub, times) = failing(move || Reply::Other(status, vec![], text.into())).await;
         let shop = Shop::behind(&stub).await;
+        // One question alone is no reason.
         times.store(1, Ordering::Relaxed);
-        for id in 1..4 {
+        shop.lookup(&[product_id(9)]).await.expect_err("refused");
+        until("the gateway's own question", PATIENCE, async || (stub.asked("Shop").len() == 2).then_some(())).await;
+        assert_eq!(ids(&shop.lookup(&[product_id(9)]).await.expect("carried out").products), ["9"], "{status}");
+        shop.forward(6);
+        // It refuses what the gateway asks by itself, too.
+        times.store(2, Ordering::Relaxed);
+        shop.lookup(&[product_id(1)]).await.expect_err("refused");
+        until("the gateway's own question", PATIENCE, async || (stub.asked("Shop").len() == 3).then_some(())).await;
+        for id in 2..4 {
             let refusal = shop.lookup(&[product_id(id)]).await.expect_err("refused");
             assert_eq!(refusal.code, Code::Unavailable, "{status}");
             assert!(!refusal.content.contains("Security"), "{}", refusal.content);
         }
-        assert_eq!(stub.asked("Nodes").len(), 1, "{status}: one attempt, and then none");
-        assert!(matches!(shop.storefront.client().upstream().circuit(), Circuit::Open { .. }), "{status}");
+        assert_eq!(stub.asked("Nodes").len(), 3, "{status}: one attempt, and then none");
+        assert!(matches!(shop.storefront.client().upstream().circuit(Lane::Browse), Circuit::Open { .. }), "{status}");
     }
 }
 
@@ -116,7 +127,7 @@ async fn a_buyer_that_the_shop_rejects_is_no_reason_to_leave_the_shop_alone() {
     };
     let refusal = ask("203.0.113.9", 1).await.expect_err("refused");
     assert_eq!(refusal.code, Code::Unavailable);
-    assert_eq!(shop.storefront.client().upstream().circuit(), Circuit::Closed);
+    assert_eq!(shop.storefront.client().upstream().circuit(Lane::Browse), Circuit::Closed);
     assert_eq!(ids(&ask("203.0.113.10", 1).await.expect("carried out").products), ["1"]);
     // The one that was rejected is not asked for again until the time is over, not even by another product.
     let asked = stub.asked("Nodes").len();
