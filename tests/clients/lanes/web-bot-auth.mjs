@@ -24,6 +24,7 @@ async function publish(...keys) {
   const host = await startHost();
   const page = { type: MediaType.HTTP_MESSAGE_SIGNATURES_DIRECTORY, body: { keys: keys.map((key) => key.published), purpose: 'shopping' } };
   host.put(HTTP_MESSAGE_SIGNATURES_DIRECTORY, page);
+  host.put('/keys.json?v=1', { type: 'application/json', body: { keys: keys.map((key) => key.published) } });
   return host;
 }
 
@@ -38,7 +39,8 @@ before(async () => {
   shop = await startGateway(
     'bots',
     `${fetching}\n[[platform]]\nname = "Example Bot"\nsignature_agent = "${home.origin}"\n` +
-      `[[platform]]\nname = "Other Bot"\nsignature_agent = "${elsewhere.origin}"\n[log]\nformat = "json"\n`,
+      `[[platform]]\nname = "Other Bot"\nsignature_agent = "${elsewhere.origin}"\n` +
+      `[[platform]]\nname = "Bot with a set"\nsignature_agent = "${home.origin}/keys.json?v=1"\n[log]\nformat = "json"\n`,
   );
 });
 
@@ -106,6 +108,32 @@ describe('a bot that the package signs for', () => {
     const message = { method: 'POST', url: `${shop.url}/catalog/search`, headers: { 'Signature-Agent': `"${home.origin}"` } };
     const options = { ...fresh(), components, key: 'sig1', signer: own.signer, keyid: own.name, nonce: generateNonce(), tag: 'web-bot-auth' };
     await accepted({ ...unsigned(agent), ...(await signWith(message, options)) });
+  });
+
+  /** A request with a member of a dictionary as `Signature-Agent`, and more that is covered. */
+  const covering = async (value, more = [], path = '/catalog/search') => {
+    const components = ['@authority', { name: 'signature-agent', parameters: new Map([['key', 'sig1']]) }, ...more];
+    // The package signs the whole field under that name, and not the member.
+    const message = { method: 'POST', url: `${shop.url}${path}`, headers: { ...unsigned(value) } };
+    const options = { ...fresh(), components, key: 'sig1', signer: own.signer, keyid: own.name, nonce: generateNonce(), tag: 'web-bot-auth' };
+    return { ...unsigned(`sig1=${value}`), ...(await signWith(message, options)) };
+  };
+
+  test('may say that the address is that of a directory, as a token or a string', async () => {
+    await accepted(await covering(`"${home.origin}";type=directory`));
+    await accepted(await covering(`"${home.origin}";type="directory"`));
+  });
+
+  test('may publish a set of keys elsewhere', async () => {
+    await accepted(await covering(`"${home.origin}/keys.json?v=1";type=jwks_uri`));
+    await refused(await covering(`"${home.origin}/keys.json?v=1";type=cimd`), 'signature_invalid');
+  });
+
+  test('may cover more of the request than the host', async () => {
+    const more = ['@method', '@target-uri', '@scheme', '@request-target', '@path', 'content-type'];
+    await accepted(await covering(`"${home.origin}"`, more));
+    const elsewhere = await covering(`"${home.origin}"`, more, '/catalog/lookup');
+    await refused(elsewhere, 'signature_invalid');
   });
 
   test('may send one signature with many requests until it expires', async () => {

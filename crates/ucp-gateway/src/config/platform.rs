@@ -151,7 +151,7 @@ impl Entry<'_, '_> {
                 return None;
             }
         };
-        let stated = said.signature_agent.as_deref().map(|agent| visitor::address(agent, reach));
+        let stated = said.signature_agent.as_deref().map(|agent| visitor::known_address(agent, reach));
         let signature_agent = match stated.transpose() {
             Ok(agent) => agent,
             Err(problem) => {

@@ -115,6 +115,13 @@ impl Signed {
     }
 }
 
+/// Returns the refusal of a message none of whose signatures can be read; `None` if one can.
+pub(super) fn unusable(signed: &Signed) -> Option<Refusal> {
+    let flaw = |candidate: &'_ Candidate| candidate.input.as_ref().err().map(Flaw::invalid);
+    let flaws: Option<Vec<_>> = signed.candidates.iter().map(|it| Some((it, flaw(it)?))).collect();
+    flaws.map(|flaws| refusal(&flaws))
+}
+
 /// Returns the refusal of a message all of whose signatures have faults.
 fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
     let closest = flaws.iter().max_by_key(|(candidate, flaw)| {

@@ -12,7 +12,7 @@ use super::{
     base::{self, Component, Message},
     bot::DIRECTORY_PATH,
     input::{Candidate, Input},
-    verify::{CLOCK_SKEW, SIGNATURE_AGENT, Signed, Verifier, WEB_BOT_AUTH, is_for_ucp},
+    verify::{CLOCK_SKEW, SIGNATURE_AGENT, Signed, Verifier, WEB_BOT_AUTH, is_for_ucp, unusable},
 };
 use crate::{
     address::{ProfileUrl, Reach},
@@ -39,8 +39,11 @@ impl Signed {
     ///
     /// # Errors
     ///
-    /// [`Code::SignatureInvalid`] if the signature for that cannot be used.
+    /// [`Code::SignatureInvalid`] if the signature for that, or none at all, can be used.
     pub fn visitor(&self, message: &Message<'_>, body: &[u8], reach: Reach) -> Result<Option<Visitor>, Refusal> {
+        if let Some(refusal) = unusable(self) {
+            return Err(refusal);
+        }
         let verifier = Verifier::new(message, body, &[], UNIX_EPOCH);
         let usable = || self.candidates().iter().filter_map(|it| Some((it, it.input.as_ref().ok()?)));
         if usable().any(|(it, input)| is_for_ucp(input) && verifier.missing(&it.label, input).is_empty()) {
@@ -94,8 +97,8 @@ fn invalid(candidate: &Candidate, problem: &str) -> Refusal {
 
 /// Returns the address of the keys that a signature covers.
 fn directory_of(input: &Input, message: &Message<'_>, reach: Reach) -> Result<ProfileUrl, String> {
-    if !input.covered.contains(&Component::Authority) {
-        return Err("it does not cover \"@authority\"".to_owned());
+    if ![Component::Authority, Component::TargetUri].iter().any(|host| input.covered.contains(host)) {
+        return Err("it covers neither \"@authority\" nor \"@target-uri\"".to_owned());
     }
     let agent = input.covered.iter().find_map(|component| match component {
         Component::Field(name) if *name == SIGNATURE_AGENT => {
@@ -112,22 +115,39 @@ fn directory_of(input: &Input, message: &Message<'_>, reach: Reach) -> Result<Pr
     });
     let agent =
         agent.ok_or_else(|| "it does not cover a \"signature-agent\" with the address of its keys".to_owned())?;
-    if agent.params.iter().any(|(name, value)| {
-        name.as_str() == "type" && value.as_string().map(sfv::StringRef::as_str) != Some("directory")
-    }) {
-        return Err("the type of its signature-agent must be `directory`".to_owned());
-    }
-    let text = agent.bare_item.as_string().map(|text| text.as_str().to_owned());
+    let kind = agent.params.iter().find(|(name, _)| name.as_str() == "type").map(|(_, kind)| {
+        let token = kind.as_token().map(|token| token.as_str());
+        token.or_else(|| kind.as_string().map(|text| text.as_str())).unwrap_or_default()
+    });
+    let text = agent.bare_item.as_string().map(|text| text.as_str());
     let text = text.ok_or_else(|| "its signature-agent must be a string".to_owned())?;
-    address(&text, reach).map_err(|problem| format!("its signature-agent {problem}"))
+    let address = match kind {
+        None | Some("directory") => address(text, reach),
+        Some("jwks_uri") => ProfileUrl::parse(text, reach).map_err(|rejection| rejection.to_string()),
+        Some(_) => return Err("the type of its signature-agent must be `directory` or `jwks_uri`".to_owned()),
+    };
+    address.map_err(|problem| format!("its signature-agent {problem}"))
 }
 
-/// Returns the address of the keys of a bot, from its origin or from that address itself.
+/// Returns the address of the keys of a bot that is known in advance: its origin, or the address of the keys themselves.
 ///
 /// # Errors
 ///
 /// Text for people, the second half of a sentence about the address.
-pub fn address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
+pub fn known_address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
+    let is_path = |(_, rest): (&str, &str)| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty());
+    match text.split_once("://") {
+        Some(parts) if is_path(parts) => ProfileUrl::parse(text, reach).map_err(|rejection| rejection.to_string()),
+        _ => address(text, reach),
+    }
+}
+
+/// Returns the address of the directory of a bot's keys, from its origin or from that address itself.
+///
+/// # Errors
+///
+/// Text for people, the second half of a sentence about the address.
+fn address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
     let origin = text.strip_suffix(DIRECTORY_PATH).unwrap_or(text);
     let origin = origin.strip_suffix('/').unwrap_or(origin);
     let authority = origin.split_once("://").map(|(_, authority)| authority);
@@ -213,6 +233,62 @@ mod tests {
             .replace(" \"signature-agent\";key=\"agent2\"", "")
             .replace("Signature-Agent: agent2=\"https://signature-agent.test\"\n", "");
         assert!(self::judged(&bare, &keys, 1_735_689_700).is_err_and(|problem| problem.contains("signature-agent")));
+    }
+
+    #[test]
+    fn a_bot_says_where_its_keys_are_in_every_form() {
+        let (now, own) = (1_800_000_000, SigningKey::generate(Algorithm::Ed25519).expect("a key"));
+        let keyid = own.public().thumbprint().expect("a thumbprint");
+        let judge = |agent: &str, covered: &str, more: &str| {
+            let parameters =
+                format!("({covered});created={now};expires={};keyid=\"{keyid}\";tag=\"web-bot-auth\"", now + 60);
+            let head = format!("POST /mcp?q=a%20b HTTP/1.1\nHost: shop.example\nSignature-Agent: {agent}\n{more}");
+            let raw = RawMessage::parse(format!("{head}\n").as_bytes()).expect("a message");
+            let list = sfv::Parser::new(&parameters).parse::<sfv::List>().expect("a list").remove(0);
+            let sfv::ListEntry::InnerList(list) = list else { panic!("{list:?}") };
+            let components: Result<Vec<_>, _> = list.items.iter().map(Component::read).collect();
+            // What cannot be covered is signed by those who can.
+            let base = components.and_then(|covered| base::build(&covered, &parameters, &raw.view(Scheme::Https)));
+            let signature = own.sign(&base.unwrap_or_default()).expect("a signature");
+            let signature = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, signature);
+            let signed = format!("{head}Signature-Input: sig1={parameters}\nSignature: sig1=:{signature}:\n\n");
+            judged(&signed, &[own.public().clone()], now)
+        };
+        let (home, member) =
+            (format!("https://bot.example{DIRECTORY_PATH}"), "\"@authority\" \"signature-agent\";key=\"sig1\"");
+        for agent in [
+            "sig1=\"https://bot.example\"",
+            "sig1=\"https://bot.example\";type=directory",
+            "sig1=\"https://bot.example/\";type=\"directory\"",
+        ] {
+            assert_eq!(judge(agent, member, ""), Ok(home.clone()), "{agent}");
+        }
+        let keys = "https://bot.example/keys.json?v=1";
+        for agent in [format!("sig1=\"{keys}\";type=jwks_uri"), format!("sig1=\"{keys}\";type=\"jwks_uri\";x=1")] {
+            assert_eq!(judge(&agent, member, ""), Ok(keys.to_owned()), "{agent}");
+        }
+        let agent = "sig1=\"https://bot.example\";type=directory";
+        let rest = "\"signature-agent\";key=\"sig1\"";
+        for covered in [
+            format!("\"@target-uri\" {rest}"),
+            format!("{member} \"@scheme\" \"@method\" \"@request-target\" \"@query-param\";name=\"q\""),
+            format!("{member} \"x-a\";sf \"x-a\";bs \"x-a\" \"x-b\";key=\"k\" \"signature-agent\";sf"),
+        ] {
+            assert_eq!(judge(agent, &covered, "X-A: a,  b\nX-B: k=1\n"), Ok(home.clone()), "{covered}");
+        }
+        for (agent, covered, expected) in [
+            ("sig1=\"https://bot.example\";type=cimd", member.to_owned(), "must be `directory` or `jwks_uri`"),
+            ("sig1=\"http://bot.example/keys.json\";type=jwks_uri", member.to_owned(), "its signature-agent"),
+            ("sig1=\"https://127.0.0.1/keys.json\";type=jwks_uri", member.to_owned(), "its signature-agent"),
+            ("sig1=\"https://bot.example/keys.json\";type=directory", member.to_owned(), "the origin of the keys"),
+            (agent, rest.to_owned(), "neither \"@authority\" nor \"@target-uri\""),
+            (agent, format!("{member} \"x-a\";tr"), "trailers, which are not read"),
+            (agent, format!("{member} \"@method\";req"), "the request that a response answers"),
+            (agent, format!("{member} \"x-missing\""), "the message has no x-missing"),
+        ] {
+            let judged = judge(agent, &covered, "");
+            assert!(judged.as_ref().is_err_and(|problem| problem.contains(expected)), "{expected}: {judged:?}");
+        }
     }
 
     #[test]

@@ -190,6 +190,39 @@ def cases(created=CREATED):
             get("/", extra=lines).sign(kid, [*TARGET, "ucp-agent", "x-list"], **at),
             None,
         )
+        yield f"{kid}: the address in every form", (
+            get("/a?b=%20c&d").sign(
+                kid,
+                [
+                    *TARGET,
+                    "@query",
+                    "ucp-agent",
+                    "@target-uri",
+                    "@scheme",
+                    "@request-target",
+                    '"@query-param";name="b"',
+                    '"@query-param";name="d"',
+                ],
+                **at,
+            ),
+            None,
+        )
+        lines = [("Priority", "u=1,   i"), ("X-List", "a,  b"), ("X-List", "  c\t")]
+        yield f"{kid}: fields in every form", (
+            get("/", extra=lines).sign(
+                kid,
+                [
+                    *TARGET,
+                    "ucp-agent",
+                    '"priority";sf',
+                    '"x-list";bs',
+                    '"priority";key="u"',
+                    '"ucp-agent";key="profile";sf',
+                ],
+                **at,
+            ),
+            None,
+        )
         yield f"{kid}: every parameter", (
             get("/").sign(
                 kid,
