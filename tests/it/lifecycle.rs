@@ -45,19 +45,30 @@ mod slow_clients {
     /// waited for together, because each takes as long as the gateway is patient.
     #[test]
     fn connections_that_stall_are_closed() {
-        let gateway = Gateway::start();
+        let gateway = Configured::start("[server]\nidle_timeout_s = 17\n");
         let start = Instant::now();
         let call = product_call();
-        let (half_header, idle, slow_body) = thread::scope(|scope| {
+        let (half_header, half_second, idle, slow_body) = thread::scope(|scope| {
             let half_header = scope.spawn(|| {
                 let mut connection = gateway.connect();
                 connection.write(b"POST /catalog/search HTTP/1.1\r\nHost: localhost\r\nX-Half");
                 connection.read_to_end()
             });
+            let half_second = scope.spawn(|| {
+                let mut connection = gateway.connect();
+                connection.write(&[&call[..], b"POST /catalog/search HTTP/1.1\r\n"].concat());
+                let first = connection.read().expect("an answer");
+                connection.write(b"Host: localhost\r\nX-Half");
+                (first, connection.read_to_end())
+            });
             let idle = scope.spawn(|| {
                 let mut connection = gateway.connect();
                 connection.write(&call);
-                connection.read_to_end()
+                let first = connection.read().expect("an answer");
+                // Longer than a header may take.
+                thread::sleep(Duration::from_secs(16));
+                connection.write(&call);
+                (first, connection.read_to_end())
             });
             let slow_body = scope.spawn(|| {
                 let mut connection = gateway.connect();
@@ -66,17 +77,42 @@ mod slow_clients {
                 (response, start.elapsed())
             });
             let join = "no panic";
-            (half_header.join().expect(join), idle.join().expect(join), slow_body.join().expect(join))
+            (
+                half_header.join().expect(join),
+                half_second.join().expect(join),
+                idle.join().expect(join),
+                slow_body.join().expect(join),
+            )
         });
         assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
         assert!(half_header.iter().all(|response| response.status == 408), "closed, or told why: {half_header:?}");
-        assert_eq!(idle.len(), 1, "answered, then closed: {idle:?}");
+        assert!(half_second.0.status == 200 && half_second.1.is_empty(), "answered, then closed: {half_second:?}");
+        let (first, rest) = idle;
+        assert_eq!((first.status, first.header("keep-alive")), (200, Some("timeout=17")), "{first:?}");
+        assert_eq!(rest.len(), 1, "answered again, then closed: {rest:?}");
         let (response, after) = slow_body;
         let refusal = Verdict::of_rest(&response);
         assert_eq!((refusal.refusal().status, refusal.refusal().code.as_str()), (408, "request_timeout"));
         assert!(after >= Duration::from_secs(5), "a slow body is given time: {after:?}");
         // Others are served meanwhile and afterwards.
         gateway.search(&json!({ "query": "runner" }));
+    }
+
+    /// A proxy that keeps connections for a minute never sends a request on one that is being closed.
+    #[test]
+    fn how_long_a_connection_may_be_idle_is_said_where_it_stays() {
+        let gateway = Gateway::shared();
+        let told = |more: &[(&str, &str)], version: &str| {
+            let call =
+                wire::request("POST", "/catalog/product", &[REST_HEADERS, more].concat(), b"{\"id\":\"prod_abc123\"}");
+            let call = String::from_utf8(call).expect("text").replacen("HTTP/1.1", version, 1);
+            let answer = gateway.raw(call.as_bytes()).expect("an answer");
+            assert_eq!(answer.status, 200, "{answer:?}");
+            (answer.header("connection").map(str::to_owned), answer.header("keep-alive").map(str::to_owned))
+        };
+        assert_eq!(told(&[], "HTTP/1.1"), (Some("keep-alive".to_owned()), Some("timeout=75".to_owned())));
+        assert_eq!(told(&[("Connection", "Close")], "HTTP/1.1"), (Some("close".to_owned()), None));
+        assert_eq!(told(&[], "HTTP/1.0").1, None);
     }
 
     #[test]
@@ -213,6 +249,79 @@ mod stopping {
             assert_eq!(gateway.wait().code(), Some(0), "{signal}");
             assert_eq!(gateway.stderr(), "");
         }
+    }
+
+    /// What the kernel has taken for the gateway is answered: connections that wait to be accepted, that were accepted and
+    /// have sent nothing yet, and that are between two requests.
+    #[test]
+    fn no_connection_is_reset() {
+        /// What became of a client that calls until the gateway is gone.
+        #[derive(Debug, Default)]
+        struct Calls {
+            answered: usize,
+            lost: Vec<String>,
+        }
+        fn call_until_refused(address: std::net::SocketAddr, again: bool) -> Calls {
+            use std::io::{ErrorKind, Read as _, Write as _};
+            let (call, mut calls) = (product_call(), Calls::default());
+            while let Ok(mut stream) = TcpStream::connect(address) {
+                stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+                loop {
+                    let mut read = [0; 16 * 1024];
+                    let sent = stream.write_all(&call);
+                    let mut answer = Vec::new();
+                    let got = loop {
+                        match stream.read(&mut read) {
+                            Ok(0) => break Err(ErrorKind::UnexpectedEof.into()),
+                            Ok(length) => answer.extend_from_slice(&read[..length]),
+                            Err(error) => break Err(error),
+                        }
+                        let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+                        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+                        if length.and_then(|length| length.parse().ok()).is_some_and(|length| body.len() >= length) {
+                            break Ok(head.contains("connection: close"));
+                        }
+                    };
+                    match sent.and(got) {
+                        Ok(is_last) => {
+                            calls.answered += 1;
+                            if is_last || !again {
+                                break;
+                            }
+                        }
+                        Err(error) => {
+                            calls.lost.push(error.to_string());
+                            break;
+                        }
+                    }
+                }
+            }
+            calls
+        }
+        let (mut answered, mut lost) = (0, Vec::new());
+        for _ in 0..6 {
+            let mut gateway = Gateway::start();
+            let address = gateway.address;
+            let silent: Vec<_> = (0..20).map(|_| gateway.connect()).collect();
+            let calls = thread::scope(|scope| {
+                let clients: Vec<_> =
+                    (0..24).map(|number| scope.spawn(move || call_until_refused(address, number % 2 == 0))).collect();
+                thread::sleep(Duration::from_millis(300));
+                gateway.signal("TERM");
+                // They were accepted before the signal, and send their first request after it.
+                for mut connection in silent {
+                    connection.write(&product_call());
+                    assert_eq!(connection.read().expect("an answer").status, 200);
+                }
+                clients.into_iter().map(|client| client.join().expect("no panic")).collect::<Vec<_>>()
+            });
+            assert_eq!(gateway.wait().code(), Some(0));
+            answered += calls.iter().map(|calls| calls.answered).sum::<usize>();
+            lost.extend(calls.into_iter().flat_map(|calls| calls.lost));
+        }
+        assert!(lost.is_empty(), "{} of {} calls were lost: {lost:?}", lost.len(), lost.len() + answered);
+        println!("{answered} calls were answered");
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod parity;
 mod platforms;
 mod playground;
 mod purchase;
+mod reaching;
 mod rehearse;
 mod rules;
 mod setup;

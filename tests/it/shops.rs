@@ -128,7 +128,7 @@ fn requests_reach_the_shop_of_their_host_or_path() {
     // Whoever asks for another host is told nothing of those that there are, over REST and MCP.
     let mut refusals = Vec::new();
     for (host, path) in
-        [("nobody.example", ""), ("127.0.0.1", ""), ("one.localhost.", ""), ("nobody.example", "/shops")]
+        [("nobody.example", ""), ("127.0.0.1", ""), ("one.localhost..", ""), ("nobody.example", "/shops")]
     {
         for (method, path) in [("POST", format!("{path}/catalog/search")), ("GET", format!("{path}/.well-known/ucp"))] {
             let refused = send(&gateway, host, method, &path, &Value::Null);

@@ -10,7 +10,7 @@ use ucp_service::{
     Allowances,
     access::{Access, Held, SignatureRule},
     header::UCP_AGENT,
-    ingress::{Hosts, Rules, SignedAnswers},
+    ingress::{Hosts, Origins, Rules, SignedAnswers, without_dot},
     negotiated_profile::NegotiatedProfile,
     platform::{Business, Policy},
     signing::CurrentKey,
@@ -184,11 +184,16 @@ pub(crate) fn rules(
     bots: Directory<()>,
 ) -> Rules {
     let agents = settings.platforms.iter().enumerate();
-    let hosts = public_url.host_str().map(str::to_owned).into_iter().chain(settings.mount.hosts.iter().cloned());
+    let stated = settings.mount.hosts.iter().chain(&settings.sections.server.hosts).cloned();
+    let names = public_url.host_str().map(str::to_owned).into_iter().chain(stated);
+    let origins = settings.sections.server.allowed_origins.iter();
     Rules {
         bots,
         agents: agents.filter_map(|(index, it)| Some((it.signature_agent.clone()?, index))).collect(),
-        hosts: Hosts(hosts.collect()),
+        hosts: Hosts {
+            names: names.map(|name| without_dot(&name).to_owned()).collect(),
+            origins: Origins(origins.filter_map(|origin| origin.parse().ok()).collect()),
+        },
         scheme: scheme(public_url),
         trusted_proxies: settings.process.trusted_proxies.clone(),
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),

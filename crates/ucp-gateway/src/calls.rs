@@ -11,15 +11,30 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{Router, body::Body, response::Response};
-use http::Request;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    response::Response,
+};
+use http::{
+    HeaderValue, Request, Uri,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HOST, VARY},
+};
 use hyper::body::Body as _;
 use tower::ServiceExt as _;
 use ucp_core::{
     Code,
     record::{self, CallRecord, Facts, Stage, Trace},
 };
-use ucp_service::header;
+use ucp_service::{
+    coding::{self, Codable, Coding},
+    header,
+    ingress::Peer,
+};
+use ucp_trust::{
+    client::{TrustedProxies, forwarded_host},
+    signature::input::SIGNATURE,
+};
 
 use crate::{
     events::Events,
@@ -86,6 +101,8 @@ impl Calls {
 
     /// Answers a request in its shop, which is opened for it if it is one of several.
     pub(crate) async fn answer(&self, mut request: Request<Body>) -> Response {
+        name_host(&mut request, &self.running.process().trusted_proxies);
+        let coding = Coding::wanted(request.headers());
         let slot = self.running.shops.of(&mut request);
         let stated = header::trace(request.headers(), None);
         let stated = stated.parent.map(|parent| (parent, stated.state));
@@ -120,6 +137,7 @@ impl Calls {
         if let Some(following) = &mut ending.following {
             response = following.read(response).await;
         }
+        response = coded(coding, response).await;
         ending.status = Some(response.status().as_u16());
         ending.bytes_out = response.body().size_hint().lower();
         response
@@ -157,6 +175,39 @@ impl Calls {
         let counted = facts.refused.and_then(|code| self.refused.get(code as usize));
         counted.is_none_or(|counted| counted.fetch_add(1, Ordering::Relaxed) < SAMPLE)
     }
+}
+
+/// Has a request that a trusted proxy forwards name the host that the client of the proxy named.
+fn name_host(request: &mut Request<Body>, trusted: &TrustedProxies) {
+    let peer = request.extensions().get::<Peer>();
+    let Some(host) = peer.and_then(|peer| forwarded_host(peer.0, request.headers(), trusted)) else { return };
+    request.headers_mut().insert(HOST, host);
+    if let (Some(_), Some(target)) = (request.uri().authority(), request.uri().path_and_query()) {
+        *request.uri_mut() = Uri::from(target.clone());
+    }
+}
+
+/// Compresses an answer that may be, if it is large, and `coding` is what the client asks for.
+async fn coded(coding: Option<Coding>, mut response: Response) -> Response {
+    let Some(codable) = response.extensions_mut().remove::<Codable>() else { return response };
+    let is_large = response.body().size_hint().exact().is_some_and(|size| size >= coding::LEAST as u64);
+    // The signature covers the content as it is.
+    if !is_large || response.headers().contains_key(SIGNATURE) {
+        return response;
+    }
+    response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    let Some(coding) = coding else { return response };
+    let (mut head, body) = response.into_parts();
+    // It is in memory already, and reading that cannot fail.
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let Some(coded) = codable.encode(coding, &bytes) else { return Response::from_parts(head, bytes.into()) };
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    let tag = head.headers.get(ETAG).and_then(|tag| tag.to_str().ok()?.strip_suffix('"').map(str::to_owned));
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&format!("{tag}-{}\"", coding.name())).ok()) {
+        head.headers.insert(ETAG, tag);
+    }
+    Response::from_parts(head, coded.into())
 }
 
 /// Answers a request with a router.

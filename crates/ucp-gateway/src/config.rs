@@ -54,7 +54,7 @@ use std::{
     collections::HashMap,
     ffi::OsString,
     fmt,
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -63,7 +63,7 @@ use std::{
 use ipnet::IpNet;
 use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
-use ucp_service::body;
+use ucp_service::{body, ingress::without_dot};
 use ucp_trust::{
     address::Reach, api_key::ApiKeys, certificate::Fingerprint, client::TrustedProxies, keyring::Keyring, limit::Quotas,
 };
@@ -95,7 +95,7 @@ pub(crate) use self::{
 };
 use self::{
     document::Document,
-    sections::Sections,
+    sections::{Sections, Server},
     value::{Limit, Number},
 };
 
@@ -205,7 +205,10 @@ impl Settings {
         if server.storefront.as_ref().is_some_and(|url| url.0.scheme() != "https") {
             document.unfit("server.storefront", "expected an https address");
         }
-        let private = is_private(server.listen.0, public_url) && mount.is_local();
+        hosts(&mut server.hosts, &mut document);
+        origins(&mut server.allowed_origins, &mut document);
+        let public_url = server.public_url.as_ref().map(|url| &url.0);
+        let private = is_private(server) && mount.is_local();
         let by_reach = if private { Policy::Development } else { Policy::Require };
         let policy = *callers.policy.get_or_insert(by_reach);
         let development = policy == Policy::Development;
@@ -333,7 +336,7 @@ impl Settings {
     /// word.
     pub(crate) fn needs_first_key(&self) -> bool {
         let server = &self.sections.server;
-        let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
+        let private = is_private(server);
         !private && self.policy != Policy::Development && self.platforms.is_empty()
     }
 
@@ -375,10 +378,13 @@ pub(crate) fn shop_dir(data_dir: &Path, shop: &ShopId) -> PathBuf {
     if *shop == ShopId::default() { data_dir.to_owned() } else { data_dir.join("shops").join(shop.as_str()) }
 }
 
-/// Returns `true` if only this machine can reach the gateway. One whose public URL is not a loopback address is reached
-/// through a proxy, even if it listens on a loopback address.
-fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
-    listen.ip().to_canonical().is_loopback() && public_url.is_none_or(is_loopback)
+/// Returns `true` if only this machine can reach the gateway. One with a public URL or a host name that is not of loopback
+/// is reached through a proxy, even if it listens on a loopback address.
+fn is_private(server: &Server) -> bool {
+    let is_local = |name: &String| Host::parse(name).is_ok_and(|host| is_loopback_host(&host));
+    server.listen.0.ip().to_canonical().is_loopback()
+        && server.public_url.as_ref().is_none_or(|url| is_loopback(&url.0))
+        && server.hosts.iter().all(is_local)
 }
 
 /// Returns `true` if a URL is one of this machine.
@@ -408,6 +414,37 @@ fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Documen
         }
     }
     roots
+}
+
+/// Checks host names, and normalizes them in `said`.
+fn hosts(said: &mut [String], document: &mut Document<'_>) {
+    for text in said {
+        match Host::parse(without_dot(text)) {
+            Ok(host) => *text = host.to_string(),
+            Err(_) => {
+                let expected = "expected a host name without port, such as ucp-gateway or shop.example.com";
+                document.unfit("server.hosts", format_args!("invalid value: string {text:?}, {expected}"));
+            }
+        }
+    }
+}
+
+/// Checks origins of web pages, and normalizes them in `said` to what browsers send.
+fn origins(said: &mut [String], document: &mut Document<'_>) {
+    for text in said {
+        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let is_origin = |url: &Url| {
+            let rest = [url.path().strip_prefix('/'), url.query(), url.fragment()];
+            rest.into_iter().flatten().all(str::is_empty) && url.username().is_empty() && url.password().is_none()
+        };
+        match url.filter(is_origin) {
+            Some(url) => *text = url.origin().ascii_serialization(),
+            None => {
+                let expected = "expected the origin of a web page, such as https://app.example.com";
+                document.unfit("server.allowed_origins", format_args!("invalid value: string {text:?}, {expected}"));
+            }
+        }
+    }
 }
 
 /// Parses networks, written as `address/prefix` or single addresses, and normalizes them in `said`.

@@ -300,6 +300,7 @@ fn process(configuration: &Configuration) -> Values {
         ("server.admin_listen", format!("{:?}", server.admin_listen)),
         ("server.tls", format!("{:?}", tls.as_ref().map(|tls| &tls.files))),
         ("server.max_connections", server.max_connections.count().to_string()),
+        ("server.idle_timeout_s", server.idle_timeout_s.count().to_string()),
         ("server.probes", server.probes.to_string()),
         ("server.inspect", server.inspect.to_string()),
         ("server.record_whole", server.record_whole.to_string()),

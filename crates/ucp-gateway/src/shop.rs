@@ -29,6 +29,7 @@ use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
     CallHandler, Endpoint, Ingress,
     access::Access,
+    ingress::Origins,
     mandate::MerchantSigner,
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
@@ -197,7 +198,7 @@ impl Shop {
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
             router = router.merge(payments::router(sales.clone(), settings, &pool.bodies));
         }
-        let router = ucp_rest::surrounded(router);
+        let router = ucp_rest::surrounded(router, &ingress.hosts().origins);
         let (webhooks, held) = (Arc::new(Attempts::default()), Some((pool.bodies.clone(), platforms.clone())));
         let (store_of, tracer) = (Arc::clone(&store), pool.tracer.clone());
         let dispatcher = webhooks::dispatcher(store_of, platforms, settings, &signing_key, &base, &webhooks, tracer)?;
@@ -438,7 +439,7 @@ impl Desktop {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
             let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, &pool, bots), platforms);
             let plain = public_url.scheme() != "https";
-            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain))
+            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain), &Origins::default())
         });
         Ok(Self { server, pages, _tasks: tasks })
     }

@@ -7,7 +7,7 @@ use std::{
 
 use http::{HeaderMap, Request, Uri, header::HOST, uri::Authority};
 use ucp_core::ShopId;
-use ucp_service::ingress::Target;
+use ucp_service::ingress::{Target, without_dot};
 
 use crate::slot::Slot;
 
@@ -95,10 +95,10 @@ impl Shops {
 fn host(headers: &HeaderMap, target: &Uri) -> Option<String> {
     let mut named = headers.get_all(HOST).iter().map(|host| {
         let authority = host.to_str().ok()?.parse::<Authority>().ok()?;
-        Some(authority.host().to_ascii_lowercase())
+        Some(without_dot(authority.host()).to_ascii_lowercase())
     });
     let host = named.next()??;
-    let others = target.authority().map(|authority| authority.host().to_ascii_lowercase());
+    let others = target.authority().map(|authority| without_dot(authority.host()).to_ascii_lowercase());
     let is_same = named.all(|other| other.as_ref() == Some(&host)) && others.is_none_or(|other| other == host);
     is_same.then_some(host)
 }
@@ -327,6 +327,7 @@ mod tests {
         for (host, target, expected) in [
             ("flowers.example", "/mcp?a=b", found("flowers", "/mcp?a=b")),
             ("FLOWERS.example:8443", "/", found("flowers", "/")),
+            ("flowers.example.:443", "/", found("flowers", "/")),
             ("www.flowers.example", "/shops/bulbs", found("flowers", "/shops/bulbs")),
             ("flowers.example", "/shops/bulbs", found("bulbs", "/")),
             ("flowers.example", "/shops/bulbs/mcp?a=/b", found("bulbs", "/mcp?a=/b")),

@@ -51,8 +51,10 @@ pub(super) struct Activity(Arc<State>);
 #[derive(Debug)]
 struct State {
     requests: Mutex<Requests>,
-    /// `true` from the receipt of a request until its answer is flushed.
+    /// `true` from the receipt of a request until its answer is flushed, in HTTP/1.1.
     answering: AtomicBool,
+    /// `true` in HTTP/1.1, where an answer is handed over at once and the byte stream tells when it is flushed.
+    is_buffered: AtomicBool,
 }
 
 /// The requests of a connection that are being answered: one at a time in HTTP/1.1, several in HTTP/2.
@@ -63,11 +65,16 @@ struct Requests {
     next: u64,
     /// Time since which there is none, where there is none.
     idle_since: Instant,
+    /// Time since which a header is expected or arriving, where no request is being answered: since the start of the
+    /// connection, or the first byte after an answer.
+    begun: Option<Instant>,
 }
 
 /// What a connection waits for its client to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
+    /// Send the rest of a header; since its first byte, or the start of the connection.
+    Header(Instant),
     /// Send a request; since the last answer.
     Request(Instant),
     /// Take more of an answer; since the last progress of the answer that has made none for longest.
@@ -78,19 +85,23 @@ pub(super) enum Wait {
 
 impl Default for Activity {
     fn default() -> Self {
-        let requests = Requests { open: BTreeMap::new(), next: 0, idle_since: Instant::now() };
-        Self(Arc::new(State { requests: Mutex::new(requests), answering: AtomicBool::new(false) }))
+        let now = Instant::now();
+        let requests = Requests { open: BTreeMap::new(), next: 0, idle_since: now, begun: Some(now) };
+        let [answering, is_buffered] = [false; 2].map(AtomicBool::new);
+        Self(Arc::new(State { requests: Mutex::new(requests), answering, is_buffered }))
     }
 }
 
 impl Activity {
     /// Takes note of a request, which is answered when the guard is dropped.
     pub(super) fn begin(&self) -> Answering {
-        self.0.answering.store(true, Ordering::Release);
+        let is_buffered = self.0.is_buffered.load(Ordering::Relaxed);
+        self.0.answering.store(is_buffered, Ordering::Release);
         let mut requests = self.locked();
         let id = requests.next;
         requests.next += 1;
         requests.open.insert(id, (Phase::Running, Instant::now()));
+        requests.begun = None;
         drop(requests);
         Answering { activity: self.clone(), id }
     }
@@ -102,9 +113,16 @@ impl Activity {
 
     /// Returns what the connection waits for.
     pub(super) fn wait(&self) -> Wait {
+        // The byte stream of HTTP/1.1 has a timer for a client that takes nothing.
+        if self.is_answering() {
+            return Wait::Nothing;
+        }
         let requests = self.locked();
         if requests.open.is_empty() {
-            return Wait::Request(requests.idle_since);
+            return match requests.begun {
+                Some(begun) => Wait::Header(begun),
+                None => Wait::Request(requests.idle_since),
+            };
         }
         let writing = requests.open.values().filter(|(phase, _)| *phase == Phase::Writing);
         writing.map(|(_, since)| *since).min().map_or(Wait::Nothing, Wait::Reading)
@@ -125,8 +143,22 @@ impl Activity {
         self.change(id, |phase| if phase == Phase::Receiving { Phase::Running } else { phase });
     }
 
+    /// Something of a request has arrived.
+    fn received(&self) {
+        let mut requests = self.locked();
+        if requests.open.is_empty() && requests.begun.is_none() {
+            requests.begun = Some(Instant::now());
+        }
+    }
+
+    /// Returns `true` from the receipt of a request until its answer is flushed, in HTTP/1.1.
+    fn is_answering(&self) -> bool {
+        self.0.answering.load(Ordering::Acquire)
+    }
+
     fn flushed(&self) {
-        if self.phase() == Phase::Idle {
+        if self.is_answering() && self.phase() == Phase::Idle {
+            self.locked().idle_since = Instant::now();
             self.0.answering.store(false, Ordering::Release);
         }
     }
@@ -253,6 +285,7 @@ pub(super) struct Transport<S> {
 
 impl<S> Transport<S> {
     pub(super) fn new(stream: S, activity: Activity) -> Self {
+        activity.0.is_buffered.store(true, Ordering::Relaxed);
         Self { stream, activity, refusal: Bytes::new() }
     }
 }
@@ -260,7 +293,7 @@ impl<S> Transport<S> {
 impl<S: AsyncWrite + Unpin> Transport<S> {
     /// Takes what `hyper` writes by itself, if `written` is that, and returns `true` then.
     fn take(&mut self, written: &[u8]) -> bool {
-        if self.activity.0.answering.load(Ordering::Acquire) {
+        if self.activity.is_answering() {
             return false;
         }
         let Some(refusal) = complete(written) else { return false };
@@ -305,7 +338,12 @@ fn complete(head: &[u8]) -> Option<Bytes> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Transport<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        if buffer.filled().len() > before {
+            self.activity.received();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -358,7 +396,7 @@ mod tests {
     #[test]
     fn a_connection_is_what_the_request_is_that_has_come_furthest() {
         let activity = Activity::default();
-        assert!(matches!(activity.wait(), Wait::Request(_)));
+        assert!(matches!(activity.wait(), Wait::Header(_)), "the first one");
         let (one, two) = (activity.begin(), activity.begin());
         activity.change(one.id, |_| Phase::Receiving);
         activity.change(two.id, |_| Phase::Receiving);
@@ -375,6 +413,22 @@ mod tests {
         assert_eq!(activity.phase(), Phase::Writing, "what has ended changes nothing");
         drop(first);
         assert_eq!(activity.phase(), Phase::Idle);
+        let Wait::Request(since) = activity.wait() else { panic!("{:?}", activity.wait()) };
+        assert!(since <= Instant::now());
+        activity.received();
+        let Wait::Header(begun) = activity.wait() else { panic!("{:?}", activity.wait()) };
+        activity.received();
+        assert_eq!(activity.wait(), Wait::Header(begun), "since the first byte");
+        let three = activity.begin();
+        activity.received();
+        drop(three);
+        assert!(matches!(activity.wait(), Wait::Request(_)), "a body is not a header");
+        // In HTTP/1.1, the time begins when everything is written.
+        let _stream = Transport::new(tokio::io::empty(), activity.clone());
+        drop(activity.begin());
+        assert_eq!(activity.wait(), Wait::Nothing);
+        activity.flushed();
+        assert!(matches!(activity.wait(), Wait::Request(_)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio_rustls::rustls::{
     self, RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     server::{NoServerSessionStorage, WebPkiClientVerifier},
+    version::TLS13,
 };
 
 /// Names of the protocols above TLS (RFC 7301), the preferred one first.
@@ -35,7 +36,7 @@ pub enum TlsFile {
     ClientCa,
 }
 
-/// Paths of the files that TLS needs.
+/// Paths of the files that TLS needs, and what is spoken with them.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
     /// Certificate of the listener.
@@ -44,6 +45,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// Authorities of client certificates; `None` if no client is asked for one.
     pub client_ca: Option<PathBuf>,
+    /// `true` if TLS 1.2 is spoken beside TLS 1.3.
+    pub takes_1_2: bool,
 }
 
 /// Content of the files that TLS needs.
@@ -110,7 +113,8 @@ impl TlsFiles {
                 "must hold a private key in PEM (PKCS #8, PKCS #1 or SEC1) that is not encrypted",
             )
         })?;
-        let builder = ServerConfig::builder();
+        let versions = if self.takes_1_2 { rustls::ALL_VERSIONS } else { &[&TLS13] };
+        let builder = ServerConfig::builder_with_protocol_versions(versions);
         let builder = match (&self.client_ca, &content.client_ca) {
             (Some(path), Some(content)) => {
                 let mut roots = RootCertStore::empty();

@@ -19,7 +19,7 @@ use std::{
     error::Error,
     future::Future,
     io,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
@@ -27,7 +27,10 @@ use std::{
 
 use axum::{Router, body::Body, response::Response};
 use futures_util::future::BoxFuture;
-use http::{HeaderValue, Uri, header::HOST};
+use http::{
+    HeaderName, HeaderValue, Uri, Version,
+    header::{CONNECTION, HOST},
+};
 use hyper::{
     Request,
     body::Incoming,
@@ -61,7 +64,7 @@ pub use self::{
     tls::Tls,
 };
 
-/// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
+/// Maximum time until a request header is complete: since its first byte, or the start of the connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Maximum time for which a client may accept no data of a response.
@@ -86,8 +89,12 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// Size of the pieces in bytes in which answers are handed to HTTP/2, which holds each until the client has room for it.
 const PIECE: usize = 16 * 1024;
 
-/// Time in which clients of HTTP/2 may end idle connections by themselves when the listener is shut down.
+/// Time for which idle connections stay open when the listener is shut down: a request may be on its way on them. Clients of
+/// HTTP/2 are told, and end them by themselves.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Time for which connections whose handshake has begun are still accepted when the listener is shut down.
+const LAST_CALL: Duration = Duration::from_millis(100);
 
 /// Pause after a failed accept, and between attempts to find a place for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -98,6 +105,9 @@ const SPARE: usize = 32;
 /// Time between two warnings about the same shortage, and time for which a shortage of descriptors lowers the number of
 /// connections.
 const SHORTAGE: Duration = Duration::from_mins(1);
+
+/// Header with the time for which a connection of HTTP/1.1 may be idle.
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Answers a request.
 pub type Respond = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response> + Send + Sync>;
@@ -116,6 +126,8 @@ pub struct Limits {
     pub connections: usize,
     /// Proxies whose connections are never closed for others.
     pub trusted_proxies: TrustedProxies,
+    /// Time for which a connection may be idle after an answer.
+    pub idle: Duration,
     /// Time that running requests have to finish after a shutdown.
     pub drain: Duration,
 }
@@ -142,10 +154,49 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
     connections: Connections,
     mut shutdown: BoxFuture<'static, ()>,
 ) {
-    let (draining, _) = watch::channel(());
+    let (draining, _) = watch::channel(false);
     let mut descriptors = Descriptors::default();
-    loop {
+    // From the shutdown on: until when connections are accepted, and until when requests may go on.
+    let mut ends: Option<(time::Instant, time::Instant)> = None;
+    let leave = || {
+        refuse_new_ones(&listener);
+        draining.send_replace(true);
+        let now = time::Instant::now();
+        (now + LAST_CALL.min(limits.drain), now + limits.drain)
+    };
+    let share_of = |address: SocketAddr| {
+        let client = ClientAddress::new(address.ip());
+        (!limits.trusted_proxies.trusts(client.ip())).then(|| client.bucket())
+    };
+    let converse = |stream: TcpStream, address: SocketAddr| {
+        let open = connections.open(share_of(address));
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+        let conversation = Conversation {
+            peer: Peer(address.ip()),
+            certificate: None,
+            activity: open.activity().clone(),
+            idle: limits.idle,
+            draining: draining.subscribe(),
+        };
+        let ended = conversation.hold(stream, tls.as_ref().map(Tls::acceptor), answer.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                ended = ended => if let Err(error) = ended {
+                    tracing::debug!(error = &*error as &dyn Error, "a connection ended");
+                },
+                () = open.closed() => tracing::debug!("a connection was closed for others"),
+            }
+        });
+    };
+    while ends.is_none_or(|(_, end)| time::Instant::now() < end) {
         let (stream, address) = tokio::select! {
+            biased;
+            () = &mut shutdown, if ends.is_none() => {
+                ends = Some(leave());
+                continue;
+            }
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -158,45 +209,72 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
                     continue;
                 }
             },
-            () = &mut shutdown => break,
+            () = until(ends.map(|(last, _)| last)) => break,
         };
-        let client = ClientAddress::new(address.ip());
-        let share = (!limits.trusted_proxies.trusts(client.ip())).then(|| client.bucket());
         let most = limits.connections.min(descriptors.connections());
         // Clients behind this one wait in the kernel's queue.
-        tokio::select! {
-            () = make_room(&connections, most, share) => {}
-            () = &mut shutdown => break,
-        }
-        let open = connections.open(share);
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-        let conversation = Conversation {
-            peer: Peer(address.ip()),
-            certificate: None,
-            activity: open.activity().clone(),
-            draining: draining.subscribe(),
-        };
-        let ended = conversation.hold(stream, tls.as_ref().map(Tls::acceptor), answer.clone());
-        tokio::spawn(async move {
+        let room = make_room(&connections, most, share_of(address));
+        tokio::pin!(room);
+        loop {
             tokio::select! {
-                ended = ended => if let Err(error) = ended {
-                    tracing::debug!(error = &*error as &dyn Error, "a connection ended");
-                },
-                () = open.closed() => tracing::debug!("a connection was closed for others"),
+                () = &mut room => break,
+                () = &mut shutdown, if ends.is_none() => ends = Some(leave()),
+                () = until(ends.map(|(_, end)| end)) => break,
             }
-        });
+        }
+        converse(stream, address);
     }
-    drop(listener);
-    draining.send_replace(());
-    let goodbye = if tls.is_some() { GOODBYE.min(limits.drain) } else { Duration::ZERO };
-    let _ = time::timeout(goodbye, draining.closed()).await;
+    // What has come since the runtime looked at the listener.
+    if let Ok(listener) = listener.into_std() {
+        while let Ok((stream, address)) = listener.accept() {
+            if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
+                converse(stream, address);
+            }
+        }
+    }
+    let (now, end) = (time::Instant::now(), ends.map_or_else(time::Instant::now, |(_, end)| end));
+    let _ = time::timeout_at(end.min(now + GOODBYE), draining.closed()).await;
     // Those that have sent nothing yet, or half a header, would be waited for.
     connections.close_idle();
-    if time::timeout(limits.drain - goodbye, draining.closed()).await.is_err() {
+    if time::timeout_at(end, draining.closed()).await.is_err() {
         tracing::warn!("some requests did not finish before the shutdown");
     }
+}
+
+/// Completes at an instant, or never.
+async fn until(end: Option<time::Instant>) {
+    match end {
+        Some(end) => time::sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Has the kernel ignore further attempts to connect, so that none is completed between the last accept and the end of the
+/// listener, which would reset it. Clients try again within a second, and are refused by then.
+fn refuse_new_ones(listener: &TcpListener) {
+    #[cfg(target_os = "linux")]
+    {
+        use socket2::{SockFilter, SockRef};
+        // A filter of segments of TCP: one that begins a connection has SYN and no ACK among the flags in byte 13.
+        const LOAD_BYTE: u16 = 0x30;
+        const AND: u16 = 0x54;
+        const JUMP_IF_EQUAL: u16 = 0x15;
+        const RETURN: u16 = 0x06;
+        const SYN: u32 = 0x02;
+        const ACK: u32 = 0x10;
+        let filter = [
+            SockFilter::new(LOAD_BYTE, 0, 0, 13),
+            SockFilter::new(AND, 0, 0, SYN | ACK),
+            SockFilter::new(JUMP_IF_EQUAL, 0, 1, SYN),
+            SockFilter::new(RETURN, 0, 0, 0),
+            SockFilter::new(RETURN, 0, 0, u32::MAX),
+        ];
+        if let Err(error) = SockRef::from(listener).attach_filter(&filter) {
+            tracing::debug!(%error, "connections that begin now may be reset");
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
 }
 
 /// A connection that is served.
@@ -205,8 +283,10 @@ struct Conversation {
     /// Certificate that the client has shown in the handshake.
     certificate: Option<ClientCertificate>,
     activity: Activity,
-    /// Changes when the listener is shut down.
-    draining: watch::Receiver<()>,
+    /// Time for which the connection may be idle after an answer.
+    idle: Duration,
+    /// `true` once the listener is shut down.
+    draining: watch::Receiver<bool>,
 }
 
 /// How a connection has ended.
@@ -221,7 +301,7 @@ impl Conversation {
         answer: impl Fn(Request<Body>) -> A + Send + 'static,
     ) -> Ended {
         match acceptor {
-            None => self.http1(patient(stream), &http1(), answer).await,
+            None => self.http1(patient(stream), true, answer).await,
             // Boxed, so that a plain connection does not take the memory of one with TLS.
             Some(acceptor) => Box::pin(self.secure(stream, acceptor, answer)).await,
         }
@@ -244,28 +324,55 @@ impl Conversation {
             Ok((stream, protocol, certificate)) => {
                 self.certificate = certificate;
                 match protocol {
-                    Protocol::Http1 => self.http1(stream, &http1(), answer).await,
+                    Protocol::Http1 => self.http1(stream, true, answer).await,
                     Protocol::Http2 => self.http2(stream, answer).await,
                 }
             }
-            Err(stream) => self.http1(patient(stream), http1().keep_alive(false), plain).await,
+            Err(stream) => self.http1(patient(stream), false, plain).await,
         }
     }
 
+    /// Speaks HTTP/1.1, for one request alone unless `stays`.
     async fn http1<A: Future<Output = Response> + Send + 'static>(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        http: &http1::Builder,
+        stays: bool,
         answer: impl Fn(Request<Body>) -> A + Send + 'static,
     ) -> Ended {
-        let (stream, draining) = (Transport::new(stream, self.activity.clone()), self.draining.clone());
+        let (activity, idle, draining) = (self.activity.clone(), self.idle, self.draining.clone());
+        let stream = Transport::new(stream, activity.clone());
+        let hint = HeaderValue::from_str(&format!("timeout={}", idle.as_secs()))?;
         let service = service_fn(move |request| {
+            let hint = (stays && may_stay(&request)).then(|| hint.clone());
+            let draining = self.draining.clone();
             let (request, answering) = self.begin(request);
             let answer = answer(request);
-            async move { Ok::<_, Infallible>(answer.await.map(|body| Answer::new(body, answering, usize::MAX))) }
+            async move {
+                let mut answer = answer.await.map(|body| Answer::new(body, answering, usize::MAX));
+                if *draining.borrow() {
+                    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                } else if let Some(hint) = hint {
+                    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("keep-alive"));
+                    answer.headers_mut().insert(KEEP_ALIVE, hint);
+                }
+                Ok::<_, Infallible>(answer)
+            }
         });
-        // `hyper` has a timer for what is overdue here.
-        serve_until(http.serve_connection(TokioIo::new(stream), service), draining, |_| std::future::pending()).await
+        let connection = http1().keep_alive(stays).serve_connection(TokioIo::new(stream), service);
+        let farewell = farewell(draining);
+        let overdue = overdue(&activity, time::Instant::now(), idle);
+        let mut is_leaving = false;
+        tokio::pin!(connection, farewell, overdue);
+        loop {
+            tokio::select! {
+                ended = &mut connection => return Ok(ended?),
+                reason = &mut overdue => return Err(format!("the client is overdue: {reason:?}").into()),
+                () = &mut farewell, if !is_leaving => {
+                    connection.as_mut().graceful_shutdown();
+                    is_leaving = true;
+                }
+            }
+        }
     }
 
     async fn http2<A: Future<Output = Response> + Send + 'static>(
@@ -273,7 +380,7 @@ impl Conversation {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         answer: impl Fn(Request<Body>) -> A + Send + 'static,
     ) -> Ended {
-        let (activity, draining) = (self.activity.clone(), self.draining.clone());
+        let (activity, idle, draining) = (self.activity.clone(), self.idle, self.draining.clone());
         let service = service_fn(move |mut request| {
             name_host(&mut request);
             let (request, answering) = self.begin(request);
@@ -281,7 +388,7 @@ impl Conversation {
             async move { Ok::<_, Infallible>(answer.await.map(|body| Answer::new(body, answering, PIECE))) }
         });
         let connection = http2().serve_connection(TokioIo::new(stream), service);
-        serve_until(connection, draining, |since| overdue(&activity, since)).await
+        serve_until(connection, draining, &activity, idle).await
     }
 
     /// Takes note of a request, and adds to it what is known of its connection.
@@ -304,7 +411,8 @@ fn patient(stream: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
 
 fn http1() -> http1::Builder {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD);
+    // What is overdue is known here.
+    http.header_read_timeout(None).max_buf_size(MAX_HEAD);
     http
 }
 
@@ -321,12 +429,29 @@ fn http2() -> http2::Builder<TokioExecutor> {
     http
 }
 
-/// Serves a connection until it ends. It takes no further requests once the listener drains, or once `overdue` completes;
-/// when that completes for the second time, the connection is closed.
-async fn serve_until<C, O: Future<Output = Overdue>>(
+/// Returns `true` if the connection of a request may take another one: HTTP/1.1, and the client does not close it.
+fn may_stay<B>(request: &Request<B>) -> bool {
+    let options =
+        request.headers().get_all(CONNECTION).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    request.version() == Version::HTTP_11
+        && !options.into_iter().any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+}
+
+/// Completes when a connection of HTTP/1.1 takes no further requests: [`GOODBYE`] after the listener was shut down, because a
+/// client that has not heard of it may have sent one.
+async fn farewell(mut draining: watch::Receiver<bool>) {
+    // The sender lives for as long as there are connections.
+    drop(draining.wait_for(|is_draining| *is_draining).await);
+    time::sleep(GOODBYE).await;
+}
+
+/// Serves a connection of HTTP/2 until it ends. It takes no further requests once the listener drains, or once its client is
+/// overdue; when that is so for the second time, the connection is closed.
+async fn serve_until<C>(
     connection: C,
-    mut draining: watch::Receiver<()>,
-    overdue: impl Fn(time::Instant) -> O,
+    mut draining: watch::Receiver<bool>,
+    activity: &Activity,
+    mut idle: Duration,
 ) -> Ended
 where
     C: GracefulConnection,
@@ -337,13 +462,13 @@ where
     loop {
         tokio::select! {
             ended = &mut connection => return Ok(ended?),
-            _ = draining.changed(), if !leaving => {}
-            reason = overdue(since) => if leaving || reason == Overdue::Reading {
+            _ = draining.wait_for(|is_draining| *is_draining), if !leaving => {}
+            reason = overdue(activity, since, idle) => if leaving || reason == Overdue::Reading {
                 return Err(format!("the client is overdue: {reason:?}").into());
             },
         }
         connection.as_mut().graceful_shutdown();
-        (since, leaving) = (time::Instant::now(), true);
+        (since, idle, leaving) = (time::Instant::now(), HEADER_TIMEOUT, true);
     }
 }
 
@@ -356,17 +481,20 @@ enum Overdue {
     Reading,
 }
 
-/// Completes when a client of HTTP/2 has neither sent a request for [`HEADER_TIMEOUT`] since the last answer and `since`,
-/// nor one is being answered, or when it has taken nothing of an answer for [`WRITE_TIMEOUT`].
-async fn overdue(activity: &Activity, since: time::Instant) -> Overdue {
+/// Completes when a client is overdue. It has [`HEADER_TIMEOUT`] for a header, of which the first one is expected at once,
+/// and `idle` for a request after an answer, both since `since` at the earliest, and [`WRITE_TIMEOUT`] to take something of
+/// an answer.
+async fn overdue(activity: &Activity, since: time::Instant, idle: Duration) -> Overdue {
     loop {
+        let now = time::Instant::now();
         let (due, reason) = match activity.wait() {
-            Wait::Request(idle) => (idle.max(since) + HEADER_TIMEOUT, Some(Overdue::Request)),
+            Wait::Header(begun) => (begun.max(since) + HEADER_TIMEOUT, Some(Overdue::Request)),
+            Wait::Request(last) => (last.max(since) + idle, Some(Overdue::Request)),
             Wait::Reading(progress) => (progress + WRITE_TIMEOUT, Some(Overdue::Reading)),
-            Wait::Nothing => (time::Instant::now() + HEADER_TIMEOUT, None),
+            Wait::Nothing => (now + HEADER_TIMEOUT, None),
         };
         match reason {
-            Some(reason) if due <= time::Instant::now() => return reason,
+            Some(reason) if due <= now => return reason,
             _ => time::sleep_until(due).await,
         }
     }

@@ -21,7 +21,7 @@ use ucp_core::{
     Code, Refusal, Release,
     record::{self, Transport},
 };
-use ucp_service::{Fault, Ingress, body, header, ingress::CHALLENGE};
+use ucp_service::{Fault, Ingress, body, coding::Codable, header, ingress::CHALLENGE};
 use ucp_wire::refusal::http_status;
 
 use crate::{
@@ -41,8 +41,8 @@ pub enum ErrorStatus {
     /// The status that matches the error, as UCP requires (rule ERR-02), except for clients that name a supported
     /// version of MCP in `MCP-Protocol-Version`, which UCP platforms do not: their libraries treat most error statuses
     /// as a broken connection and hide the error from the agent (trap T-30). These clients get 200, except where their
-    /// version of MCP prescribes a status, for a rate limit that is exceeded before the body is read, and for a refused
-    /// `Host` or `Origin`.
+    /// version of MCP prescribes a status, for a rate limit that is exceeded before the body is read, for an API key or a
+    /// bearer token that is not known, and for a refused `Host` or `Origin`.
     #[default]
     Fitting,
     /// The status that matches the error, for all callers.
@@ -94,27 +94,36 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
         Err(Refusal::internal().into())
     });
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal, unread }| {
+        // A client that shows a wrong credential looks for another one when it is told so by the status alone.
+        let status_is_final = unread || refusal.code == Code::Unauthorized;
         let fault = mount.server.fault(*refusal);
         // A caller that accepts neither form is told so in JSON.
         let form = form(&head.headers).unwrap_or(Form::Json);
         let answer = Answer::refused(id.as_ref(), &fault, request_id);
-        (form, Answer { status_is_final: unread, ..answer })
+        (form, Answer { status_is_final, ..answer })
     });
     // A refused `Origin` concerns the browser, not the MCP library.
     let is_for_library = !answer.status_is_final && answer.status != http_status(Code::OriginForbidden);
-    let effect = answer.effect;
-    let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
+    let (effect, is_public) = (answer.effect, answer.is_public);
+    let fitting = answer.status;
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }
     let (status, mut headers, body) = encode(answer, form);
-    if unauthorized {
+    if fitting == StatusCode::UNAUTHORIZED.as_u16() {
         headers.insert(WWW_AUTHENTICATE, CHALLENGE);
     }
+    if fitting == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
+        headers.extend(header::ACCEPTED);
+    }
     mount.ingress.sign(&head.headers, effect, status.as_u16(), &mut headers, body.as_bytes());
+    mount.ingress.hosts().origins.open(&head.headers, &mut headers);
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    if is_public {
+        response.extensions_mut().insert(Codable::default());
+    }
     response
 }
 

@@ -6,7 +6,11 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Code, Operation, Refusal, Release, operation::Effect, record};
+use ucp_core::{
+    Code, Operation, Refusal, Release,
+    operation::{Class, Effect},
+    record,
+};
 use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply, access::Principal};
 use ucp_wire::{
     dialect,
@@ -64,10 +68,13 @@ pub struct Answer {
     pub status_is_final: bool,
     /// Effect of the operation that was carried out, if any.
     pub effect: Option<Effect>,
+    /// `true` if the answer holds nothing that a stranger may not know, and so may be compressed.
+    pub is_public: bool,
 }
 
 impl Answer {
-    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, status_is_final: false, effect: None };
+    const EMPTY: Self =
+        Self { status: 202, retry_after: None, text: None, status_is_final: false, effect: None, is_public: false };
 
     fn ok(text: String) -> Self {
         Self { status: 200, text: Some(text), ..Self::EMPTY }
@@ -94,8 +101,8 @@ impl Answer {
 
 /// The outcome of a method.
 enum Outcome {
-    /// A result, as JSON, and the effect of the operation that it answers.
-    Result(String, Option<Effect>),
+    /// A result, as JSON, and the operation that it answers.
+    Result(String, Option<Operation>),
     /// A business outcome that is an error in its release, with the matching HTTP status.
     Error(RpcError, u16),
 }
@@ -147,7 +154,11 @@ impl Server {
         };
         let Request { id, method, params } = request;
         match self.dispatch(era, &method, params, caller).await {
-            Ok(Outcome::Result(result, effect)) => Answer { effect, ..Answer::ok(message::result(&id, &result)) },
+            Ok(Outcome::Result(result, operation)) => {
+                let effect = operation.map(|operation| operation.row().effect);
+                let is_public = operation.is_none_or(|operation| operation.row().class == Class::Browsing);
+                Answer { effect, is_public, ..Answer::ok(message::result(&id, &result)) }
+            }
             Ok(Outcome::Error(error, status)) => {
                 Answer { status, ..Answer::ok(message::error(Some(&id), &error, request_id)) }
             }
@@ -255,11 +266,11 @@ impl Server {
 
     /// Carries out a call. `wrap` makes a result of the answer, which is in the caller's release.
     async fn run(&self, call: Call, wrap: impl FnOnce(String, Release) -> String) -> Result<Outcome, Fault> {
-        let effect = call.operation.row().effect;
+        let operation = call.operation;
         let Reply { encoded, release } = self.0.handler.handle(call).await?;
         Ok(match encoded {
             Encoded { rpc_error: Some(error), status, .. } => Outcome::Error(error, status),
-            Encoded { document, .. } => Outcome::Result(wrap(document, release), Some(effect)),
+            Encoded { document, .. } => Outcome::Result(wrap(document, release), Some(operation)),
         })
     }
 

@@ -6,7 +6,7 @@ use http::{
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use ucp_core::{Refusal, Release, record};
-use ucp_service::ingress::CHALLENGE;
+use ucp_service::{header, ingress::CHALLENGE};
 use ucp_wire::dialect;
 
 use crate::JSON;
@@ -34,6 +34,9 @@ pub fn parts(release: Release, refusal: &Refusal) -> (StatusCode, HeaderMap, Str
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, CHALLENGE);
     }
+    if status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        headers.extend(header::ACCEPTED);
+    }
     (status, headers, refused.body)
 }
 
@@ -55,6 +58,7 @@ mod tests {
             assert_eq!(response.status().as_u16(), http_status(*code));
             assert_eq!(response.headers().contains_key(WWW_AUTHENTICATE), http_status(*code) == 401);
             assert_eq!(response.headers().get(RETRY_AFTER).is_some(), code.retryable());
+            assert_eq!(response.headers().contains_key("accept-encoding"), http_status(*code) == 415);
             let bytes = response.into_body().collect().await.expect("a body").to_bytes();
             let body: Value = serde_json::from_slice(&bytes).expect("JSON");
             assert_eq!(body["code"], code.as_str());

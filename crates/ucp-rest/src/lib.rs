@@ -12,14 +12,14 @@
 pub mod error;
 pub mod publication;
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use axum::{
     Router,
     body::Body,
     extract::{MatchedPath, Path, State, rejection::PathRejection},
     middleware::{Next, from_fn},
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::{MethodFilter, on},
 };
 use bytes::Bytes;
@@ -29,7 +29,7 @@ use http::{
     request::Parts,
 };
 use serde_json::{Map, Value};
-use tower::util::MapRequestLayer;
+use tower::{ServiceExt as _, util::MapRequestLayer};
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
@@ -38,12 +38,14 @@ use tower_http::{
 use tracing::Span;
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
-    operation::Method,
+    operation::{Class, Method},
     record::{self, Transport},
 };
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
+    coding::Codable,
     header::{self, RandomRequestId},
+    ingress::{Origins, Target},
 };
 use ucp_wire::{dialect, documents, view::View};
 
@@ -84,14 +86,52 @@ pub fn router(
     router
 }
 
-/// Adds what all routes of a gateway share: errors for unknown paths and methods, and the layers around all routes.
-pub fn surrounded(router: Router) -> Router {
-    let router = router.fallback(async |uri: Uri| unknown_path(&uri)).method_not_allowed_fallback(async |uri: Uri| {
-        let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
-            .accepting("the methods that the `Allow` header names");
-        error::answer(release_of(&uri), &refusal)
-    });
-    layered(router)
+/// Adds what all routes of a gateway share: errors for unknown paths and methods, answers to browsers that ask for pages of
+/// `origins`, and the layers around all routes. A path with a slash at its end is the same as without it, unless both have
+/// a route.
+pub fn surrounded(router: Router, origins: &Origins) -> Router {
+    let (of_path, of_method) = (origins.clone(), origins.clone());
+    let router = router
+        .fallback(async move |uri: Uri, headers: HeaderMap| {
+            let mut answer = unknown_path(&uri);
+            of_path.open(&headers, answer.headers_mut());
+            answer
+        })
+        .method_not_allowed_fallback(async move |method: http::Method, uri: Uri, headers: HeaderMap| {
+            if let Some(permission) = of_method.preflight(&method, &headers) {
+                return (StatusCode::NO_CONTENT, permission).into_response();
+            }
+            let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
+                .accepting("the methods that the `Allow` header names");
+            let mut answer = error::answer(release_of(&uri), &refusal);
+            of_method.open(&headers, answer.headers_mut());
+            answer
+        });
+    layered(without_slash(router))
+}
+
+/// Has `router` answer a request to a path that ends with a slash and has no route as one to the path without it. The
+/// target as it was written, which a signature covers, is kept as [`Target`].
+fn without_slash(router: Router) -> Router {
+    let inner = router.clone();
+    router.fallback(async move |mut request: Request<Body>| {
+        if let Some(shorter) = shorter(request.uri()) {
+            let target = mem::replace(request.uri_mut(), shorter);
+            if request.extensions().get::<Target>().is_none() {
+                request.extensions_mut().insert(Target(target));
+            }
+        }
+        inner.oneshot(request).await.unwrap_or_else(|never| match never {})
+    })
+}
+
+/// Returns a target without the slash that ends its path; `None` if there is none, or nothing else.
+fn shorter(target: &Uri) -> Option<Uri> {
+    let path = target.path().strip_suffix('/').filter(|path| !path.is_empty() && !path.ends_with('/'))?;
+    let text = target.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    let mut parts = target.clone().into_parts();
+    parts.path_and_query = Some(text.parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 /// Answers a request to a path under which there is nothing.
@@ -109,7 +149,7 @@ pub fn unknown_path(uri: &Uri) -> Response {
 /// around all routes.
 pub fn refusing(router: Router, refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
     let refuse = async move |uri: Uri| error::answer(release_of(&uri), &refusal());
-    layered(router.fallback(refuse.clone()).method_not_allowed_fallback(refuse))
+    layered(without_slash(router.fallback(refuse.clone()).method_not_allowed_fallback(refuse)))
 }
 
 /// Adds the layers around all routes: an error for requests without one host, a request ID in every response and log
@@ -176,8 +216,13 @@ async fn handle(
     // Responses are for one caller; caches must not store them.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let bytes = Bytes::from(body);
-    let effect = route.operation.row().effect;
+    let row = route.operation.row();
+    let effect = row.effect;
+    if row.class == Class::Browsing {
+        response.extensions_mut().insert(Codable::default());
+    }
     route.ingress.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
+    route.ingress.hosts().origins.open(&head.headers, response.headers_mut());
     *response.body_mut() = Body::from(bytes);
     response
 }
@@ -241,7 +286,6 @@ async fn read(
 mod tests {
     use axum::routing::get;
     use http_body_util::BodyExt as _;
-    use tower::ServiceExt as _;
     use ucp_wire::refusal::http_status;
 
     use super::*;
@@ -249,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_handler_is_an_answer_that_tells_nothing() {
         let panics = get(async || -> &'static str { panic!("a secret of the shop") });
-        let router = surrounded(Router::new().route("/panics", panics));
+        let router = surrounded(Router::new().route("/panics", panics), &Origins::default());
         for path in ["/panics", "/nowhere"] {
             let request = Request::get(path)
                 .header("host", "localhost")
@@ -265,6 +309,46 @@ mod tests {
             assert_eq!(body["code"], expected.as_str());
             assert!(!body.to_string().contains("secret"));
         }
+    }
+
+    #[tokio::test]
+    async fn a_slash_at_the_end_changes_nothing_but_the_target_that_is_signed() {
+        async fn told(request: Request<Body>) -> String {
+            let written = request.extensions().get::<Target>().map_or_else(String::new, |target| target.0.to_string());
+            format!("{} {written}", request.uri())
+        }
+        let router = Router::new()
+            .route("/mcp", get(told))
+            .route("/carts/{id}", get(told))
+            .route("/docs/", get(async || "the page of the slash"))
+            .route("/docs", get(async || "the other one"));
+        let router = surrounded(router, &Origins::default());
+        for (target, expected) in [
+            ("/mcp", Some("/mcp ")),
+            ("/mcp/", Some("/mcp /mcp/")),
+            ("/mcp/?tools=catalog&x=/", Some("/mcp?tools=catalog&x=/ /mcp/?tools=catalog&x=/")),
+            ("/carts/a%2Fb/", Some("/carts/a%2Fb /carts/a%2Fb/")),
+            ("/docs/", Some("the page of the slash")),
+            ("/docs", Some("the other one")),
+            ("/mcp//", None),
+            ("//", None),
+            ("/nowhere/", None),
+        ] {
+            let request = Request::get(target).header("host", "localhost").body(Body::empty()).expect("a request");
+            let response = router.clone().oneshot(request).await.expect("an answer");
+            let status = response.status();
+            let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+            match expected {
+                Some(expected) => assert_eq!((status.as_u16(), &*bytes), (200, expected.as_bytes()), "{target}"),
+                None => assert_eq!(status, http_status(Code::UnknownPath), "{target}"),
+            }
+        }
+        let request = Request::post("/mcp/").header("host", "localhost").body(Body::empty()).expect("a request");
+        let response = router.oneshot(request).await.expect("an answer");
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["allow"]),
+            (405, &HeaderValue::from_static("GET,HEAD"))
+        );
     }
 
     #[test]

@@ -10,20 +10,20 @@ use std::{
 };
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{Path, rejection::PathRejection},
     response::{IntoResponse as _, Response},
     routing::get,
 };
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{Code, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration};
-use ucp_service::Endpoint;
+use ucp_service::{Endpoint, coding::Codable, ingress::preflight};
 use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
 
 use crate::{JSON, error};
@@ -36,6 +36,7 @@ pub const MAX_AGE: u32 = 300;
 pub struct Published {
     bytes: Bytes,
     etag: HeaderValue,
+    codable: Codable,
 }
 
 impl Published {
@@ -46,7 +47,7 @@ impl Published {
         let digest: String = Sha256::digest(&bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let etag =
             HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""));
-        Self { bytes, etag }
+        Self { bytes, etag, codable: Codable::kept() }
     }
 
     /// Returns the document as JSON text.
@@ -56,21 +57,27 @@ impl Published {
     }
 
     fn answer(&self, headers: &HeaderMap) -> Response {
-        let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|value| {
-            let own = self.etag.to_str().unwrap_or_default();
-            value.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == own)
-        });
+        // A coded document has the name of its coding at the end of the tag.
+        let own = self.etag.to_str().unwrap_or_default().trim_end_matches('"');
+        let is_own = |tag: &&str| {
+            let rest = tag.strip_prefix(own).and_then(|rest| rest.strip_suffix('"'));
+            rest.is_some_and(|rest| matches!(rest, "" | "-zstd" | "-gzip"))
+        };
+        let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        let mut tags = tags.flat_map(|value| value.split(',')).map(|tag| tag.trim().trim_start_matches("W/"));
+        let known = tags.find(|tag| *tag == "*" || is_own(tag));
+        let named = known.filter(|tag| *tag != "*").and_then(|tag| HeaderValue::from_str(tag).ok());
         let cache = HeaderValue::from_str(&format!("public, max-age={MAX_AGE}"))
             .unwrap_or_else(|_| HeaderValue::from_static("public, max-age=60"));
         let shared = [
-            (ETAG, self.etag.clone()),
+            (ETAG, named.unwrap_or_else(|| self.etag.clone())),
             (CACHE_CONTROL, cache),
             (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
         ];
-        if known {
-            (StatusCode::NOT_MODIFIED, shared).into_response()
+        if known.is_some() {
+            (StatusCode::NOT_MODIFIED, shared, [(VARY, HeaderValue::from_static("Accept-Encoding"))]).into_response()
         } else {
-            (shared, [(CONTENT_TYPE, JSON)], self.bytes.clone()).into_response()
+            (shared, [(CONTENT_TYPE, JSON)], Extension(self.codable.clone()), self.bytes.clone()).into_response()
         }
     }
 }
@@ -146,7 +153,7 @@ impl Publication {
         let profile = Arc::clone(&self.profile);
         let serve = |document: &Published| {
             let document = document.clone();
-            get(async move |headers: HeaderMap| document.answer(&headers))
+            get(async move |headers: HeaderMap| document.answer(&headers)).options(permission)
         };
         let schemas = Arc::clone(&self.schemas);
         Router::new()
@@ -154,7 +161,8 @@ impl Publication {
                 &format!("{prefix}{PROFILE_PATH}"),
                 get(async move |headers: HeaderMap| {
                     profile.read().unwrap_or_else(PoisonError::into_inner).answer(&headers)
-                }),
+                })
+                .options(permission),
             )
             .route(&format!("{prefix}/openapi.json"), serve(&self.openapi))
             .route(&format!("{prefix}/openrpc.json"), serve(&self.openrpc))
@@ -171,9 +179,16 @@ impl Publication {
                             error::answer(release, &refusal)
                         }
                     }
-                }),
+                })
+                .options(permission),
             )
     }
+}
+
+/// Answers a browser that asks whether a page may read a document: pages of all sites may.
+async fn permission(method: Method, headers: HeaderMap) -> Response {
+    let permission = preflight(&method, &headers, HeaderValue::from_static("*"));
+    (StatusCode::NO_CONTENT, permission.unwrap_or_default()).into_response()
 }
 
 fn profile(

@@ -148,7 +148,7 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
     let signing_key = Arc::new(CurrentKey::default());
     signing_key.set(Some(Arc::clone(&key)), Some(key));
     let rules = Rules {
-        hosts: Hosts(vec![HOST.to_owned()]),
+        hosts: Hosts { names: vec![HOST.to_owned()], ..Hosts::default() },
         scheme: Scheme::Https,
         trusted_proxies: TrustedProxies::default(),
         registered: Vec::new(),

@@ -2,7 +2,7 @@
 
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Request, Version,
-    header::{ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, HOST},
+    header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, HOST},
     uri::Authority,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
@@ -142,6 +142,10 @@ pub fn languages(headers: &HeaderMap) -> Vec<String> {
     weighted.into_iter().map(|(tag, _)| tag.to_owned()).collect()
 }
 
+/// Headers of an answer with status 415 (RFC 9110, 15.5.16): the accepted media type, and that no content coding is.
+pub const ACCEPTED: [(HeaderName, HeaderValue); 2] =
+    [(ACCEPT, HeaderValue::from_static("application/json")), (ACCEPT_ENCODING, HeaderValue::from_static("identity"))];
+
 /// Checks that a body is declared as JSON in UTF-8.
 ///
 /// # Errors
@@ -153,8 +157,9 @@ pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let json =
         media_type == "application/json" || (media_type.starts_with("application/") && media_type.ends_with("+json"));
     let utf8 = parts
-        .filter_map(|part| part.strip_prefix("charset=").map(|set| set.trim_matches('"').to_owned()))
-        .all(|set| set == "utf-8");
+        .filter_map(|part| part.strip_prefix("charset=").map(|set| set.trim_matches(['"', '\'']).to_owned()))
+        // ASCII is a part of UTF-8, and JSON in it is the same in both.
+        .all(|set| matches!(&*set, "utf-8" | "utf8" | "us-ascii" | "ascii"));
     if json && utf8 {
         return Ok(());
     }
@@ -228,6 +233,12 @@ mod tests {
             "application/json",
             "application/json; charset=utf-8",
             "Application/JSON;charset=\"UTF-8\"",
+            "application/json; charset=utf8",
+            "application/json; Charset=UTF8",
+            "application/json ; charset=\"utf8\"; profile=x",
+            "application/json;charset='utf-8'",
+            "application/json;charset=us-ascii;",
+            "application/json;",
             "application/ld+json",
         ] {
             assert_eq!(require_json(&headers(&CONTENT_TYPE, &[fine])), Ok(()), "{fine}");

@@ -10,8 +10,12 @@
 use std::{collections::HashMap, fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
 use http::{
-    HeaderMap, HeaderValue, Uri,
-    header::{HOST, ORIGIN},
+    HeaderMap, HeaderValue, Method, Uri,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+        ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
+    },
     request::Parts,
     uri::Authority,
 };
@@ -22,7 +26,7 @@ use ucp_core::{
 };
 use ucp_trust::{
     address::ProfileUrl,
-    api_key::ApiKeys,
+    api_key::{ApiKeys, Shown},
     certificate::Fingerprint,
     client::{ClientAddress, TrustedProxies},
     directory::Directory,
@@ -47,21 +51,27 @@ pub struct Peer(pub IpAddr);
 pub struct ClientCertificate(pub Fingerprint);
 
 /// Target of a request as its sender wrote and signed it, which is in the extensions of a request whose path was cut: that
-/// of a shop below a path.
+/// of a shop below a path, or one that ended with a slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target(pub Uri);
 
-/// Host names of the gateway, besides those of loopback.
+/// Host names of the gateway, besides those of loopback, and the pages that may call it.
 #[derive(Clone, Debug, Default)]
-pub struct Hosts(pub Vec<String>);
+pub struct Hosts {
+    /// Names and addresses, without a port and a trailing dot.
+    pub names: Vec<String>,
+    /// Origins of pages of other sites that may call operations and read the answers.
+    pub origins: Origins,
+}
 
 impl Hosts {
     /// Returns `true` if an authority (`host[:port]`) names this gateway.
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
         let Ok(authority) = authority.parse::<Authority>() else { return false };
-        let mut own = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(self.0.iter().map(String::as_str));
-        own.any(|own| own.eq_ignore_ascii_case(authority.host()))
+        let host = without_dot(authority.host());
+        let mut own = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(self.names.iter().map(String::as_str));
+        own.any(|own| own.eq_ignore_ascii_case(host))
     }
 
     /// Checks that a request does not come from a page of another site, nor from one that reached the gateway under a
@@ -73,20 +83,92 @@ impl Hosts {
         let own = |value: &HeaderValue| value.to_str().is_ok_and(|host| self.contain(host));
         let of_page = |value: &HeaderValue| {
             let host = value.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-            host.is_some_and(|host| self.contain(host))
+            host.is_some_and(|host| self.contain(host)) || self.origins.contain(value)
         };
         let authority = target.authority().map(Authority::as_str);
         let named = headers.contains_key(HOST) || authority.is_some();
         if !named || !headers.get_all(HOST).iter().all(own) || !authority.is_none_or(|host| self.contain(host)) {
             return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
-                .accepting("the host name of the gateway's public URL, or a loopback name"));
+                .accepting(
+                    "the host name of the gateway's public URL, a name of `server.hosts`, or a loopback name; or one of \
+                     these in `X-Forwarded-Host` or `Forwarded`, from a machine of `server.trusted_proxies`",
+                ));
         }
         if !headers.get_all(ORIGIN).iter().all(of_page) {
             return Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
-                .accepting("no `Origin`, or that of the gateway itself"));
+                .accepting("no `Origin`, that of the gateway itself, or one of `server.allowed_origins`"));
         }
         Ok(())
     }
+}
+
+/// Returns a host without the dot that ends a name which is not to be completed.
+#[must_use]
+pub fn without_dot(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+/// Origins of pages of other sites that may call the gateway (CORS). Pages send no credentials of their own: none are
+/// allowed. Clones share one list.
+#[derive(Clone, Debug, Default)]
+pub struct Origins(pub Arc<[HeaderValue]>);
+
+/// Headers of answers that pages may read, besides those that all may.
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "Request-Id, Retry-After, WWW-Authenticate, Allow, Accept, Accept-Encoding, ETag, Content-Digest, Signature, \
+     Signature-Input, Mcp-Session-Id, MCP-Protocol-Version",
+);
+
+/// Methods that pages may call.
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE");
+
+/// Time in seconds for which a browser keeps the answer to a preflight; no browser keeps it for longer than a day.
+const PREFLIGHT_AGE: HeaderValue = HeaderValue::from_static("7200");
+
+impl Origins {
+    fn contain(&self, origin: &HeaderValue) -> bool {
+        self.0.contains(origin)
+    }
+
+    /// Lets the page that has sent a request with the headers `asked` read the answer, if its origin is one of these.
+    pub fn open(&self, asked: &HeaderMap, answer: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
+        answer.append(VARY, HeaderValue::from_static("Origin"));
+        if let Some(origin) = asked.get(ORIGIN).filter(|origin| self.contain(origin)) {
+            answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        }
+    }
+
+    /// Returns the headers of the answer to a browser that asks whether a page may send a request; `None` if it asks
+    /// nothing of the kind, or the origin of the page is not one of these.
+    #[must_use]
+    pub fn preflight(&self, method: &Method, asked: &HeaderMap) -> Option<HeaderMap> {
+        let origin = asked.get(ORIGIN).filter(|origin| self.contain(origin))?;
+        preflight(method, asked, origin.clone())
+    }
+}
+
+/// Returns the headers of the answer to a browser that asks whether a page of `origin` may send a request: it may send it
+/// with all headers. `None` if it does not ask that.
+#[must_use]
+pub fn preflight(method: &Method, asked: &HeaderMap, origin: HeaderValue) -> Option<HeaderMap> {
+    if method != Method::OPTIONS || !asked.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+        return None;
+    }
+    let vary = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
+    let mut answer = HeaderMap::from_iter([
+        (ACCESS_CONTROL_ALLOW_ORIGIN, origin),
+        (ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE),
+        (VARY, HeaderValue::from_static(vary)),
+    ]);
+    if let Some(headers) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, headers.clone());
+    }
+    Some(answer)
 }
 
 /// Selection of the responses that are signed even without an `Accept-Signature` header.
@@ -158,6 +240,15 @@ pub struct Entry {
     client: ClientAddress,
     principal: Principal,
     signed: Option<Signed>,
+    /// `true` if the request shows a bearer token that is no API key, where there are such keys.
+    is_stray: bool,
+}
+
+/// What the credentials of a request but its signature say.
+struct Credentials {
+    /// Position of the registered platform to which they belong.
+    platform: Option<usize>,
+    is_stray: bool,
 }
 
 impl Ingress {
@@ -176,33 +267,39 @@ impl Ingress {
     /// Checks the head of a request: API key or client certificate, rate limit, and form of the signature.
     ///
     /// # Errors
-    /// [`Code::Unauthorized`] if the API key is not known, [`Code::Forbidden`] if it belongs to another platform than the
+    /// [`Code::Unauthorized`] if the API key is not known, or a bearer token is no key, [`Code::Forbidden`] if it belongs to another platform than the
     /// client certificate, [`Code::RateLimited`], or the refusal of a malformed
     /// signature.
     pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
         let rules = &self.0.rules;
         let client = self.client(head);
-        let keyed = self.keyed(head);
         let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
-        match (&keyed, &signed) {
-            (Ok(Some(index)), _) => rules.limits.check(&Caller::Keyed(*index))?,
+        let credentials = match self.credentials(head) {
+            // A signature that verifies may go with a token of a buyer.
+            Ok(shown) if shown.platform.is_none() && shown.is_stray && !matches!(signed, Ok(Some(_))) => Err(stray()),
+            shown => shown,
+        };
+        match (&credentials, &signed) {
+            (Ok(Credentials { platform: Some(index), .. }), _) => rules.limits.check(&Caller::Keyed(*index))?,
             // Charged in `admit`, once the signature is verified and its sender known.
-            (Ok(None), Ok(Some(_))) => {}
+            (Ok(_), Ok(Some(_))) => {}
             // A wrong credential is charged to the client address, so that guessing keys is limited.
             _ => rules.limits.check(&Caller::Anonymous(client))?,
         }
-        let registered = keyed?.and_then(|index| {
+        let Credentials { platform, is_stray } = credentials?;
+        let registered = platform.and_then(|index| {
             rules.registered.get(index).map(|profile| Registered { index, profile: profile.clone() })
         });
         let principal = registered.map_or(Principal::Anonymous, Principal::Keyed);
-        Ok(Entry { client, principal, signed: signed? })
+        Ok(Entry { client, principal, signed: signed?, is_stray })
     }
 
-    /// Returns the position of the registered platform to which the API key and the client certificate of a request
-    /// belong, if it shows any.
-    fn keyed(&self, head: &Parts) -> Result<Option<usize>, Refusal> {
+    /// Returns what the API key, the client certificate and the bearer token of a request say, as far as it shows any.
+    fn credentials(&self, head: &Parts) -> Result<Credentials, Refusal> {
         let rules = &self.0.rules;
-        let by_key = rules.api_keys.identify(&head.headers)?.copied();
+        let shown = rules.api_keys.identify(&head.headers)?;
+        let is_stray = shown == Shown::OtherBearer;
+        let by_key = if let Shown::Key(index) = shown { Some(*index) } else { None };
         let certificate = head.extensions.get::<ClientCertificate>();
         let by_certificate = certificate.and_then(|shown| rules.certificates.get(&shown.0)).copied();
         match (by_key, by_certificate) {
@@ -211,7 +308,7 @@ impl Ingress {
                 "The API key of the request belongs to another platform than the client certificate of its connection.",
             )
             .accepting("credentials of one platform")),
-            _ => Ok(by_key.or(by_certificate)),
+            _ => Ok(Credentials { platform: by_key.or(by_certificate), is_stray }),
         }
     }
 
@@ -219,8 +316,8 @@ impl Ingress {
     /// a signature is verified only once there is a body.
     pub fn hold(&self, head: &Parts) -> HeldBody {
         let rules = &self.0.rules;
-        let share = match self.keyed(head) {
-            Ok(Some(index)) => Share::Keyed(index),
+        let share = match self.credentials(head) {
+            Ok(Credentials { platform: Some(index), .. }) => Share::Keyed(index),
             _ => Share::Network(self.client(head).bucket()),
         };
         rules.bodies.hold(share)
@@ -250,7 +347,7 @@ impl Ingress {
     /// The refusal of a signature that does not hold, [`Code::Forbidden`] if the API key belongs to another platform
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8], held: HeldBody) -> Result<Admission, Refusal> {
-        let Entry { client, mut principal, signed } = entry;
+        let Entry { client, mut principal, signed, is_stray } = entry;
         let mut is_registered = false;
         let rules = &self.0.rules;
         if let Some(signed) = signed {
@@ -299,6 +396,9 @@ impl Ingress {
                 }
             }
             record::enter(Stage::Read);
+        }
+        if is_stray && principal == Principal::Anonymous {
+            return Err(stray());
         }
         let tier = match principal {
             Principal::Anonymous => Tier::Anonymous,
@@ -396,6 +496,12 @@ impl Ingress {
     }
 }
 
+/// Returns the refusal of a bearer token that is no API key. Without it, its sender would be served as nobody.
+fn stray() -> Refusal {
+    Refusal::new(Code::Unauthorized, "The bearer token is not an API key that this gateway knows.")
+        .accepting("a key that this gateway's operator gave to the platform, or no `Authorization`")
+}
+
 /// `WWW-Authenticate` challenge of responses with status 401, which HTTP requires (RFC 9110, 11.6.1).
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");
 
@@ -407,7 +513,7 @@ mod tests {
 
     #[test]
     fn foreign_pages_are_refused_and_programs_are_not() {
-        let hosts = Hosts(vec!["shop.example".into()]);
+        let hosts = Hosts { names: vec!["shop.example".into()], ..Hosts::default() };
         let admits_at = |target: &'static str, pairs: &[(HeaderName, &'static str)]| {
             let headers = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
             hosts.admit_page(&headers, &Uri::from_static(target)).is_ok()
@@ -417,6 +523,9 @@ mod tests {
         assert!(admits(&[(HOST, "127.0.0.1")]));
         assert!(admits(&[(HOST, "[::1]:8080")]));
         assert!(admits(&[(HOST, "Shop.Example")]));
+        assert!(admits(&[(HOST, "shop.example.")]));
+        assert!(admits(&[(HOST, "shop.example.:443")]));
+        assert!(!admits(&[(HOST, "shop.example..")]));
         assert!(admits(&[(HOST, "shop.example"), (ORIGIN, "https://shop.example")]));
         assert!(admits(&[(HOST, "localhost:8080"), (ORIGIN, "http://localhost:3000")]));
         assert!(!admits(&[(HOST, "evil.example")]));

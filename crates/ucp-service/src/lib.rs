@@ -11,6 +11,7 @@
 //! | :-- | :-- |
 //! | [`call`] | input and output of the handler |
 //! | [`handle`] | the steps of a call |
+//! | [`coding`] | compressed answers |
 //! | `explanation` | why a call was negotiated as it was, for those who look at it |
 //! | `idempotency` | idempotency keys and stored answers |
 //! | [`mandate`] | merchant authorization and AP2 mandates of a checkout |
@@ -27,6 +28,7 @@ pub mod access;
 pub mod agent;
 pub mod body;
 pub mod call;
+pub mod coding;
 mod explanation;
 pub mod handle;
 pub mod header;

@@ -53,30 +53,6 @@ impl ApiKey {
     pub fn reveal(&self) -> &str {
         &self.0
     }
-
-    /// Returns the key that a request presents in `X-API-Key` or as `Authorization: Bearer ucpk_…`; `None` if it
-    /// presents no key.
-    ///
-    /// Any other bearer token is not an API key: it may be a buyer's, and is ignored.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::Unauthorized`] if `X-API-Key` is empty or not visible ASCII, or if two different keys are presented.
-    pub fn presented(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
-        let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
-        let borne = headers.get_all(AUTHORIZATION).iter().filter_map(bearer).map(Ok);
-        let mut presented: Option<&str> = None;
-        for key in stated.chain(borne) {
-            let key = key?;
-            // Both keys come from the caller, so the time that this comparison takes reveals nothing.
-            if presented.is_some_and(|other| other != key) {
-                return Err(Refusal::new(Code::Unauthorized, "The request presents two API keys that differ.")
-                    .accepting("one API key, in `X-API-Key` or as `Authorization: Bearer`"));
-            }
-            presented = Some(key);
-        }
-        Ok(presented.map(|key| Self(key.into())))
-    }
 }
 
 /// Parses a key of the form that [`ApiKey::generate`] produces.
@@ -100,11 +76,15 @@ fn text(value: &HeaderValue) -> Option<&str> {
     value.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// Returns the API key in an `Authorization` header; `None` if the header carries anything else.
+/// Returns the token in an `Authorization` header, empty if it is none of visible ASCII; `None` if the header is of another
+/// scheme.
 fn bearer(value: &HeaderValue) -> Option<&str> {
-    let (scheme, token) = text(value)?.split_once(' ')?;
-    let token = token.trim_start();
-    (scheme.eq_ignore_ascii_case("Bearer") && token.starts_with(PREFIX)).then_some(token)
+    let value = value.as_bytes().trim_ascii();
+    let end = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+    let (scheme, token) = value.split_at(end);
+    let token = token.trim_ascii();
+    let token = if token.iter().all(|byte| (b' '..=b'~').contains(byte)) { str::from_utf8(token) } else { Ok("") };
+    scheme.eq_ignore_ascii_case(b"Bearer").then(|| token.unwrap_or_default())
 }
 
 fn unreadable() -> Refusal {
@@ -197,20 +177,51 @@ impl<P> ApiKeys<P> {
         usize::try_from(found).ok().and_then(|index| self.entries.get(index)).map(|(_, platform)| platform)
     }
 
-    /// Returns the platform whose key a request presents, or `None` if it presents no key.
+    /// Returns what a request presents in `X-API-Key` and as `Authorization: Bearer`.
+    ///
+    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a buyer's,
+    /// and does not contradict a key in `X-API-Key`.
     ///
     /// # Errors
     ///
     /// [`Code::Unauthorized`] if the request presents an unreadable key, two different keys, or a key that is not
     /// registered.
-    pub fn identify(&self, headers: &HeaderMap) -> Result<Option<&P>, Refusal> {
-        let Some(key) = ApiKey::presented(headers)? else { return Ok(None) };
-        let unknown = || {
-            Refusal::new(Code::Unauthorized, "The API key is not one that this gateway knows.")
-                .accepting("a key that this gateway's operator gave to the platform")
-        };
-        self.find(&key).map(Some).ok_or_else(unknown)
+    pub fn identify(&self, headers: &HeaderMap) -> Result<Shown<&P>, Refusal> {
+        let known = |key: &str| self.find(&ApiKey(key.into()));
+        let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
+        let tokens = headers.get_all(AUTHORIZATION).iter().filter_map(bearer);
+        let (keys, others): (Vec<_>, Vec<_>) =
+            tokens.partition(|token| token.starts_with(PREFIX) || known(token).is_some());
+        let mut presented: Option<&str> = None;
+        for key in stated.chain(keys.into_iter().map(Ok)) {
+            let key = key?;
+            // Both keys come from the caller, so the time that this comparison takes reveals nothing.
+            if presented.is_some_and(|other| other != key) {
+                return Err(Refusal::new(Code::Unauthorized, "The request presents two API keys that differ.")
+                    .accepting("one API key, in `X-API-Key` or as `Authorization: Bearer`"));
+            }
+            presented = Some(key);
+        }
+        match presented {
+            Some(key) => known(key).map(Shown::Key).ok_or_else(|| {
+                Refusal::new(Code::Unauthorized, "The API key is not one that this gateway knows.")
+                    .accepting("a key that this gateway's operator gave to the platform")
+            }),
+            None if others.is_empty() || self.entries.is_empty() => Ok(Shown::Nothing),
+            None => Ok(Shown::OtherBearer),
+        }
     }
+}
+
+/// What a request presents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown<P> {
+    /// No key, and no bearer token where there are keys.
+    Nothing,
+    /// The key of this platform.
+    Key(P),
+    /// A bearer token that is no key, where there are keys.
+    OtherBearer,
 }
 
 #[cfg(test)]
@@ -228,10 +239,15 @@ mod tests {
             .collect()
     }
 
-    fn presented(pairs: &[(&'static str, &str)]) -> Result<Option<String>, Code> {
-        ApiKey::presented(&headers(pairs))
-            .map(|key| key.map(|key| key.reveal().to_owned()))
-            .map_err(|refusal| refusal.code)
+    /// Tells the key that is read, for a register that knows it, and what is read where another one is known.
+    fn presented(key: &str, pairs: &[(&'static str, &str)]) -> Result<Shown<()>, Code> {
+        let register = ApiKeys::new([(ApiKey(key.into()).hash(), ())]);
+        match register.identify(&headers(pairs)) {
+            Ok(Shown::Key(())) => Ok(Shown::Key(())),
+            Ok(Shown::Nothing) => Ok(Shown::Nothing),
+            Ok(Shown::OtherBearer) => Ok(Shown::OtherBearer),
+            Err(refusal) => Err(refusal.code),
+        }
     }
 
     #[test]
@@ -289,24 +305,40 @@ mod tests {
 
     #[test]
     fn a_key_is_read_from_either_header() {
-        assert_eq!(presented(&[]), Ok(None));
-        assert_eq!(presented(&[("x-api-key", " chosen by people ")]), Ok(Some("chosen by people".to_owned())));
-        assert_eq!(presented(&[("authorization", "bearer  ucpk_x")]), Ok(Some("ucpk_x".to_owned())));
-        assert_eq!(
-            presented(&[("authorization", "Bearer ucpk_x"), ("x-api-key", "ucpk_x")]),
-            Ok(Some("ucpk_x".into()))
-        );
+        assert_eq!(presented("ucpk_x", &[]), Ok(Shown::Nothing));
+        for (key, pairs) in [
+            ("chosen by people", &[("x-api-key", " chosen by people ")][..]),
+            ("ucpk_x", &[("authorization", "bearer  ucpk_x")]),
+            ("made-elsewhere", &[("authorization", "BEARER made-elsewhere ")]),
+            ("ucpk_x", &[("authorization", "Bearer ucpk_x"), ("x-api-key", "ucpk_x")]),
+            ("made-elsewhere", &[("authorization", "Bearer made-elsewhere"), ("x-api-key", "made-elsewhere")]),
+        ] {
+            assert_eq!(presented(key, pairs), Ok(Shown::Key(())), "{pairs:?}");
+        }
     }
 
     #[test]
-    fn the_tokens_of_buyers_are_left_alone() {
-        for other in ["Bearer eyJhbGciOi.x.y", "Basic ucpk_x", "Bearer", "ucpk_x", "Bearer \u{7f}ucpk_x"] {
-            let value = HeaderValue::from_bytes(other.as_bytes());
-            let headers: HeaderMap = value.into_iter().map(|value| (AUTHORIZATION, value)).collect();
-            assert!(matches!(ApiKey::presented(&headers), Ok(None)), "{other}");
+    fn a_bearer_token_is_no_key_unless_it_is_registered() {
+        for (other, shown) in [
+            ("Bearer eyJhbGciOi.x.y", Shown::OtherBearer),
+            ("Bearer two words", Shown::OtherBearer),
+            ("Bearer", Shown::OtherBearer),
+            ("bearer ", Shown::OtherBearer),
+            ("Basic ucpk_x", Shown::Nothing),
+            ("ucpk_x", Shown::Nothing),
+            ("", Shown::Nothing),
+        ] {
+            assert_eq!(presented("ucpk_x", &[("authorization", other)]), Ok(shown), "{other}");
+            let nobody = ApiKeys::<()>::new([]);
+            assert_eq!(nobody.identify(&headers(&[("authorization", other)])), Ok(Shown::Nothing), "{other}");
+            let both = [("authorization", other), ("x-api-key", "ucpk_x")];
+            assert_eq!(presented("ucpk_x", &both), Ok(Shown::Key(())), "{other}");
         }
-        let both = presented(&[("authorization", "Bearer eyJhbGciOi.x.y"), ("x-api-key", "ucpk_x")]);
-        assert_eq!(both, Ok(Some("ucpk_x".to_owned())));
+        assert_eq!(presented("made-elsewhere", &[("authorization", "Bearer ucpk_x")]), Err(Code::Unauthorized));
+        let value = HeaderValue::from_bytes("Bearer clé".as_bytes()).expect("a value");
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
+        let register = ApiKeys::new([(ApiKey("x".into()).hash(), ())]);
+        assert_eq!(register.identify(&headers), Ok(Shown::OtherBearer));
     }
 
     #[test]
@@ -314,18 +346,19 @@ mod tests {
         for wrong in [
             &[("x-api-key", "ucpk_x"), ("authorization", "Bearer ucpk_y")][..],
             &[("x-api-key", "ucpk_x"), ("x-api-key", "ucpk_y")],
+            &[("x-api-key", "other"), ("authorization", "Bearer ucpk_x")],
             &[("x-api-key", "")],
             &[("x-api-key", "clé")],
         ] {
-            assert_eq!(presented(wrong), Err(Code::Unauthorized), "{wrong:?}");
+            assert_eq!(presented("ucpk_x", wrong), Err(Code::Unauthorized), "{wrong:?}");
         }
     }
 
     #[test]
     fn an_unknown_key_is_refused_without_repeating_it() {
         let register = ApiKeys::new([(ApiKey("known".into()).hash(), "a")]);
-        assert_eq!(register.identify(&headers(&[("x-api-key", "known")])), Ok(Some(&"a")));
-        assert_eq!(register.identify(&headers(&[])), Ok(None));
+        assert_eq!(register.identify(&headers(&[("x-api-key", "known")])), Ok(Shown::Key(&"a")));
+        assert_eq!(register.identify(&headers(&[])), Ok(Shown::Nothing));
         let refusal = register.identify(&headers(&[("x-api-key", "secret")])).expect_err("unknown");
         assert_eq!(refusal.code, Code::Unauthorized);
         assert!(!format!("{refusal:?}").contains("secret"));
@@ -340,7 +373,7 @@ mod tests {
         #[test]
         fn no_header_panics(name in prop::sample::select(vec![X_API_KEY, AUTHORIZATION]), value: Vec<u8>) {
             let headers: HeaderMap = HeaderValue::from_bytes(&value).into_iter().map(|value| (name.clone(), value)).collect();
-            let _ = ApiKey::presented(&headers);
+            let _ = ApiKeys::new([(ApiKey("x".into()).hash(), ())]).identify(&headers);
         }
     }
 }

@@ -8,6 +8,8 @@
 //!
 //! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. If both are
 //! present and lead to different addresses, neither is believed, and the address of the connection counts.
+//!
+//! The host that the client named is read in the same way, from `X-Forwarded-Host` or `Forwarded` ([`forwarded_host`]).
 
 use std::{
     fmt,
@@ -15,11 +17,14 @@ use std::{
     str::FromStr,
 };
 
-use http::{HeaderMap, HeaderName, header::FORWARDED};
+use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED, uri::Authority};
 use ipnet::IpNet;
 
 /// Header that most proxies write.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Header in which most proxies state the host that their client named.
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 /// Networks whose machines are trusted to state the client that they forward for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,11 +69,7 @@ impl ClientAddress {
             return Self(peer);
         }
         let walked = |name, read: fn(&str) -> Vec<Option<IpAddr>>| {
-            headers.contains_key(&name).then(|| {
-                let lines = headers.get_all(&name).iter();
-                let chain = lines.flat_map(|line| line.to_str().map_or_else(|_| vec![None], read)).collect::<Vec<_>>();
-                walk(peer, &chain, trusted)
-            })
+            headers.contains_key(&name).then(|| walk(peer, &entries(headers, &name, read), trusted))
         };
         match (walked(X_FORWARDED_FOR, forwarded_for), walked(FORWARDED, forwarded)) {
             (Some(one), Some(other)) if one != other => Self(peer),
@@ -97,6 +98,60 @@ impl fmt::Display for ClientAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Returns the host (`host[:port]`) that the client of a request from `peer` named, as trusted proxies state it; `None` if
+/// none states one, or two headers state different ones.
+///
+/// In a chain of proxies, the one that is farthest from the gateway heard the client. Each adds an entry, or keeps the one
+/// that is there: what is left of the entries of trusted proxies was written by the client.
+#[must_use]
+pub fn forwarded_host(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> Option<HeaderValue> {
+    let peer = peer.to_canonical();
+    if !trusted.trusts(peer) {
+        return None;
+    }
+    let plain = headers.contains_key(&X_FORWARDED_HOST).then(|| {
+        let hosts =
+            entries(headers, &X_FORWARDED_HOST, |line| line.split(',').map(|host| authority(host.trim())).collect());
+        let clients = entries(headers, &X_FORWARDED_FOR, forwarded_for);
+        let proxies = 1 + clients.iter().rev().take_while(|client| client.is_some_and(|ip| trusted.trusts(ip))).count();
+        hosts.get(hosts.len().saturating_sub(proxies)).cloned().flatten()
+    });
+    let standard = headers.contains_key(FORWARDED).then(|| farthest_host(headers, trusted)).flatten();
+    match (plain, standard) {
+        (Some(one), Some(other)) if one.as_ref() != Some(&other) => None,
+        (one, other) => one.flatten().or(other),
+    }
+}
+
+/// Returns the `host` in the farthest element of `Forwarded` that a trusted proxy has added and that has one.
+fn farthest_host(headers: &HeaderMap, trusted: &TrustedProxies) -> Option<HeaderValue> {
+    let lines = headers.get_all(FORWARDED).iter().map(|line| line.to_str().ok().and_then(elements));
+    let mut found = None;
+    for line in lines.rev() {
+        for pairs in line?.iter().rev() {
+            if let Some((_, host)) = pairs.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")) {
+                found = Some(authority(host)?);
+            }
+            if !sender(pairs).is_some_and(|client| trusted.trusts(client)) {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// Returns the entries of all lines of a header; an unreadable line is one unreadable entry.
+fn entries<T>(headers: &HeaderMap, name: &HeaderName, read: impl Fn(&str) -> Vec<Option<T>>) -> Vec<Option<T>> {
+    let lines = headers.get_all(name).iter();
+    lines.flat_map(|line| line.to_str().map_or_else(|_| vec![None], &read)).collect()
+}
+
+/// Reads `host[:port]`.
+fn authority(text: &str) -> Option<HeaderValue> {
+    let authority = text.parse::<Authority>().ok().filter(|authority| !authority.as_str().contains('@'))?;
+    HeaderValue::from_str(authority.as_str()).ok()
 }
 
 /// Follows `chain` from its right end: through trusted proxies to the first address that is not trusted, or to the
@@ -277,6 +332,56 @@ mod tests {
         assert_eq!(both("203.0.113.9", "for=203.0.113.9"), ip("203.0.113.9"));
         assert_eq!(both("203.0.113.9", "for=1.1.1.1"), ip("10.0.0.1"));
         assert_eq!(both("203.0.113.9", "nonsense"), ip("10.0.0.1"));
+    }
+
+    fn host(peer: &str, lines: &[(HeaderName, &str)]) -> Option<String> {
+        let trusted = TrustedProxies::new(vec!["10.0.0.0/8".parse().expect("a network")]);
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(name, line(value));
+        }
+        forwarded_host(ip(peer), &headers, &trusted).map(|host| host.to_str().expect("text").to_owned())
+    }
+
+    #[test]
+    fn the_host_of_the_client_is_what_the_farthest_trusted_proxy_says() {
+        const SHOP: Option<&str> = Some("shop.example.com");
+        for (lines, expected) in [
+            (&[(X_FORWARDED_HOST, "shop.example.com")][..], SHOP),
+            (&[(X_FORWARDED_HOST, "Shop.Example.com.:443")], Some("Shop.Example.com.:443")),
+            (&[(X_FORWARDED_HOST, "[2001:db8::1]:8443")], Some("[2001:db8::1]:8443")),
+            // One proxy continues what its client has sent.
+            (&[(X_FORWARDED_FOR, "203.0.113.9"), (X_FORWARDED_HOST, "evil.example, shop.example.com")], SHOP),
+            (&[(X_FORWARDED_HOST, "evil.example"), (X_FORWARDED_HOST, "shop.example.com")], SHOP),
+            // Two proxies, of which either both add an entry or the farther one alone.
+            (
+                &[
+                    (X_FORWARDED_FOR, "1.1.1.1, 203.0.113.9, 10.0.0.2"),
+                    (X_FORWARDED_HOST, "evil.example, shop.example.com, inner"),
+                ],
+                SHOP,
+            ),
+            (&[(X_FORWARDED_FOR, "203.0.113.9, 10.0.0.2"), (X_FORWARDED_HOST, "shop.example.com")], SHOP),
+            (&[(FORWARDED, "for=203.0.113.9;host=shop.example.com;proto=https")], SHOP),
+            (&[(FORWARDED, "for=203.0.113.9;Host=\"shop.example.com:8443\"")], Some("shop.example.com:8443")),
+            (&[(FORWARDED, "for=1.1.1.1;host=evil.example, for=203.0.113.9;host=shop.example.com")], SHOP),
+            (&[(FORWARDED, "for=203.0.113.9;host=shop.example.com, for=10.0.0.2;host=inner")], SHOP),
+            (&[(FORWARDED, "for=203.0.113.9;host=shop.example.com, for=10.0.0.2")], SHOP),
+            (&[(FORWARDED, "host=shop.example.com")], SHOP),
+            (&[(FORWARDED, "for=203.0.113.9"), (X_FORWARDED_HOST, "shop.example.com")], SHOP),
+            (&[(FORWARDED, "host=shop.example.com"), (X_FORWARDED_HOST, "shop.example.com")], SHOP),
+            (&[(FORWARDED, "host=shop.example.com"), (X_FORWARDED_HOST, "evil.example")], None),
+            (&[(FORWARDED, "host=shop.example.com"), (X_FORWARDED_HOST, "")], None),
+            (&[(FORWARDED, "for=203.0.113.9;host=\"a b\"")], None),
+            (&[(FORWARDED, "nonsense")], None),
+            (&[(X_FORWARDED_HOST, "")], None),
+            (&[(X_FORWARDED_HOST, "user@shop.example.com")], None),
+            (&[(X_FORWARDED_HOST, "https://shop.example.com")], None),
+            (&[], None),
+        ] {
+            assert_eq!(host("10.0.0.1", lines).as_deref(), expected, "{lines:?}");
+            assert_eq!(host("198.51.100.1", lines), None, "nobody trusts this machine: {lines:?}");
+        }
     }
 
     #[test]

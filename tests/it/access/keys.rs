@@ -115,14 +115,58 @@ fn a_key_that_is_none_is_refused_with_a_challenge() {
     }
 }
 
-/// It may be a buyer's.
+/// A key that was made elsewhere has no beginning by which it could be told.
 #[test]
-fn another_bearer_token_is_no_api_key_and_left_alone() {
-    let (gateway, ..) = two();
+fn a_key_that_was_made_elsewhere_is_shown_in_either_way() {
+    let made = "8f14e45f-ceea-467e-bd5d-a3c1e2f6b7d9";
+    let hash = {
+        use sha2::Digest as _;
+        let digest = sha2::Sha256::digest(made.as_bytes());
+        format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    };
+    let platforms = platform("One", ONE, &format!("api_key_hash = \"{hash}\""));
+    let gateway = pinned(&[REQUIRE, &platforms].concat()).start();
     for transport in Transport::ALL {
-        for value in ["Bearer eyJhbGciOi.J9.x", "Basic dTpw", "Bearer", ""] {
+        for (name, value) in shown(made) {
+            Ask::new(transport, ONE).header(name, &value).answer(&gateway);
+        }
+    }
+}
+
+/// Nobody who shows a credential is served as nobody, also where a library of MCP expects 200.
+#[test]
+fn a_bearer_token_that_is_no_key_is_refused_with_a_challenge() {
+    let (gateway, one, _) = two();
+    let version = ("MCP-Protocol-Version", "2025-11-25");
+    for transport in Transport::ALL {
+        for value in ["Bearer eyJhbGciOi.J9.x", "bearer x", "Bearer"] {
+            let ask = Ask::new(transport, ONE).header("Authorization", value);
+            for ask in [ask.clone(), ask.clone().header(version.0, version.1)] {
+                let response = ask.send(&gateway);
+                assert_eq!(response.status, 401, "{ask:?}: {response:?}");
+                assert!(
+                    response.header("www-authenticate").is_some_and(|it| it.starts_with("Bearer ")),
+                    "{response:?}"
+                );
+                assert!(response.body.contains("unauthorized"), "{response:?}");
+            }
+            // A token of a buyer beside the key of the platform is left alone.
+            ask.header("X-API-Key", one.reveal()).answer(&gateway);
+        }
+        for value in ["Basic dTpw", ""] {
             Ask::new(transport, ONE).header("Authorization", value).answer(&gateway);
         }
+    }
+}
+
+/// It may be a buyer's.
+#[test]
+fn without_registered_keys_a_bearer_token_is_left_alone() {
+    let gateway = crate::setup::requiring();
+    let host = Host::start();
+    let profile = host.profile("/agent", &profile_of(Release::NEWEST));
+    for transport in Transport::ALL {
+        Ask::new(transport, &profile).header("Authorization", "Bearer eyJhbGciOi.J9.x").answer(&gateway);
     }
 }
 

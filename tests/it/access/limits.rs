@@ -160,7 +160,8 @@ fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_mess
             for id in [json!(7), json!("seven")] {
                 let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }).to_string();
                 let unread = status == 429;
-                for (version, seen) in [("", status), ("2025-11-25", if unread { status } else { 200 })] {
+                let is_final = unread || code == "unauthorized";
+                for (version, seen) in [("", status), ("2025-11-25", if is_final { status } else { 200 })] {
                     let mut headers = vec![("Content-Type", "application/json")];
                     headers.extend(
                         [("MCP-Protocol-Version", version), ("X-API-Key", key)]

@@ -38,7 +38,7 @@ async fn slow_handshakes_keep_nobody_out() {
 /// Waited for together, because each takes as long as the gateway is patient.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stall_are_closed() {
-    let secured = Secured::start();
+    let secured = Secured::with("idle_timeout_s = 2\n", "");
     let (gateway, config) = (&secured.gateway, |name| secured.authority.config(&[name], None));
     let handshake = async {
         let mut stream = tokio::net::TcpStream::connect(gateway.address).await.expect("a connection");

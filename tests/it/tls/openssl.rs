@@ -32,7 +32,7 @@ fn s_client(secured: &Secured, more: &[&str], sent: &[u8]) -> Option<Said> {
 
 #[test]
 fn both_versions_of_tls_verify_and_both_of_http_are_chosen() {
-    let secured = Secured::start();
+    let secured = Secured::with("tls_min_version = \"1.2\"\n", "");
     for (version, name) in [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")] {
         for (offered, chosen) in [("h2,http/1.1", "h2"), ("http/1.1,h2", "h2"), ("http/1.1", "http/1.1")] {
             let Some(said) = s_client(&secured, &[version, "-alpn", offered], b"") else { return };
@@ -53,7 +53,9 @@ fn both_versions_of_tls_verify_and_both_of_http_are_chosen() {
 #[test]
 fn older_versions_of_tls_are_refused() {
     let secured = Secured::start();
-    for version in ["-tls1", "-tls1_1"] {
+    let Some(said) = s_client(&secured, &["-tls1_3"], b"") else { return };
+    assert!(said.is_content && said.text.contains("New, TLSv1.3, "), "{}", said.text);
+    for version in ["-tls1", "-tls1_1", "-tls1_2"] {
         // At this level, OpenSSL itself would still speak them.
         let Some(said) = s_client(&secured, &[version, "-cipher", "ALL:@SECLEVEL=0"], b"") else { return };
         assert!(!said.is_content && said.text.contains("alert"), "{}", said.text);

@@ -87,6 +87,7 @@ pub(crate) fn run(options: &McpOptions) -> Done {
             let limits = Limits {
                 connections: PAGE_CONNECTIONS,
                 trusted_proxies: TrustedProxies::default(),
+                idle: Duration::from_secs(settings.process.server.idle_timeout_s.count() as u64),
                 drain: Duration::ZERO,
             };
             tokio::spawn(ucp_listener::serve(

@@ -88,6 +88,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         }
         let local_url = reachable(listener.local_addr()?, process.tls.is_some())?;
         let drain = configuration.drain();
+        let idle = Duration::from_secs(process.server.idle_timeout_s.count() as u64);
         let mut exports = Exports::default();
         let events = Events::open(&process, &mut exports)?.map(Arc::new);
         let spans = process.receivers.spans.as_ref().map(Spans::new).transpose()?;
@@ -133,6 +134,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                 let limits = Limits {
                     connections: ADMIN_CONNECTIONS,
                     trusted_proxies: TrustedProxies::default(),
+                    idle,
                     drain: Duration::ZERO,
                 };
                 let connections = Connections::default();
@@ -192,6 +194,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let limits = Limits {
             connections: server.max_connections.count(),
             trusted_proxies: process.trusted_proxies.clone(),
+            idle,
             drain,
         };
         let tls = process.tls.as_ref().map(Tls::start);

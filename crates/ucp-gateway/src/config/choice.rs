@@ -89,6 +89,18 @@ pub(crate) enum Signed {
     None,
 }
 
+/// The oldest version of TLS that the listener speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub(crate) enum TlsVersion {
+    /// TLS 1.2.
+    #[serde(rename = "1.2")]
+    V1_2,
+    /// TLS 1.3.
+    #[default]
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
 /// The HTTP status of JSON-RPC errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]

@@ -45,7 +45,7 @@ impl Process {
         let Sections {
             mut server, log, mut telemetry, mut events, data, callers, pages, merchants, mut geocoder, ..
         } = sections;
-        let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
+        let private = is_private(&server);
         let development = callers.policy.map_or(private, |policy| policy == Policy::Development);
         // One shop that hangs leaves room for the others, also where its developer is the only caller.
         server.max_in_flight.get_or_insert_default();

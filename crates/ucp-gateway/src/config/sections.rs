@@ -25,7 +25,7 @@ use ucp_core::{
 use super::{
     choice::{
         Anonymous, BackendKind, Capture, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat,
-        LogLevel, McpErrorStatus, Policy, Signed, TokenKind, Transport,
+        LogLevel, McpErrorStatus, Policy, Signed, TlsVersion, TokenKind, Transport,
     },
     value::{
         DatabaseAddress, FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl,
@@ -130,6 +130,9 @@ pub(crate) struct Server {
     /// recognised by its own, see `platform.certificate_sha256`.
     #[schemars(example = "/run/secrets/tls/clients.crt", extend("x-without" = "none is asked for"), extend("x-process" = true))]
     pub(super) tls_client_ca_file: Option<FilePath>,
+    /// The oldest version of TLS that is spoken: "1.3", which UCP demands, or "1.2" for clients that have nothing newer.
+    #[schemars(extend("x-process" = true))]
+    pub(super) tls_min_version: TlsVersion,
     /// Where the operator's own calls are taken: orders that move, webhooks, and whether the gateway is ready. Off by
     /// default. Every call shows a token; from other machines, put TLS in front. Under the policy `development`, none is
     /// needed on a loopback address. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
@@ -168,6 +171,15 @@ pub(crate) struct Server {
     /// `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]
     pub(crate) public_url: Option<WebUrl>,
+    /// Further host names under which clients or proxies reach the gateway, without port: names that a proxy sends as `Host`,
+    /// of a compose service or of a Kubernetes service. A request that names another host is refused.
+    #[schemars(example = ["ucp-gateway", "ucp-gateway.shops.svc"])]
+    pub(crate) hosts: Vec<String>,
+    /// Origins of web pages of other sites that may call REST and MCP and read the answers (CORS), such as
+    /// `https://app.example.com`. Cookies and other credentials of a browser are not allowed. Pages of all sites may read the
+    /// profile and the API documents.
+    #[schemars(example = ["https://app.example.com"])]
+    pub(crate) allowed_origins: Vec<String>,
     /// The pages of the shop, where a buyer can go on when a platform cannot be served.
     #[schemars(example = "https://www.example.com/", extend("x-without" = "none"))]
     pub(crate) storefront: Option<WebUrl>,
@@ -175,6 +187,10 @@ pub(crate) struct Server {
     /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     #[schemars(extend("x-process" = true))]
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
+    /// How many seconds a connection stays open after its last answer. A proxy in front has to keep its connections for a
+    /// shorter time. Idle connections make room for new ones where `max_connections` is reached.
+    #[schemars(extend("x-process" = true))]
+    pub(crate) idle_timeout_s: Number<1, 86_400, 75>,
     /// How long requests that are under way may go on after SIGTERM, in milliseconds; by default as long as one may take:
     /// 10 seconds to arrive, the time to fetch a profile, and the time to complete a purchase or to pay.
     #[schemars(example = 40_000, extend("x-process" = true))]
@@ -201,7 +217,8 @@ pub(crate) struct Server {
     /// After how many seconds without calls one of several shops is closed. The next call opens it again.
     #[schemars(extend("x-process" = true))]
     pub(crate) close_idle_s: Number<1, 86_400, 300>,
-    /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
+    /// The proxies whose X-Forwarded-For, X-Forwarded-Host and Forwarded are believed: networks such as 10.0.0.0/8, or
+    /// addresses.
     #[schemars(extend("x-process" = true))]
     pub(super) trusted_proxies: Vec<String>,
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
@@ -599,7 +616,8 @@ pub(crate) struct Platform {
     #[schemars(example = ["00"; 32].join(":"))]
     pub(super) certificate_sha256: Option<String>,
     /// Where it publishes the keys with which it signs as a bot (Web Bot Auth): the origin that it names in
-    /// `Signature-Agent`. A request of that bot is one of this platform.
+    /// `Signature-Agent`, or the address of its keys if it names that (`jwks_uri`). A request of that bot is one of this
+    /// platform.
     #[schemars(example = "https://bot.example.com")]
     pub(super) signature_agent: Option<String>,
     /// Customer group that it belongs to, for shops that have prices by group: calls that its signature, key or certificate

@@ -3,7 +3,7 @@
 mod published;
 mod several;
 
-use std::{fs, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 use clap::Parser as _;
 use ucp_trust::{

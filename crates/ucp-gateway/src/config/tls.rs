@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ucp_listener::{TlsFile, TlsFiles, TlsSettings};
 
-use super::{document::Document, sections::Server};
+use super::{choice::TlsVersion, document::Document, sections::Server};
 
 const CERTIFICATE: &str = "server.tls_certificate_file";
 const KEY: &str = "server.tls_key_file";
@@ -31,7 +31,8 @@ pub(super) fn resolve(said: &Server, document: &mut Document<'_>) -> Option<TlsS
             return None;
         }
     };
-    match (TlsFiles { certificate, key, client_ca }).open() {
+    let takes_1_2 = said.tls_min_version == TlsVersion::V1_2;
+    match (TlsFiles { certificate, key, client_ca, takes_1_2 }).open() {
         Ok(tls) => Some(tls),
         Err(error) => {
             let key = match error.file {

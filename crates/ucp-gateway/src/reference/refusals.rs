@@ -94,7 +94,7 @@ pub(super) fn explained(code: Code) -> Explained {
         ),
         Code::Unauthorized => (
             "The API key is unknown or revoked, or the operation needs a platform that is identified.",
-            "Send a key that the operator gave you: `Authorization: Bearer …`.",
+            "Send a key that the operator gave you: `X-API-Key: …` or `Authorization: Bearer …`.",
             "The API key is not one of this gateway.",
             None,
             None,
