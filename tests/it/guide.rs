@@ -4,7 +4,8 @@
 //! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
 //! line, and JSON that begins with a bracket alone in its line may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
 //! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
-//! Those of `docs/clients.md` and `docs/quickstart-client.md` are tried with the packages of clients and generators, in lanes. `rust` blocks are documentation tests of the crate that includes the
+//! Those of `docs/clients.md` and `docs/quickstart-client.md` are tried with the packages of clients and generators, those of
+//! `docs/behind-a-proxy.md` with the proxies, in lanes. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
@@ -238,6 +239,9 @@ fn every_block_is_run_somewhere() {
                         lane.contains("docs/quickstart-client.md") && lane.contains("every block is tried"),
                         "{at}"
                     );
+                }
+                Some((_, name)) if page.ends_with("docs/behind-a-proxy.md") => {
+                    assert!(lane("proxies.py").contains(&format!("(\"{name}\")")), "{at}: no lane tries it");
                 }
                 Some(("json", name)) => {
                     let readers = ["crates/ucp-contract/tests/it/guide.rs", "tests/it/purchase/authentication.rs"];

@@ -78,6 +78,13 @@ install_prometheus() {
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends prometheus
 }
 
+# Proxies, which Debian starts and no lane needs running.
+install_proxies() {
+  command -v nginx >/dev/null && command -v caddy >/dev/null && command -v haproxy >/dev/null && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends nginx-light caddy haproxy
+}
+
 # A compiler, and the annotations that generated clients carry.
 install_java() {
   command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return
