@@ -452,7 +452,8 @@ pub(crate) struct Upstream {
     #[schemars(example = 10, extend("x-only" = "ucp", "x-without" = "what is usual for such an API"))]
     pub(crate) max_lookup_ids: Option<Number<1, 250>>,
     /// With "ucp": further addresses (scheme, host and port) of the shop's site to which its answers may send buyers,
-    /// besides those of its profile and its endpoint. An answer with a `continue_url` or link elsewhere is refused.
+    /// besides those of its profile and its endpoint. An answer with a `continue_url` elsewhere is refused; other links
+    /// may lead anywhere.
     #[schemars(example = &["https://checkout.example.com"], extend("x-only" = "ucp"))]
     pub(crate) origins: Vec<WebUrl>,
     /// How long connecting may take, in milliseconds.
