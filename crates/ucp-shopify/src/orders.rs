@@ -101,8 +101,9 @@ struct OrderPayload {
     id: u64,
     name: String,
     created_at: Timestamp,
+    /// An address; an order is placed whatever is wrong with its page.
     #[serde(default)]
-    order_status_url: Option<String>,
+    order_status_url: serde_json::Value,
     #[serde(default)]
     note_attributes: Vec<NoteAttribute>,
     #[serde(default)]
@@ -177,7 +178,7 @@ impl OrderPayload {
             reference: reference.to_owned(),
             id: format!("gid://shopify/Order/{}", self.id),
             label: text::line(&self.name).unwrap_or_else(|| format!("#{}", self.id)),
-            permalink_url: self.order_status_url.as_deref().and_then(text::address),
+            permalink_url: self.order_status_url.as_str().and_then(text::address),
             currency,
             line_items,
             totals,
