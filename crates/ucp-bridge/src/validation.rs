@@ -530,10 +530,14 @@ fn leave_out(body: &mut Map<String, Value>, path: &str) {
         (Some(Value::Object(order)), _) if top == "order" => {
             order.retain(|name, _| name == "id");
         }
-        (Some(Value::Array(elements)), Some(place)) if top != "totals" && place < elements.len() => {
+        (Some(Value::Array(elements)), Some(place))
+            if ["line_items", "links"].contains(&top) && place < elements.len() =>
+        {
             elements.remove(place);
         }
-        (Some(Value::Array(elements)), _) => elements.clear(),
+        (Some(Value::Array(elements)), _) if ["line_items", "links", "messages", "totals"].contains(&top) => {
+            elements.clear();
+        }
         _ if top.is_empty() => {
             // The name needs quotes: it is none that UCP has.
             body.retain(|name, _| !path.starts_with(&format!("['{name}']")));
