@@ -81,7 +81,7 @@ for (const [name, agent, check] of agents) {
     const { sh } = await home(name);
     const command = await shown(agent);
     await sh(command);
-    await check(sh, command.match(/ ([a-z0-9-]+) (?:--url )?'?http/)[1]);
+    await check(sh, command.match(/ ([a-z0-9-]+) (?:--url )?'?https?:/)[1]);
   });
 }
 
