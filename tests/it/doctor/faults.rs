@@ -190,6 +190,13 @@ impl Fault {
                     it.tools()[0]["inputSchema"] = json!({ "type": "string" });
                 }
             },
+            Rule::ToolsLegible => |it| {
+                if it.is_list_of_tools() {
+                    it.tools()[0]["inputSchema"]["properties"]["catalog"] = json!({ "type": "object", "properties": {
+                        "filters": { "type": "object", "properties": { "categories": { "type": "array" } } },
+                    } });
+                }
+            },
             Rule::ToolsCaller => |it| {
                 if it.is_list_of_tools() {
                     it.tools()[0]["inputSchema"]["properties"]["meta"] = json!({ "type": "object" });

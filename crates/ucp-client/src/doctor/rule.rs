@@ -117,6 +117,9 @@ rules! {
     ToolsSchema = "tools.schema", Error,
         "The input of every tool is described by a JSON Schema of an object.",
         "State `inputSchema` with `\"type\": \"object\"`; clients refuse other tools.";
+    ToolsLegible = "tools.legible", Warning,
+        "Input schemas state what every reader needs: `items` of arrays, the `type` of members, no boolean and no empty schema, and no conditions at the root.",
+        "State `type` and `items`. Clients drop such tools, or tell their model that a text is an object.";
     ToolsCaller = "tools.caller", Warning,
         "Every tool asks for `meta.ucp-agent`, so that agents know that they have to name their profile.",
         "Add `meta` with `ucp-agent` to the schema of the tool.";

@@ -22,8 +22,8 @@ const NOTHING: &str = "no-such-thing-8c1f4a";
 
 /// Looks at the list of tools.
 pub(super) async fn tools(shop: &Shop, examination: &mut Examination) {
-    use Rule::{McpAnswers, ToolsCaller, ToolsComplete, ToolsDescription, ToolsSchema, ToolsSize};
-    let all = [ToolsComplete, ToolsSchema, ToolsCaller, ToolsDescription, ToolsSize];
+    use Rule::{McpAnswers, ToolsCaller, ToolsComplete, ToolsDescription, ToolsLegible, ToolsSchema, ToolsSize};
+    let all = [ToolsComplete, ToolsSchema, ToolsLegible, ToolsCaller, ToolsDescription, ToolsSize];
     let Some(mcp) = &shop.mcp else {
         examination.skip(&[McpAnswers], "the profile has no MCP endpoint");
         return examination.skip(&all, "the profile has no MCP endpoint");
@@ -59,6 +59,12 @@ pub(super) async fn tools(shop: &Shop, examination: &mut Examination) {
         let schema = &tool["inputSchema"];
         let usable = schema["type"] == "object" && jsonschema::validator_for(schema).is_ok();
         examination.check(ToolsSchema, usable, name, || format!("inputSchema: {schema}"));
+        let illegible = ["anyOf", "oneOf", "allOf"].into_iter().find(|keyword| schema.get(*keyword).is_some());
+        let illegible = match illegible {
+            Some(keyword) => Some(format!("`inputSchema` has `{keyword}`")),
+            None => illegible_below(schema, "inputSchema"),
+        };
+        examination.check(ToolsLegible, illegible.is_none(), name, || illegible.unwrap_or_default());
         let length = tool["description"].as_str().unwrap_or_default().chars().count();
         let fits = DESCRIPTION.contains(&length);
         examination.check(ToolsDescription, fits, name, || format!("a description of {length} characters"));
@@ -68,6 +74,34 @@ pub(super) async fn tools(shop: &Shop, examination: &mut Examination) {
             examination.check(ToolsCaller, asks, name, || "no `meta.ucp-agent` among its properties".to_owned());
         }
     }
+}
+
+/// Returns what the strictest readers of tools refuse in a schema or below it, with its path. A document is never nested
+/// deeper than can be followed.
+fn illegible_below(schema: &Value, path: &str) -> Option<String> {
+    let Some(keywords) = schema.as_object().filter(|keywords| !keywords.is_empty()) else {
+        return Some(format!("`{path}` is `{schema}`"));
+    };
+    let says = |names: &[&str]| names.iter().any(|name| keywords.contains_key(*name));
+    if !says(&["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"]) {
+        return Some(format!("`{path}` has no `type`"));
+    }
+    if schema["type"] == "array" && !says(&["items"]) {
+        return Some(format!("`{path}` has no `items`"));
+    }
+    for keyword in ["properties", "$defs"] {
+        let members = keywords.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        for (name, member) in members {
+            if let Some(found) = illegible_below(member, &format!("{path}.{keyword}.{name}")) {
+                return Some(found);
+            }
+        }
+    }
+    let single = ["items", "additionalProperties"].into_iter().filter_map(|name| Some((name, keywords.get(name)?)));
+    let several =
+        ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| Some((name, keywords.get(name)?.as_array()?)));
+    let below = single.chain(several.flat_map(|(name, choices)| choices.iter().map(move |choice| (name, choice))));
+    below.into_iter().find_map(|(name, schema)| illegible_below(schema, &format!("{path}.{name}")))
 }
 
 /// Returns a read that can be asked of the shop without knowing anything about it, with a payload that is wrong in the
