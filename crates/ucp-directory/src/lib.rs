@@ -25,11 +25,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use async_trait::async_trait;
 use quick_cache::{Weighter, sync::Cache};
 use rusqlite::Connection;
+use tokio::sync::watch::{Receiver, Sender};
 use ucp_core::{
     Refusal, ShopId,
     merchant::{
         index::{Index, IndexBuilder},
-        port::{Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
+        port::{Geocoder, Hit, Holdings, LocationHit, Merchants, Page, Policy, Query, Resolved},
         record::{Merchant, PostalAddress},
     },
     port::PortError,
@@ -77,10 +78,17 @@ impl Directory {
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
         let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));
-        let inner = Arc::new(Inner { shop, policy, cache_bytes, snapshot });
+        let holdings = Sender::new(Holdings::default());
+        let inner = Arc::new(Inner { shop, policy, cache_bytes, snapshot, holdings });
         let watcher = watch(Arc::clone(&inner), connection)?;
         let workers = Workers::start(store)?;
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
+    }
+
+    /// Returns what there is in the directory, as it changes.
+    #[must_use]
+    pub fn holdings(&self) -> Receiver<Holdings> {
+        self.inner.holdings.subscribe()
     }
 
     /// Has the directory follow the database now, instead of at the next look of the watcher.
@@ -198,6 +206,7 @@ struct Inner {
     policy: Policy,
     cache_bytes: u64,
     snapshot: RwLock<Arc<Snapshot>>,
+    holdings: Sender<Holdings>,
 }
 
 impl Inner {
@@ -213,7 +222,10 @@ impl Inner {
             locations = snapshot.index.locations(),
             "the directory was read"
         );
+        let holdings =
+            Holdings { merchants: snapshot.index.merchants() > 0, locations: snapshot.index.locations() > 0 };
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        self.holdings.send_if_modified(|known| std::mem::replace(known, holdings) != holdings);
         Ok(())
     }
 }

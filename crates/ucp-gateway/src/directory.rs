@@ -1,8 +1,10 @@
 //! Composition of the directory of merchants, which is served beside the shop: its enabled operations, the names of its
 //! capabilities, its sample data, and the geocoder that locates addresses.
 
+use tokio::sync::watch::Receiver;
 use ucp_core::{
     Operation,
+    merchant::port::Holdings,
     negotiation::Names,
     operation::{COMMON, MERCHANT, Offering, RESTAURANT},
     port,
@@ -12,11 +14,12 @@ use ucp_sqlite::{SqliteStore, StoreError};
 
 use crate::config;
 
-/// Returns the offering of a shop together with the operations of the directory that are enabled.
-pub(crate) fn beside(shop: Offering, settings: &config::Directory) -> Offering {
+/// Returns the offering of a shop together with the operations of the directory that are enabled and have something to
+/// find.
+pub(crate) fn beside(shop: Offering, settings: &config::Directory, holdings: Holdings) -> Offering {
     let mounted = |operation: &Operation| match operation.row().service {
-        RESTAURANT => settings.merchants,
-        COMMON => settings.locations,
+        RESTAURANT => settings.merchants && holdings.merchants,
+        COMMON => settings.locations && holdings.locations,
         _ => shop.operations.contains(operation),
     };
     Offering { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
@@ -44,26 +47,40 @@ pub(crate) fn sample(sample: &Sample) -> Opening {
     opening
 }
 
-/// Opens the directory if any of its operations is enabled, else returns `None`. Blocks until all merchants are read.
+/// An open directory, if any of its operations is enabled.
+#[derive(Default)]
+pub(crate) struct Opened {
+    /// The directory.
+    pub(crate) directory: Option<port::Directory>,
+    /// What there was in it when it was opened.
+    pub(crate) holdings: Holdings,
+    /// What there is in it.
+    pub(crate) changes: Option<Receiver<Holdings>>,
+}
+
+/// Opens the directory if any of its operations is enabled. Blocks until all merchants are read.
 #[cfg(feature = "directory")]
-pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
+pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<Opened, StoreError> {
     use std::sync::Arc;
 
     use ucp_core::merchant::port::Geocoder;
     use ucp_directory::{Directory, geocode::Chain};
 
     if !settings.merchants && !settings.locations {
-        return Ok(None);
+        return Ok(Opened::default());
     }
     let config::Search { policy, cache_bytes, places, geocoder, .. } = &settings.search;
     let merchants = Arc::new(Directory::open(store, policy.clone(), *cache_bytes)?);
+    let changes = merchants.holdings();
+    let holdings = *changes.borrow();
     let asked = geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, places);
-    Ok(Some(port::Directory { merchants, geocoder: Arc::new(geocoder) }))
+    let directory = Some(port::Directory { merchants, geocoder: Arc::new(geocoder) });
+    Ok(Opened { directory, holdings, changes: Some(changes) })
 }
 
-/// Returns `None`: in a binary without the feature `directory`, settings that enable the directory are refused.
+/// Returns nothing: in a binary without the feature `directory`, settings that enable the directory are refused.
 #[cfg(not(feature = "directory"))]
-pub(crate) fn open(_: &SqliteStore, _: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
-    Ok(None)
+pub(crate) fn open(_: &SqliteStore, _: &config::Directory) -> Result<Opened, StoreError> {
+    Ok(Opened::default())
 }

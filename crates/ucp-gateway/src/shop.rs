@@ -13,11 +13,12 @@ use std::{
 use axum::Router;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{sync::watch::Receiver, task::JoinSet};
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
+    merchant::port::Holdings,
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
     purchase::{payment::Handler, sales_service::SalesService},
@@ -103,6 +104,8 @@ pub(crate) struct Shop {
     pub(crate) held: Option<(BodyLimit, Platforms)>,
     /// `true` unless the shop was down when it was opened.
     pub(crate) ready: bool,
+    /// What there was in the directory when the shop was opened, and what there is; `None` without a directory.
+    pub(crate) directory: Option<(Holdings, Receiver<Holdings>)>,
     _tasks: JoinSet<()>,
 }
 
@@ -142,7 +145,9 @@ impl Shop {
             mut tasks,
             ..
         } = opened;
-        let offering = merchants::beside(shop.offering(), &settings.directory);
+        let merchants::Opened { directory: merchants, holdings, changes } =
+            merchants::open(data.sqlite(), &settings.directory)?;
+        let offering = merchants::beside(shop.offering(), &settings.directory, holdings);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
         let merchant_signer = MerchantSigner { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
@@ -161,9 +166,8 @@ impl Shop {
             .refusing(decisions.blocked.clone())
             .grouped(callers::customer_groups(&settings.platforms));
         let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
-        let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
-            Backend { shop, directory, cursors: cursors(data.cursor_secret()) },
+            Backend { shop, directory: merchants, cursors: cursors(data.cursor_secret()) },
             platforms.clone(),
             callers::access(settings),
         )
@@ -205,7 +209,20 @@ impl Shop {
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales: sales.clone(), store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
-        Ok(Self { name, router, store, sales, counters, payments, synchroniser, webhooks, held, ready, _tasks: tasks })
+        Ok(Self {
+            name,
+            router,
+            store,
+            sales,
+            counters,
+            payments,
+            synchroniser,
+            webhooks,
+            held,
+            ready,
+            directory: changes.map(|changes| (holdings, changes)),
+            _tasks: tasks,
+        })
     }
 
     /// Returns the payment handlers of the gateway itself.
@@ -236,6 +253,7 @@ impl Shop {
             webhooks,
             held: None,
             ready: false,
+            directory: None,
             _tasks,
         }
     }
@@ -420,7 +438,9 @@ impl Desktop {
         let pool = Pool::new(&settings.sections.server, None);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, false).await?;
         let Opened { shop, handlers, sales, pages, tasks, .. } = opened;
-        let offering = merchants::beside(shop.offering(), &settings.directory);
+        let merchants::Opened { directory: merchants, holdings, .. } =
+            merchants::open(data.sqlite(), &settings.directory)?;
+        let offering = merchants::beside(shop.offering(), &settings.directory, holdings);
         let names = merchants::names(&settings.directory);
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
         let business = Arc::new(Business::under(&names, &offering, home));
@@ -429,8 +449,7 @@ impl Desktop {
             Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
         let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
-        let directory = merchants::open(data.sqlite(), &settings.directory)?;
-        let backend = Backend { shop, directory, cursors: cursors(data.cursor_secret()) };
+        let backend = Backend { shop, directory: merchants, cursors: cursors(data.cursor_secret()) };
         let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN)
             .viewing(callers::view(settings))
             .allowing(callers::allowances(settings));

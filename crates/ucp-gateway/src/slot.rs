@@ -15,8 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{runtime::Handle, sync::Mutex};
-use ucp_core::{Refusal, ShopId};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, watch::Receiver},
+};
+use ucp_core::{Refusal, ShopId, merchant::port::Holdings};
 use ucp_trust::{keyring::Keyring, limit::Tier};
 use url::Url;
 
@@ -247,9 +250,12 @@ impl Slot {
         Ok(keyring)
     }
 
-    fn put(&self, data: DataDirectory, shop: Shop) -> Arc<Shop> {
+    fn put(self: &Arc<Self>, data: DataDirectory, shop: Shop) -> Arc<Shop> {
         let shop = Arc::new(shop);
         self.touch();
+        if let Some((then, now)) = &shop.directory {
+            tokio::spawn(reopen(Arc::downgrade(self), Arc::downgrade(&shop), *then, now.clone()));
+        }
         let state = State::Open { data, shop: Arc::clone(&shop) };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
         shop
@@ -299,6 +305,30 @@ async fn retry(slot: Weak<Slot>) {
             Err(error) => {
                 tracing::warn!(shop = %slot.id, error = &*error, "the shop cannot be opened yet, and is tried again");
             }
+        }
+    }
+}
+
+/// Opens a shop again when its directory gets its first merchant or location, or loses its last one: these decide what
+/// is offered. Ends when the shop is closed or configured anew.
+async fn reopen(slot: Weak<Slot>, shop: Weak<Shop>, then: Holdings, mut now: Receiver<Holdings>) {
+    if now.wait_for(|now| *now != then).await.is_err() {
+        return;
+    }
+    drop(now);
+    let Some(slot) = slot.upgrade() else { return };
+    let _turn = slot.opening.lock().await;
+    let (Some(open), Some(data)) = (slot.shop(), slot.data()) else { return };
+    if !Weak::ptr_eq(&shop, &Arc::downgrade(&open)) {
+        return;
+    }
+    match slot.open(&data, open.ready).await {
+        Ok(shop) => {
+            tracing::info!(shop = %slot.id, "directory changed, operations updated");
+            slot.put(data, shop);
+        }
+        Err(error) => {
+            tracing::warn!(shop = %slot.id, error = &*error, "directory changed, operations stay as they were");
         }
     }
 }

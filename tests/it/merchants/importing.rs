@@ -129,3 +129,29 @@ fn pages_neither_repeat_nor_skip_while_merchants_come_in() {
     let open = json!({ "ids": ["loc_new_003"], "filters": { "hours": { "open_at": "2026-11-23T07:00:00Z" } } });
     assert_eq!(ids(&ask(&gateway, "lookup_locations", &open)["locations"]), ["loc_new_003"]);
 }
+
+/// Over a directory with nothing in it, nothing is offered; an import changes that while the gateway runs.
+#[test]
+fn an_empty_directory_is_not_offered_until_something_is_in_it() {
+    let folder = crate::harness::folder();
+    let data = folder.path().join("shop");
+    let gateway = Gateway::on(&data, &["--sample", "flower-shop"]);
+    let offered = || {
+        let tools = gateway.result("tools/list", &json!({}));
+        let services = gateway.get("/.well-known/ucp").json()["ucp"]["services"].take();
+        let tool = |name: &str| elements(&tools["tools"]).iter().any(|tool| tool["name"] == name);
+        let tools = ["search_merchants", "get_merchant", "search_locations", "lookup_locations"].map(tool);
+        (tools, services.get("dev.ucp.restaurant").is_some(), services.get("dev.ucp.common").is_some())
+    };
+    assert_eq!(offered(), ([false; 4], false, false));
+    let merchant = json!({ "id": "mch_only", "name": "No Place" }).to_string();
+    let report = import(&data, &merchant, &[]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    eventually("the merchant is offered", NOTICE, || {
+        (offered() == ([true, true, false, false], true, false)).then_some(())
+    });
+    assert_eq!(ids(&ask(&gateway, "search_merchants", &json!({ "query": "" }))["merchants"]), ["mch_only"]);
+    let report = import(&data, &line(1), &[]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    eventually("the location is offered", NOTICE, || (offered() == ([true; 4], true, true)).then_some(()));
+}

@@ -17,6 +17,15 @@ use super::{
 };
 use crate::{catalog::filter::CategoryPath, port::PortError};
 
+/// What there is in a directory: operations about nothing are not offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holdings {
+    /// `true` if it has a merchant.
+    pub merchants: bool,
+    /// `true` if it has a location.
+    pub locations: bool,
+}
+
 /// A directory of merchants.
 #[async_trait]
 pub trait Merchants: Send + Sync {
