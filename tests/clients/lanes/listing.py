@@ -61,7 +61,7 @@ def nodes(schema, path="$"):
 
 @every_list
 def test_no_schema_leaves_its_type_open(tools):
-    assert len(tools) >= 13
+    assert {"search_catalog", "get_product", "create_checkout", "complete_checkout"} <= {tool["name"] for tool in tools}
     for tool in tools:
         for schema in schemas(tool):
             for path, node in nodes(schema):
