@@ -69,17 +69,18 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
 }
 
 /// Reads the profile URL from the value of a `UCP-Agent` header: an RFC 8941 dictionary with a string member `profile`.
-/// Other members are ignored.
+/// Other members are ignored; a header without a profile states none.
 ///
 /// # Errors
-/// [`Code::InvalidProfileUrl`] if the value is not such a dictionary.
-pub fn profile_of_header(value: &[u8]) -> Result<Stated, Refusal> {
+/// [`Code::InvalidProfileUrl`] if the value is empty or not such a dictionary.
+pub fn profile_of_header(value: &[u8]) -> Result<Option<Stated>, Refusal> {
     let refused = || refused("The `UCP-Agent` header must be a dictionary with a quoted `profile`.");
     let members: Dictionary = Parser::new(value).parse().map_err(|_| refused())?;
     match members.get("profile") {
+        None if !members.is_empty() => Ok(None),
         Some(ListEntry::Item(item)) => match &item.bare_item {
             BareItem::String(profile) => {
-                Ok(Stated { place: "the `UCP-Agent` header", text: profile.as_str().to_owned() })
+                Ok(Some(Stated { place: "the `UCP-Agent` header", text: profile.as_str().to_owned() }))
             }
             _ => Err(refused()),
         },
@@ -131,15 +132,14 @@ mod tests {
 
     #[test]
     fn the_header_is_a_dictionary() {
-        let read = |value: &str| profile_of_header(value.as_bytes()).map(|stated| stated.text);
-        assert_eq!(read(r#"profile="https://a.example/p""#).as_deref(), Ok("https://a.example/p"));
-        assert_eq!(
-            read(r#"x=1, profile="https://a.example/p"; version="2026-04-08""#).as_deref(),
-            Ok("https://a.example/p")
-        );
-        for wrong in
-            ["", "https://a.example/p", "profile=https", "profile=(\"a\")", "profile", "profile=\"a", "other=\"a\""]
-        {
+        let read = |value: &str| profile_of_header(value.as_bytes()).map(|stated| stated.map(|stated| stated.text));
+        let stated = Ok(Some("https://a.example/p".to_owned()));
+        assert_eq!(read(r#"profile="https://a.example/p""#), stated);
+        assert_eq!(read(r#"x=1, profile="https://a.example/p"; version="2026-04-08""#), stated);
+        for without in [r#"name; version="1""#, "other=\"a\""] {
+            assert_eq!(read(without), Ok(None), "{without}");
+        }
+        for wrong in ["", "https://a.example/p", "profile=https", "profile=(\"a\")", "profile", "profile=\"a"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

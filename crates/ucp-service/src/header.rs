@@ -103,7 +103,7 @@ pub fn profile(headers: &HeaderMap) -> Result<Option<Stated>, Refusal> {
     let mut values = headers.get_all(UCP_AGENT).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => profile_of_header(value.as_bytes()).map(Some),
+        (Some(value), None) => profile_of_header(value.as_bytes()),
         (Some(_), Some(_)) => Err(Refusal::new(Code::InvalidProfileUrl, "The `UCP-Agent` header is sent twice.")),
     }
 }

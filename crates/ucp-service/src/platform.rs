@@ -50,7 +50,8 @@ pub enum Policy {
     Require,
     /// Their browsing calls are answered with all capabilities of the business and a warning; other calls are refused.
     Lenient,
-    /// All their calls are handled, with all capabilities of the business; the profile URL counts as identity.
+    /// All their calls are handled, with all capabilities of the business; the profile URL counts as identity. Callers
+    /// that name no profile are one anonymous platform.
     Development,
 }
 
@@ -444,6 +445,10 @@ impl Platforms {
         let principal = &call.admission.principal;
         let profile = match principal {
             Principal::Keyed(registered) if call.profiles.is_empty() => registered.profile.clone(),
+            // A browser, or a first call by hand.
+            Principal::Anonymous if call.profiles.is_empty() && self.0.policy == Policy::Development => {
+                return Ok(self.opaque(call, ProfileUrl::anonymous(), None));
+            }
             _ => agent::profile(&call.profiles, self.0.reach)?,
         };
         principal.may_act_for(&profile)?;

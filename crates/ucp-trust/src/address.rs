@@ -9,7 +9,7 @@ use std::{
     fmt,
     hash::{Hash, Hasher},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use ucp_core::{Code, Refusal};
@@ -238,6 +238,16 @@ impl ProfileUrl {
             return Err(UrlRejection::TooLong);
         }
         Url::parse(&text).map(|url| Self(Arc::new(url))).map_err(|_| UrlRejection::NotAbsolute)
+    }
+
+    /// Returns the identity of callers that name no profile, where such callers are served: that of a platform without a
+    /// name, which no operator can register.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        static ANONYMOUS: LazyLock<ProfileUrl> = LazyLock::new(|| {
+            ProfileUrl::unpublished("").unwrap_or_else(|error| unreachable!("a constant identity: {error}"))
+        });
+        ANONYMOUS.clone()
     }
 
     /// Returns `true` if a profile can be fetched from the address, `false` if it is only the identity of a platform.

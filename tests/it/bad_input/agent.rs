@@ -55,7 +55,6 @@ fn agt_02_the_header_is_a_dictionary_with_an_https_profile() {
         "profile=(\"https://agent.example.com/p\")",
         "profile=\"https://agent.example.com/p",
         "Profile=\"https://agent.example.com/p\"",
-        "profil=\"https://agent.example.com/p\"",
         "profile=\"http://agent.example.com/p\"",
         "profile=\"ftp://agent.example.com/p\"",
         "profile=\"file:///etc/passwd\"",
@@ -78,8 +77,11 @@ fn agt_02_the_header_is_a_dictionary_with_an_https_profile() {
 
 #[test]
 fn agt_01_a_call_without_a_platform_is_refused() {
-    let gateway = Gateway::shared();
-    invalid(&Verdict::of_rest(&rest(&gateway, &[])));
+    let gateway = Gateway::with(&["--policy", "require"]);
+    for without in [&[][..], &["name; version=\"1\""], &["profil=\"https://agent.example.com/p\""]] {
+        invalid(&Verdict::of_rest(&rest(&gateway, without)));
+        invalid(&mcp(&gateway, without, &Value::Null));
+    }
     for meta in [
         Value::Null,
         json!({}),
@@ -95,6 +97,28 @@ fn agt_01_a_call_without_a_platform_is_refused() {
     ] {
         invalid(&mcp(&gateway, &[], &meta));
     }
+}
+
+/// A browser, or a first call with curl: nobody else can reach the gateway.
+#[test]
+fn in_development_a_call_without_a_platform_is_served() {
+    let gateway = Gateway::start();
+    for without in [&[][..], &["name; version=\"1\""]] {
+        assert_eq!(rest(&gateway, without).status, 200, "{without:?}");
+        for meta in [Value::Null, json!({}), json!({ "ucp-agent": null })] {
+            assert!(matches!(mcp(&gateway, without, &meta), Verdict::Answered(_)), "{without:?} {meta}");
+        }
+    }
+    // What is said, and wrong, stays wrong.
+    invalid(&mcp(&gateway, &[], &json!({ "ucp-agent": {} })));
+    // All such callers are one, and no platform that names itself.
+    let json = [("Content-Type", "application/json")];
+    let lines = json!({ "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 1 }] });
+    let made = gateway.send("POST", "/carts", &json, lines.to_string().as_bytes());
+    assert_eq!(made.status, 201, "{made:?}");
+    let path = format!("/carts/{}", made.json()["id"].as_str().expect("an id"));
+    assert_eq!(gateway.send("GET", &path, &[], b"").json()["id"], made.json()["id"]);
+    assert_eq!(codes(&gateway.send("GET", &path, &[("UCP-Agent", &quoted(PROFILE))], b"").json()), ["not_found"]);
 }
 
 /// Trap T-08: the places of one request that name the platform agree, or it is refused.
@@ -116,7 +140,7 @@ fn t_08_contradicting_claims_are_refused() {
 /// Whoever may not call learns nothing about the shape of calls.
 #[test]
 fn the_platform_is_asked_for_before_the_payload_is_judged() {
-    let gateway = Gateway::shared();
+    let gateway = Gateway::with(&["--policy", "require"]);
     let response = gateway.send("POST", "/catalog/product", &[("Content-Type", "application/json")], b"{}");
     invalid(&Verdict::of_rest(&response));
     let message = rpc("tools/call", &json!({ "name": "get_product", "arguments": { "catalog": {} } }));

@@ -192,7 +192,7 @@ fn tools_show_what_is_asked_as_arguments_of_their_own() {
 
 #[test]
 fn a_missing_profile_is_refused() {
-    let gateway = Gateway::shared();
+    let gateway = Gateway::with(&["--policy", "require"]);
     let response = gateway.rpc(&rpc("search_merchants", &json!({ "query": "" })));
     assert_eq!(response.json()["error"]["data"]["code"], "invalid_profile_url", "{response:?}");
     let without: Vec<_> = REST_HEADERS.iter().copied().filter(|(name, _)| *name != "UCP-Agent").collect();

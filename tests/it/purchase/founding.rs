@@ -202,7 +202,8 @@ fn d4_what_must_be_there_is_asked_for() {
     let gateway = shop();
     let mut anonymous = stated(&json!([]));
     anonymous.as_object_mut().expect("an object").shift_remove("_meta");
-    let response = gateway.rpc_of(Release::V2026_01_11, &rpc("create_checkout", &anonymous));
+    let requiring = Gateway::with(&["--policy", "require"]);
+    let response = requiring.rpc_of(Release::V2026_01_11, &rpc("create_checkout", &anonymous));
     assert_eq!((response.status, &response.json()["error"]["data"]["code"]), (400, &json!("invalid_profile_url")));
     let shopper = Shopper::new(&gateway, Release::V2026_01_11, Transport::Method).named(PROFILE);
     let checkout = shopper.create(&json!({ "line_items": [{ "item": { "id": "item_123" }, "quantity": 1 }] }));
