@@ -598,6 +598,15 @@ pub(crate) enum Verdict {
     Refused(Refused),
 }
 
+/// A payload of a release as it is read if a model wrote it, for a tool.
+pub(crate) fn as_of_a_model(release: Release, operation: &str, payload: &Value) -> Value {
+    let (operation, mut meant) = (Operation::named(operation).expect("an operation"), payload.clone());
+    match ucp_wire::lenient::read(ucp_wire::dialect(release), operation, &mut meant) {
+        Ok(()) => meant,
+        Err(_) => payload.clone(),
+    }
+}
+
 /// Why a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {

@@ -125,6 +125,7 @@ mod handshake {
             assert_eq!(result["protocolVersion"], version);
             assert_eq!(result["capabilities"], json!({ "tools": {} }));
             assert_eq!(result["serverInfo"]["name"], "ucp-gateway");
+            assert!(result["instructions"].as_str().is_some_and(|text| text.contains("create_checkout")), "{result}");
         }
         for version in [json!("2026-07-28"), json!("1999-01-01"), json!(""), json!("draft"), json!(null), json!(3)] {
             assert_eq!(initialize(&gateway, &version)["protocolVersion"], "2025-11-25", "{version}");
@@ -269,6 +270,25 @@ mod modern {
     }
 
     #[test]
+    fn a_refused_tool_is_a_result_and_an_unknown_one_an_error() {
+        let gateway = Gateway::shared();
+        let mut refused = message("tools/call");
+        refused["params"]["arguments"]["catalog"] = json!({});
+        let response = post(&gateway, &refused, &HEADERS);
+        let result = response.json()["result"].take();
+        assert_eq!(
+            (response.status, &result["isError"], &result["resultType"]),
+            (200, &json!(true), &json!("complete"))
+        );
+        assert_eq!(result["structuredContent"]["path"], "$.id");
+        assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ucp-gateway");
+        let mut unknown = message("tools/call");
+        unknown["params"]["name"] = json!("buy_everything");
+        let response = post(&gateway, &unknown, &changed("Mcp-Name", Some("buy_everything")));
+        assert_eq!(failure(&response), (-32602, 400));
+    }
+
+    #[test]
     fn methods_of_the_handshake_are_gone() {
         let gateway = Gateway::shared();
         for method in ["initialize", "ping", "logging/setLevel", "resources/list", "unheard_of"] {
@@ -311,7 +331,9 @@ mod http {
                     response.body.strip_prefix("event: message\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
                 let event: Value = serde_json::from_str(event.expect("one event")).expect("JSON on one line");
                 let plain = gateway.rpc(&message);
-                assert_eq!((anonymous(event), response.status), (anonymous(plain.json()), plain.status));
+                // Whoever names event streams is a library of MCP.
+                let status = if accept == "text/event-stream" { 200 } else { plain.status };
+                assert_eq!((anonymous(event), response.status), (anonymous(plain.json()), status));
             }
         }
         let response = post(&gateway, &rpc("ping", &json!({})), &[("Accept", "text/html")]);
@@ -379,6 +401,11 @@ mod http {
 mod failures {
     use super::*;
 
+    /// A platform that no address of a profile can name.
+    fn wrong() -> Value {
+        json!({ "ucp-agent": { "profile": "http://agent.example.com/p" } })
+    }
+
     /// Every way to fail, with its JSON-RPC code and its HTTP status (rule ERR-02).
     fn table() -> Vec<(Value, i64, u16)> {
         vec![
@@ -397,11 +424,14 @@ mod failures {
             (rpc("tools/call", &json!({ "name": "get_product", "arguments": { "meta": meta() } })), -32602, 400),
             (call("get_product", &json!({})), -32602, 400),
             (
-                rpc("tools/call", &json!({ "name": "get_product", "arguments": { "catalog": { "id": "x" } } })),
+                rpc(
+                    "tools/call",
+                    &json!({ "name": "get_product", "arguments": { "meta": wrong(), "catalog": { "id": "x" } } }),
+                ),
                 -32001,
                 400,
             ),
-            (rpc("get_product", &json!({ "catalog": { "id": "x" } })), -32001, 400),
+            (rpc("get_product", &json!({ "meta": wrong(), "catalog": { "id": "x" } })), -32001, 400),
         ]
     }
 
@@ -413,18 +443,46 @@ mod failures {
         }
     }
 
-    /// Trap T-30: libraries of handshake clients take another status for a broken connection.
+    /// The ways by which a library of MCP is known.
+    fn libraries() -> Vec<[(&'static str, &'static str); 1]> {
+        let versions = HANDSHAKE_VERSIONS.iter().map(|version| [("MCP-Protocol-Version", *version)]);
+        let others = [
+            ("Accept", "application/json, text/event-stream"),
+            ("Mcp-Session-Id", "0b1e7a4e-9d0f-4f57-8f0b-1f0e8f3b2a11"),
+        ];
+        versions.chain(others.map(|header| [header])).collect()
+    }
+
+    /// Trap T-30: libraries of MCP take another status for a broken connection, and the error for their own.
     #[test]
-    fn t_30_clients_that_shook_hands_get_errors_with_200_unless_told_otherwise() {
+    fn t_30_libraries_get_200_and_refused_tools_as_results_unless_told_otherwise() {
         let fitting = Gateway::shared();
         let matching = Gateway::with(&["--mcp-error-status", "matching"]);
-        for version in HANDSHAKE_VERSIONS {
-            let headers = [("MCP-Protocol-Version", version)];
+        for headers in libraries() {
             for (message, code, status) in table() {
+                if message.is_array() && takes_batches(headers) {
+                    continue;
+                }
                 let response = post(&fitting, &message, &headers);
-                assert_eq!(failure(&response), (code, 200), "{message}");
                 let strict = post(&matching, &message, &headers);
                 assert_eq!(failure(&strict), (code, status), "{message}");
+                // A tool that there is was called, and says itself what was wrong.
+                if message["method"] == "tools/call" && message["params"]["name"] == "get_product" {
+                    let (body, told) = (response.json(), strict.json());
+                    let result = &body["result"];
+                    assert_eq!((response.status, &result["isError"]), (200, &json!(true)), "{message}");
+                    let mut data = told["error"]["data"].clone();
+                    data.as_object_mut().expect("an object").shift_remove("request_id");
+                    assert_eq!(result["structuredContent"], data, "{message}");
+                    let text = result["content"][0]["text"].as_str().expect("a text");
+                    for said in [&data["content"], &data["path"], &data["accepted"]] {
+                        assert!(said.as_str().is_none_or(|said| text.contains(said.trim_end_matches('.'))), "{text}");
+                    }
+                    assert!(text.ends_with("Retrying the same call does not help; change it first."), "{text}");
+                    assert!(result["_meta"]["ucp-gateway/request-id"].is_string(), "{body}");
+                    continue;
+                }
+                assert_eq!(failure(&response), (code, 200), "{message}");
                 assert_eq!(anonymous(strict.json()), anonymous(response.json()), "{message}");
             }
         }
@@ -434,6 +492,219 @@ mod failures {
         let told =
             post(&fitting, &json!({ "jsonrpc": "2.0", "method": "x" }), &[("MCP-Protocol-Version", "2025-11-25")]);
         assert_eq!(told.status, 202);
+    }
+
+    /// Whether the client may be one of the version that has batches.
+    fn takes_batches(headers: [(&str, &str); 1]) -> bool {
+        headers[0].0 != "MCP-Protocol-Version" || headers[0].1 == "2025-03-26"
+    }
+
+    #[test]
+    fn bare_callers_keep_the_error_of_json_rpc() {
+        let gateway = Gateway::shared();
+        for accept in ["application/json", "*/*", "text/*"] {
+            let response = gateway.send(
+                "POST",
+                "/mcp",
+                &[RPC_HEADERS, &[("Accept", accept)]].concat(),
+                call("search_catalog", &json!({ "query": "x", "pagination": { "limit": 0 } })).to_string().as_bytes(),
+            );
+            assert_eq!(response.status, 400, "{response:?}");
+            assert!(response.body.contains("-32602") && response.body.contains("$.pagination.limit"), "{response:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_reads_where_the_fault_is_and_what_would_be_accepted() {
+        let gateway = Gateway::shared();
+        for release in [None, Some(Release::V2026_01_11), Some(Release::V2026_04_08), Some(Release::NEWEST)] {
+            for query in ["", "?schemas=full"] {
+                let path = format!("{}/mcp{query}", release.map(release_path).unwrap_or_default());
+                let message =
+                    call("search_catalog", &json!({ "query": "x", "pagination": { "limit": 0 } })).to_string();
+                let headers = [RPC_HEADERS, &[("Accept", "application/json, text/event-stream")]].concat();
+                let result = gateway.send("POST", &path, &headers, message.as_bytes()).json()["result"].take();
+                let text = result["content"][0]["text"].as_str().unwrap_or_default();
+                assert!(text.contains("`$.pagination.limit`") && text.contains("at least 1"), "{path}: {result}");
+                // Libraries check every structure against the schema that is listed, where there is one.
+                let is_listed = release.is_some() && !query.is_empty();
+                assert_eq!(result.get("structuredContent").is_none(), is_listed, "{path}: {result}");
+            }
+        }
+    }
+
+    /// In the first releases a product that is not there is an error of the transport.
+    #[test]
+    fn outcomes_that_are_errors_of_their_release_reach_the_model_too() {
+        let gateway = Gateway::shared();
+        let message = call("get_product", &json!({ "id": "prod_unknown" })).to_string();
+        let path = format!("{}/mcp", release_path(Release::V2026_01_11));
+        let headers = [RPC_HEADERS, &[("MCP-Protocol-Version", "2025-11-25")]].concat();
+        let result = gateway.send("POST", &path, &headers, message.as_bytes()).json()["result"].take();
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(result["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("Product not found")));
+        assert_eq!(result["structuredContent"]["errors"][0]["code"], "not_found", "{result}");
+    }
+
+    #[test]
+    fn whoever_shows_nothing_else_is_known_by_the_session_of_its_handshake() {
+        let gateway = Gateway::shared();
+        let hello = rpc("initialize", &json!({ "protocolVersion": "2025-03-26", "capabilities": {} }));
+        let session =
+            |headers: &[(&str, &str)]| post(&gateway, &hello, headers).header("mcp-session-id").map(str::to_owned);
+        let own = session(&[("Accept", "application/json")]).expect("a session");
+        assert_ne!(session(&[]).expect("a session"), own);
+        assert!(own.len() == 36 && own.bytes().all(|byte| byte.is_ascii_graphic()), "{own}");
+        for known in libraries() {
+            assert_eq!(session(&known), None, "{known:?} is enough");
+        }
+        let refused = post(&gateway, &call("get_product", &json!({})), &[("Mcp-Session-Id", &own)]);
+        assert_eq!((refused.status, &refused.json()["result"]["isError"]), (200, &json!(true)));
+        // Nothing is remembered that could be ended.
+        let ended = gateway.send("DELETE", "/mcp", &[("Mcp-Session-Id", &own)], b"");
+        assert_eq!(ended.status, 405);
+        let matching = Gateway::with(&["--mcp-error-status", "matching"]);
+        assert_eq!(post(&matching, &hello, &[]).header("mcp-session-id"), None);
+    }
+
+    #[test]
+    fn methods_that_are_not_there_end_no_session() {
+        let gateway = Gateway::shared();
+        for method in ["prompts/list", "resources/list", "logging/setLevel"] {
+            let accept = [("Accept", "application/json, text/event-stream")];
+            assert_eq!(failure(&post(&gateway, &rpc(method, &json!({})), &accept)), (-32601, 200), "{method}");
+        }
+    }
+
+    #[test]
+    fn batches_are_answered_where_there_are_such() {
+        let gateway = Gateway::shared();
+        let refused = call("get_product", &json!({}));
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let batch = json!([rpc("ping", &json!({})), told, refused, rpc("unheard_of", &json!({})), 3]);
+        for headers in libraries().into_iter().filter(|headers| takes_batches(*headers)) {
+            let response = post(&gateway, &batch, &headers);
+            let body = response.json();
+            let answers = elements(&body);
+            assert_eq!((response.status, answers.len()), (200, 4), "{body}");
+            assert_eq!(answers[0]["result"], json!({}));
+            assert_eq!(answers[1]["result"]["isError"], true);
+            assert_eq!((&answers[2]["error"]["code"], &answers[3]["error"]["code"]), (&json!(-32601), &json!(-32600)));
+            let silent = post(&gateway, &json!([told, told]), &headers);
+            assert_eq!((silent.status, silent.body.as_str()), (202, ""));
+            let many = post(&gateway, &json!(vec![rpc("ping", &json!({})); 17]), &headers);
+            assert_eq!(many.json()["error"]["code"], -32600, "{many:?}");
+        }
+        for headers in [("MCP-Protocol-Version", "2025-11-25"), ("Accept", "application/json")] {
+            assert_eq!(post(&gateway, &batch, &[headers]).json()["error"]["code"], -32600, "{headers:?}");
+        }
+    }
+}
+
+mod empties {
+    use super::*;
+
+    fn tool(gateway: &Gateway, name: &str, arguments: &Value) -> Value {
+        gateway.result("tools/call", &json!({ "name": name, "arguments": arguments }))["structuredContent"].take()
+    }
+
+    #[test]
+    fn what_a_model_leaves_empty_is_absent() {
+        let gateway = Gateway::shared();
+        let plain =
+            json!({ "query": "runner", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } });
+        let expected = tool(&gateway, "search_catalog", &json!({ "meta": meta(), "catalog": plain }));
+        assert!(!elements(&expected["products"]).is_empty());
+        let empties = json!({
+            "query": "runner", "context": null, "signals": null, "attribution": "",
+            "filters": { "price": { "min": null, "max": "15000" }, "categories": null, "available": null },
+            "pagination": { "limit": "3", "cursor": "" },
+        });
+        for catalog in [empties.clone(), json!(empties.to_string())] {
+            let mut own = meta();
+            own["idempotency-key"] = json!(null);
+            for meta in [own.clone(), json!(own.to_string())] {
+                let arguments = json!({ "meta": meta, "catalog": catalog });
+                assert_eq!(tool(&gateway, "search_catalog", &arguments), expected, "{arguments}");
+                assert_eq!(tool(&gateway, "search_catalog", &json!(arguments.to_string())), expected, "{arguments}");
+            }
+        }
+        // REST stays strict, and so do methods, which programs call.
+        assert_eq!(gateway.rest("search_catalog", &empties).refusal().code, "invalid_request");
+        assert_eq!(gateway.direct_named("search_catalog", &empties).refusal().code, "invalid_request");
+    }
+
+    #[test]
+    fn a_purchase_may_be_written_as_text() {
+        let gateway = Gateway::start();
+        let lines = json!([{ "item": { "id": "var_abc123_blue_10" }, "quantity": "1" }]).to_string();
+        let checkout = json!({ "line_items": lines, "buyer": { "first_name": null, "email": "a@example.com" } });
+        let made = tool(&gateway, "create_checkout", &json!({ "meta": meta(), "checkout": checkout }));
+        assert_eq!((&made["line_items"][0]["quantity"], &made["buyer"]["email"]), (&json!(1), &json!("a@example.com")));
+    }
+
+    #[test]
+    fn every_method_takes_parameters_that_are_null() {
+        let gateway = Gateway::shared();
+        for method in ["ping", "tools/list", "initialize", "rpc.discover"] {
+            let answer = gateway.rpc(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": null })).json();
+            assert!(answer["result"].is_object(), "{method}: {answer}");
+        }
+        let params = json!({ "name": "get_merchant", "arguments": null, "_meta": null });
+        let refused = Verdict::of_rpc(&gateway.rpc(&rpc("tools/call", &params)), true);
+        assert_eq!(refused.refusal().path.as_deref(), Some("$.id"), "nothing but the identifier is missing");
+    }
+
+    #[test]
+    fn json_text_is_read_as_strictly_as_the_message() {
+        let gateway = Gateway::shared();
+        for (filters, code, path) in [
+            (r#"{"price":{"min":1,"min":2}}"#, "malformed_json", "$.filters.price.min"),
+            (r#"{"price":{"min":1}"#, "malformed_json", "$.filters"),
+            ("price", "invalid_request", "$.filters"),
+            ("[1]", "invalid_request", "$.filters"),
+        ] {
+            let payload = json!({ "query": "x", "filters": filters });
+            let verdict = gateway.mcp_tool("search_catalog", &payload);
+            let refusal = verdict.refusal();
+            assert_eq!((refusal.code.as_str(), refusal.path.as_deref()), (code, Some(path)), "{filters}");
+        }
+    }
+}
+
+mod about {
+    use super::*;
+    use crate::setup::Setup;
+
+    #[test]
+    fn a_handshake_says_which_shop_it_is() {
+        let logo = "https://flowers.example.com/logo.png";
+        let pages = format!(
+            "[pages]\nname = \"Flowers & Co\"\nlogo_url = \"{logo}\"\ndescription = \"Cut flowers.\\nDelivered\\u0000 the same day.\"\n"
+        );
+        let (named, plain) = (Setup::new(&pages).start(), Gateway::shared());
+        let said = |gateway: &Gateway| gateway.result("initialize", &json!({ "protocolVersion": "2025-11-25" }));
+        let (named, plain) = (said(&named), said(&plain));
+        assert_eq!(named["serverInfo"]["title"], "Flowers & Co");
+        assert_eq!(named["serverInfo"]["icons"], json!([{ "src": logo }]));
+        assert!(plain["serverInfo"].get("icons").is_none());
+        assert_ne!(plain["serverInfo"]["title"], "UCP gateway");
+        let told = named["instructions"].as_str().expect("a text");
+        assert!(told.contains("Flowers & Co: ") && told.contains("Cut flowers. Delivered the same day."), "{told}");
+        let told = plain["instructions"].as_str().expect("a text");
+        for part in ["Currencies: USD, ", "Languages: en", "Product categories: ", "get_product has", "minor units"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(told.len() < 2_000, "{told}");
+    }
+
+    #[test]
+    fn tools_that_are_not_chosen_are_not_named() {
+        let gateway = Gateway::shared();
+        let hello = rpc("initialize", &json!({})).to_string();
+        let said = gateway.send("POST", "/mcp?tools=catalog", RPC_HEADERS, hello.as_bytes()).json();
+        let told = said["result"]["instructions"].as_str().expect("a text");
+        assert!(told.contains("search_catalog") && !told.contains("checkout"), "{told}");
     }
 }
 

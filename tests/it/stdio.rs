@@ -104,6 +104,23 @@ fn an_agent_shakes_hands_lists_and_calls_without_naming_a_profile() {
     let params = json!({ "name": "get_product", "arguments": { "catalog": { "id": "prod_abc123" } } });
     let answer = agent.ask(&rpc("tools/call", &params));
     assert_eq!(answer["result"]["structuredContent"]["product"]["id"], "prod_abc123");
+    let refused = rpc("tools/call", &json!({ "name": "get_product", "arguments": {} }));
+    let failed = agent.ask(&refused);
+    assert_eq!(failed["result"]["isError"], true, "{failed}");
+    assert_eq!(failed["result"]["structuredContent"]["path"], "$.catalog", "{failed}");
+    assert_eq!(agent.ask(&json!([rpc("ping", &json!({}))]))["error"]["code"], -32600, "another version has batches");
+    let params = json!({ "protocolVersion": "2025-03-26" });
+    assert_eq!(agent.ask(&rpc("initialize", &params))["result"]["protocolVersion"], "2025-03-26");
+    agent.write(json!([rpc("ping", &json!({})), refused]).to_string().as_bytes());
+    let line = agent.output.next("the answers to a batch").expect("it is still there");
+    let answers: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!((&answers[0]["result"], &answers[1]["result"]["isError"]), (&json!({}), &json!(true)), "{answers}");
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn whoever_shakes_no_hands_gets_the_error_of_json_rpc() {
+    let mut agent = Agent::start();
     let failed = agent.ask(&rpc("tools/call", &json!({ "name": "get_product", "arguments": {} })));
     assert_eq!(failed["error"]["code"], -32602);
     assert_eq!(agent.end().code(), Some(0));

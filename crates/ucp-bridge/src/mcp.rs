@@ -147,6 +147,9 @@ pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Re
         return response::rpc_error(operation, received.status, &message["error"]);
     }
     let result = &message["result"];
+    if let Some(error) = refusal(result) {
+        return response::rpc_error(operation, received.status, &error);
+    }
     // Where the document is in the message: the place of a member that is named twice is one in the document.
     let within = |place: &str| Some(twice?.split_once(place)?.1.to_owned());
     let (document, twice) = match &result["structuredContent"] {
@@ -161,6 +164,16 @@ pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Re
         return Err(Failure::Unreadable(Unreadable::Unexpected).into());
     };
     Ok(Told { twice, ..response::told(StatusCode::OK, document)? })
+}
+
+/// Returns the error in a result that is the refusal of a call: what the `data` of a JSON-RPC error would be is its
+/// structure. A document of UCP, which names its release, is none.
+fn refusal(result: &Value) -> Option<Value> {
+    let data = result["structuredContent"]
+        .as_object()
+        .filter(|data| result["isError"] == true && !data.contains_key("ucp"))?;
+    let is_refusal = data.get("code").is_some_and(Value::is_string) || data.get("errors").is_some_and(Value::is_array);
+    is_refusal.then(|| json!({ "message": result["content"][0]["text"], "data": data }))
 }
 
 /// Returns the document in a result's text content, and the place of a member that it names twice.
@@ -340,6 +353,22 @@ mod tests {
             read(Operation::SearchCatalog, 1, &received("application/json", 200, nothing.to_string())),
             Err(Trouble::Failure(_))
         ));
+    }
+
+    #[test]
+    fn a_refusal_as_the_result_of_a_tool_is_a_refusal() {
+        let read = |structured: Value| {
+            let content = json!([{ "type": "text", "text": "No." }]);
+            let result = json!({ "content": content, "structuredContent": structured, "isError": true });
+            let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+            read(Operation::SearchCatalog, 1, &received("application/json", 200, message.to_string()))
+        };
+        let refused = read(json!({ "code": "invalid_request", "content": "No.", "path": "$.a", "retryable": false }));
+        assert!(matches!(refused, Err(Trouble::Refusal(refusal)) if refusal.path.as_deref() == Some("$.a")));
+        let outcome = read(json!({ "status": "error", "errors": [{ "code": "not_found", "message": "No." }] }));
+        assert_eq!(outcome.expect("an outcome").body["messages"][0]["code"], "not_found");
+        let document = json!({ "ucp": { "status": "error" }, "messages": [] });
+        assert!(read(document).is_ok());
     }
 
     proptest! {

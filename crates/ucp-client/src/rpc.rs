@@ -87,6 +87,18 @@ fn answer(exchange: &Exchange) -> Option<Value> {
     })
 }
 
+/// Returns the error in a result that is the refusal of a call: what the `data` of a JSON-RPC error would be is its
+/// structure. A document of UCP, which names its release, is none.
+#[must_use]
+pub fn refusal(result: &Value) -> Option<Map<String, Value>> {
+    let data = result["structuredContent"]
+        .as_object()
+        .filter(|data| result["isError"] == true && !data.contains_key("ucp"))?;
+    let is_refusal = data.get("code").is_some_and(Value::is_string) || data.get("errors").is_some_and(Value::is_array);
+    let error = || json!({ "message": result["content"][0]["text"], "data": data }).as_object().cloned();
+    is_refusal.then(error).flatten()
+}
+
 /// Returns the document of the result of a tool, wherever it stands.
 #[must_use]
 pub fn document(result: &Value) -> Option<Map<String, Value>> {

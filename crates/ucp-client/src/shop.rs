@@ -369,6 +369,7 @@ impl Shop {
         };
         let (raw, refused) = match &answer["error"] {
             Value::Object(error) => of_rpc(error),
+            _ if let Some(error) = rpc::refusal(&answer["result"]) => of_rpc(&error),
             _ => match rpc::document(&answer["result"]) {
                 Some(document) => (Some(document), None),
                 None => (None, answer["result"]["isError"].as_bool().filter(|error| *error).map(|_| told(&answer))),

@@ -106,7 +106,7 @@ codes! {
     MalformedJson = "malformed_json", Malformed;
     /// The request does not have the format that the operation requires.
     InvalidRequest = "invalid_request", InvalidArguments;
-    /// The message is not a JSON-RPC 2.0 request object; batches are not supported.
+    /// The message is not a JSON-RPC 2.0 request object, or a batch outside of MCP 2025-03-26.
     InvalidMessage = "invalid_message", InvalidEnvelope;
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
     InvalidCursor = "invalid_cursor", InvalidArguments;
@@ -236,6 +236,19 @@ impl Refusal {
         told
     }
 
+    /// Returns what [`told`](Self::told) returns, and whether and when to repeat the call: all that a model needs which
+    /// reads one text and decides what to do next.
+    #[must_use]
+    pub fn advised(&self) -> String {
+        let advice = match (self.code.retryable(), self.retry_after) {
+            (true, Some(1)) => "Retry the same call after 1 second.".to_owned(),
+            (true, Some(seconds)) => format!("Retry the same call after {seconds} seconds."),
+            (true, None) => "Retrying the same call later can succeed.".to_owned(),
+            (false, _) => "Retrying the same call does not help; change it first.".to_owned(),
+        };
+        format!("{} {advice}", self.told())
+    }
+
     /// Creates a refusal with a code and a description.
     pub fn new(code: Code, content: impl Into<String>) -> Self {
         Self {
@@ -327,6 +340,18 @@ mod tests {
         assert_eq!(caused.to_string(), refusal.to_string());
         assert_eq!(caused.source().map(ToString::to_string).as_deref(), Some("the disk is full"));
         assert!(refusal.source().is_none());
+    }
+
+    #[test]
+    fn advice_says_where_what_else_and_when() {
+        let refusal =
+            Refusal::invalid("$.pagination.limit", "`$.pagination.limit` is too small.").accepting("at least 1");
+        assert_eq!(
+            refusal.advised(),
+            "`$.pagination.limit` is too small. Accepted: at least 1. Retrying the same call does not help; change it first."
+        );
+        assert_eq!(Refusal::unavailable("Later.", 5).advised(), "Later. Retry the same call after 5 seconds.");
+        assert!(Refusal::internal().advised().ends_with("Retrying the same call later can succeed."));
     }
 
     #[test]

@@ -20,11 +20,11 @@ use ucp_core::{
     catalog::cursor::{CursorSecret, Cursors},
     merchant::port::Holdings,
     operation::{AP2_MANDATE, Offering},
-    port::{Backend, store::Store},
+    port::{self, Backend, store::Store},
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_handoff::Brand;
-use ucp_mcp::{Server, http::ErrorStatus};
+use ucp_mcp::{About, Server, http::ErrorStatus};
 use ucp_net::Counters;
 use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
@@ -166,6 +166,7 @@ impl Shop {
             .refusing(decisions.blocked.clone())
             .grouped(callers::customer_groups(&settings.platforms));
         let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
+        let about = Arc::new(about(&name, settings, &shop, data));
         let handler = CallHandler::new(
             Backend { shop, directory: merchants, cursors: cursors(data.cursor_secret()) },
             platforms.clone(),
@@ -184,7 +185,8 @@ impl Shop {
         let mut publications = Vec::new();
         for endpoint in endpoints() {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
-            let server = Server::new(handler.clone(), endpoint, operations, publication.openrpc().bytes(), false);
+            let openrpc = publication.openrpc();
+            let server = Server::new(handler.clone(), endpoint, operations, openrpc.bytes(), Arc::clone(&about), false);
             let prefix = prefix(endpoint);
             router = router
                 .merge(ucp_rest::router(&handler, &ingress, endpoint, operations, &prefix))
@@ -257,6 +259,20 @@ impl Shop {
             _tasks,
         }
     }
+}
+
+/// Returns what agents are told about the shop.
+fn about(name: &str, settings: &Settings, shop: &port::Shop, data: &DataDirectory) -> About {
+    let config::Pages { name: own, logo_url, description, .. } = &settings.sections.pages;
+    let catalog = match shop {
+        port::Shop::Facts { catalog, .. } => Some(Arc::clone(catalog)),
+        port::Shop::Upstream(_) => None,
+    };
+    let products = data.products().map(|products| Arc::new(products.clone()) as _);
+    About::new(own.as_deref().unwrap_or(name))
+        .with_icon(logo_url.as_ref().map(|url| url.0.as_str()))
+        .described(description.as_deref())
+        .selling(catalog, products)
 }
 
 /// Returns the pages on which buyers go on; `plain` allows them over http.
@@ -437,7 +453,7 @@ impl Desktop {
         use_keys(&signing_key, keyring);
         let pool = Pool::new(&settings.sections.server, None);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, false).await?;
-        let Opened { shop, handlers, sales, pages, tasks, .. } = opened;
+        let Opened { name, shop, handlers, sales, pages, tasks, .. } = opened;
         let merchants::Opened { directory: merchants, holdings, .. } =
             merchants::open(data.sqlite(), &settings.directory)?;
         let offering = merchants::beside(shop.offering(), &settings.directory, holdings);
@@ -449,11 +465,13 @@ impl Desktop {
             Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
         let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
+        let about = Arc::new(about(&name, settings, &shop, data));
         let backend = Backend { shop, directory: merchants, cursors: cursors(data.cursor_secret()) };
         let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN)
             .viewing(callers::view(settings))
             .allowing(callers::allowances(settings));
-        let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
+        let openrpc = publication.openrpc();
+        let server = Server::new(handler, Endpoint::Root, &offering.operations, openrpc.bytes(), about, true);
         let pages = sales.filter(|_| pages).map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
             let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, &pool, bots), platforms);

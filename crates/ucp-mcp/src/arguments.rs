@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
 use ucp_service::{Call, Endpoint, access::Admission, agent::Stated};
+use ucp_wire::lenient;
 
 use crate::toolset::Toolset;
 
@@ -23,6 +24,9 @@ pub struct Caller {
     pub languages: Vec<String>,
     /// The tools that the caller has chosen.
     pub toolset: Toolset,
+    /// `true` for a library of MCP, which hands a refused call to its model as the result of the tool; `false` for a UCP
+    /// platform, which reads JSON-RPC errors.
+    pub is_library: bool,
     /// The authenticated caller and its in-flight permit.
     pub admission: Admission,
     /// ID of the request, on transports that have one.
@@ -38,11 +42,18 @@ pub struct Caller {
 pub fn tool_call(
     operation: Operation,
     endpoint: Endpoint,
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
     meta: Option<&Value>,
     caller: &Caller,
 ) -> Result<Call, Refusal> {
-    call(operation, endpoint, arguments, meta, caller, false)
+    // Models state what they leave empty; of the payload the handler takes care, in the caller's release.
+    let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+    arguments.retain(|name, value| !(is_empty(value) && matches!(name.as_str(), "meta" | "_meta")));
+    if let Some(meta) = arguments.get_mut("meta") {
+        lenient::read_meta(meta)?;
+    }
+    let call = call(operation, endpoint, arguments, meta.filter(|meta| !meta.is_null()), caller, false)?;
+    Ok(Call { lenient: true, ..call })
 }
 
 /// Reads the `params` of a JSON-RPC method named like the operation: by name, by position, or with the payload's
@@ -113,6 +124,7 @@ fn call(
         endpoint,
         id,
         payload,
+        lenient: false,
         profiles,
         idempotency_keys,
         languages: caller.languages.clone(),
@@ -187,6 +199,7 @@ mod tests {
             idempotency_keys: vec![],
             languages: vec![],
             toolset: Toolset::default(),
+            is_library: false,
             admission: Principal::Anonymous.into(),
             request_id: None,
             trace: Trace::default(),
@@ -221,6 +234,25 @@ mod tests {
             Code::InvalidProfileUrl
         );
         assert!(code(json!({ "meta": {}, "catalog": {} })).expect("left to the handler").profiles.is_empty());
+    }
+
+    #[test]
+    fn what_a_model_leaves_empty_states_nothing() {
+        let read = |arguments: Value| {
+            let Value::Object(arguments) = arguments else { panic!("an object") };
+            tool_call(Operation::GetProduct, Endpoint::Root, arguments, Some(&Value::Null), &nobody())
+        };
+        for meta in [json!(null), json!(""), json!("{}"), json!({ "ucp-agent": null, "idempotency-key": null })] {
+            let call =
+                read(json!({ "meta": meta, "catalog": {} })).unwrap_or_else(|refusal| panic!("{meta}: {refusal}"));
+            assert!(call.lenient && call.profiles.is_empty() && call.idempotency_keys.is_empty(), "{meta}");
+        }
+        let text = json!({ "ucp-agent": { "profile": "https://a.example/" }, "idempotency-key": "k" }).to_string();
+        let call = read(json!({ "meta": text, "catalog": "{}" })).expect("a call");
+        assert_eq!((texts(&call.profiles), texts(&call.idempotency_keys)), (vec!["https://a.example/"], vec!["k"]));
+        for wrong in [json!("x"), json!([]), json!("[]"), json!({ "ucp-agent": {} }), json!(r#"{"a":1,"a":2}"#)] {
+            assert!(read(json!({ "meta": wrong, "catalog": {} })).is_err(), "{wrong}");
+        }
     }
 
     #[test]

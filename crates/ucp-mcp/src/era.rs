@@ -13,6 +13,9 @@ use crate::message::Request;
 /// Versions with a handshake, newest first.
 pub const HANDSHAKE_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
+/// The only version in which messages may come in batches.
+pub const BATCHING_VERSION: &str = "2025-03-26";
+
 /// The version without a handshake.
 pub const MODERN_VERSION: &str = "2026-07-28";
 

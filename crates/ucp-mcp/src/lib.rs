@@ -1,6 +1,7 @@
 //! The MCP binding: operations as tools over JSON-RPC, on `POST /mcp` and on standard input and output.
 //!
-//! Stateless: no session, no stream, one answer per message. The endpoint serves, side by side,
+//! Stateless: no stream, one answer per message, and sessions of which nothing is remembered. The endpoint serves, side by
+//! side,
 //!
 //! - callers that send `tools/list` and `tools/call` without a handshake,
 //! - handshake clients up to MCP 2025-11-25 (`initialize`, `ping`, notifications),
@@ -9,6 +10,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
+//! | [`about`] | what agents are told about the shop |
 //! | [`message`] | JSON-RPC messages |
 //! | [`era`] | the MCP generation of a message, and the rules of that generation |
 //! | [`arguments`] | conversion of arguments to a [`Call`](ucp_service::Call) |
@@ -17,6 +19,7 @@
 //! | [`http`] | the HTTP endpoint |
 //! | [`stdio`] | standard input and output, for desktop agents |
 
+pub mod about;
 pub mod arguments;
 pub mod era;
 pub mod http;
@@ -25,4 +28,4 @@ pub mod server;
 pub mod stdio;
 pub mod toolset;
 
-pub use server::Server;
+pub use {about::About, server::Server};

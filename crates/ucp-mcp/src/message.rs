@@ -1,5 +1,7 @@
 //! JSON-RPC 2.0 messages.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 use ucp_core::{
@@ -68,7 +70,9 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     };
     let mut members = match value {
         Value::Object(members) => members,
-        Value::Array(_) => return Err(invalid(None, "Batches are not taken.")),
+        Value::Array(_) => {
+            return Err(invalid(None, "Batches are answered in MCP 2025-03-26 alone, and if they are not empty."));
+        }
         _ => return Err(invalid(None, "The message must be a JSON-RPC object.")),
     };
     let id = match members.shift_remove("id") {
@@ -86,11 +90,41 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
         _ => return Err(invalid(id, "The `method` is missing or no text.")),
     };
     let params = match members.shift_remove("params") {
-        None => Value::Object(Map::new()),
+        None | Some(Value::Null) => Value::Object(Map::new()),
         Some(params @ (Value::Object(_) | Value::Array(_))) => params,
         Some(_) => return Err(invalid(id, "The `params` are neither an object nor an array.")),
     };
     Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
+}
+
+/// Maximum number of messages in a batch.
+pub const MOST_IN_BATCH: usize = 16;
+
+/// Returns the messages of a batch, unread; `None` if the bytes are no array of messages, or an empty one.
+///
+/// # Errors
+/// [`Code::InvalidMessage`] if there are more than [`MOST_IN_BATCH`].
+pub fn batch(bytes: &[u8]) -> Result<Option<Vec<&RawValue>>, Refusal> {
+    if bytes.trim_ascii_start().first() != Some(&b'[') {
+        return Ok(None);
+    }
+    let Ok(messages) = serde_json::from_slice::<Vec<&RawValue>>(bytes) else { return Ok(None) };
+    if messages.len() > MOST_IN_BATCH {
+        return Err(Refusal::new(Code::InvalidMessage, "The batch holds too many messages.")
+            .accepting(format!("at most {MOST_IN_BATCH} messages in a batch")));
+    }
+    Ok(Some(messages).filter(|messages| !messages.is_empty()))
+}
+
+/// Returns `true` if a message, whose envelope alone is read, is the call of a tool.
+#[must_use]
+pub fn calls_tool(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        method: Cow<'a, str>,
+    }
+    serde_json::from_slice(bytes).is_ok_and(|Named { method }| method == "tools/call")
 }
 
 /// Reads only the ID of a message, for a refusal that does not depend on its content.
@@ -206,6 +240,27 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_is_split_within_its_limit() {
+        let parts = |text: &str| {
+            batch(text.as_bytes())
+                .map(|parts| parts.map(|parts| parts.iter().map(|part| part.get().to_owned()).collect()))
+        };
+        assert_eq!(parts(r#" [{"id":1}, 2]"#), Ok(Some(vec![r#"{"id":1}"#.to_owned(), "2".to_owned()])));
+        for none in ["[]", "{}", "[1", "", "[1] x"] {
+            assert_eq!(parts(none), Ok(None), "{none}");
+        }
+        let of = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+        assert!(parts(&of(MOST_IN_BATCH)).is_ok());
+        assert_eq!(parts(&of(MOST_IN_BATCH + 1)).expect_err("too many").code, Code::InvalidMessage);
+    }
+
+    #[test]
+    fn a_call_of_a_tool_is_known_by_its_envelope() {
+        assert!(calls_tool(br#"{"id":1,"method":"tools\/call","params":{"a":1,"a":2}}"#));
+        assert!(!calls_tool(br#"{"id":1,"method":"tools/list"}"#) && !calls_tool(b"{") && !calls_tool(b"[]"));
+    }
+
+    #[test]
     fn numbers_come_back_as_they_were_written() {
         for number in ["9007199254740993", "123456789012345678901234567890", "-0", "1.50", "1e3", "-1E400"] {
             let message = format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"id":1}},"id":{number}}}"#);
@@ -229,6 +284,7 @@ mod tests {
         };
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), "1 ping {}");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"m","params":[1],"id":"0"}"#), "\"0\" m [1]");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#), "1 ping {}");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), "unanswered");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "unanswered");
         assert_eq!(kind(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#), "null -32600");

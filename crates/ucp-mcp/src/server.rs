@@ -15,11 +15,13 @@ use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply, access::Principal};
 use ucp_wire::{
     dialect,
     encoded::{Encoded, RpcError},
+    lenient,
     openrpc::{self, Detail},
     splice,
 };
 
 use crate::{
+    about::About,
     arguments::{Caller, direct_call, tool_call},
     era::{Era, HANDSHAKE_VERSIONS, MODERN_VERSION, Mirror, Violation, classify, negotiated},
     message::{self, Message, Request, Unreadable},
@@ -37,6 +39,7 @@ struct Inner {
     endpoint: Endpoint,
     operations: Arc<[Operation]>,
     handler: CallHandler,
+    about: Arc<About>,
     /// `true` if the transport knows the platform.
     anonymous: bool,
     /// The tools as JSON, for platforms that have to say who they are and for those that are known; in outline and in
@@ -70,11 +73,20 @@ pub struct Answer {
     pub effect: Option<Effect>,
     /// `true` if the answer holds nothing that a stranger may not know, and so may be compressed.
     pub is_public: bool,
+    /// The version of MCP that was agreed on, if the message was a handshake.
+    pub agreed: Option<&'static str>,
 }
 
 impl Answer {
-    const EMPTY: Self =
-        Self { status: 202, retry_after: None, text: None, status_is_final: false, effect: None, is_public: false };
+    const EMPTY: Self = Self {
+        status: 202,
+        retry_after: None,
+        text: None,
+        status_is_final: false,
+        effect: None,
+        is_public: false,
+        agreed: None,
+    };
 
     fn ok(text: String) -> Self {
         Self { status: 200, text: Some(text), ..Self::EMPTY }
@@ -93,6 +105,22 @@ impl Answer {
         }
     }
 
+    /// Combines the answers to the messages of a batch.
+    #[must_use]
+    pub fn of_batch(answers: Vec<Self>) -> Self {
+        let effects = [Effect::Concluding, Effect::Replacing, Effect::Creating];
+        let has = |effect: &Effect| answers.iter().any(|answer| answer.effect == Some(*effect));
+        let effect = effects.into_iter().find(has).or_else(|| answers.iter().find_map(|answer| answer.effect));
+        let retry_after = answers.iter().filter_map(|answer| answer.retry_after).max();
+        let agreed = answers.iter().find_map(|answer| answer.agreed);
+        let is_public = answers.iter().all(|answer| answer.is_public || answer.text.is_none());
+        let texts: Vec<_> = answers.into_iter().filter_map(|answer| answer.text).collect();
+        if texts.is_empty() {
+            return Self::EMPTY;
+        }
+        Self { retry_after, effect, is_public, agreed, ..Self::ok(format!("[{}]", texts.join(","))) }
+    }
+
     fn violation(id: &message::Id, Violation { code, message, data }: Violation) -> Self {
         let text = message::error(Some(id), &RpcError { code, message, data: data.to_string() }, None);
         Self { status: 400, text: Some(text), status_is_final: true, ..Self::EMPTY }
@@ -105,6 +133,12 @@ enum Outcome {
     Result(String, Option<Operation>),
     /// A business outcome that is an error in its release, with the matching HTTP status.
     Error(RpcError, u16),
+    /// The result of a tool that failed, which a library of MCP hands to its model.
+    Failed(String),
+    /// The refusal of a tool call, for the same.
+    Refused(Fault),
+    /// The result of a handshake, with the version of MCP that was agreed on.
+    Agreed(String, &'static str),
 }
 
 impl Outcome {
@@ -114,7 +148,7 @@ impl Outcome {
 }
 
 impl Server {
-    /// Creates the server of `operations` at an endpoint. `anonymous` is `true` if the transport knows the platform, so
+    /// Creates the server of `operations` of a shop at an endpoint. `anonymous` is `true` if the transport knows the platform, so
     /// that tools need no platform profile as argument.
     #[must_use]
     pub fn new(
@@ -122,12 +156,14 @@ impl Server {
         endpoint: Endpoint,
         operations: &[Operation],
         openrpc: &[u8],
+        about: Arc<About>,
         anonymous: bool,
     ) -> Self {
         Self(Arc::new(Inner {
             endpoint,
             operations: operations.into(),
             handler,
+            about,
             anonymous,
             tools: Default::default(),
             openrpc: String::from_utf8_lossy(openrpc).into(),
@@ -159,6 +195,11 @@ impl Server {
                 let is_public = operation.is_none_or(|operation| operation.row().class == Class::Browsing);
                 Answer { effect, is_public, ..Answer::ok(message::result(&id, &result)) }
             }
+            Ok(Outcome::Failed(result)) => Answer::ok(message::result(&id, &result)),
+            Ok(Outcome::Agreed(result, version)) => {
+                Answer { agreed: Some(version), is_public: true, ..Answer::ok(message::result(&id, &result)) }
+            }
+            Ok(Outcome::Refused(fault)) => self.refused_tool(era, &id, &fault, &caller.toolset, request_id),
             Ok(Outcome::Error(error, status)) => {
                 Answer { status, ..Answer::ok(message::error(Some(&id), &error, request_id)) }
             }
@@ -171,19 +212,34 @@ impl Server {
         }
     }
 
+    /// Refuses a message of a library, of which only the envelope is read.
+    #[must_use]
+    pub fn refused(&self, bytes: &[u8], refusal: Refusal, caller: &Caller) -> Answer {
+        let (fault, request_id) = (self.fault(refusal), caller.request_id.as_deref());
+        match message::id(bytes) {
+            Some(id) if message::calls_tool(bytes) => {
+                self.refused_tool(Era::Handshake, &id, &fault, &caller.toolset, request_id)
+            }
+            id => Answer::refused(id.as_ref(), &fault, request_id),
+        }
+    }
+
     /// Executes a method.
     async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let result = match (era, method) {
             (_, "tools/call") => return self.call_tool(era, params, caller).await,
             (_, "tools/list") => self.list(era, caller),
-            (Era::Handshake, "initialize") => self.initialize(&params),
+            (Era::Handshake, "initialize") => return Ok(self.initialize(&params, caller).await),
             (Era::Handshake, "ping") => "{}".to_owned(),
-            (Era::Modern, "server/discover") => finished(era, Some(Scope::Public), None, 1_024, |result| {
-                let versions: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
-                result.name("supportedVersions").value(&versions);
-                result.name("capabilities").value(&capabilities());
-                result.name("instructions").value(INSTRUCTIONS);
-            }),
+            (Era::Modern, "server/discover") => {
+                let instructions = self.instructions(caller).await;
+                self.finished(era, Some(Scope::Public), None, 2_048, |result| {
+                    let versions: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
+                    result.name("supportedVersions").value(&versions);
+                    result.name("capabilities").value(&capabilities());
+                    result.name("instructions").value(&instructions);
+                })
+            }
             (_, "rpc.discover") => self.0.openrpc.clone().into(),
             (_, name) => {
                 let Some(operation) = self.operation(name, &caller.toolset) else {
@@ -202,16 +258,21 @@ impl Server {
         Ok(Outcome::result(result))
     }
 
+    /// Returns `true` if schemas of answers are listed: with full tools, where the release is certain. At the root it is
+    /// the one that the caller's profile names; a child process has one caller, whose profile is not read.
+    #[must_use]
+    pub fn lists_answers(&self, full: bool) -> bool {
+        full && (self.0.anonymous || self.0.endpoint != Endpoint::Root)
+    }
+
     /// Returns the tools as JSON, in full or in outline. `is_known` makes the platform profile optional.
     fn tools(&self, is_known: bool, full: bool) -> &[Tool] {
-        let Inner { endpoint, operations, anonymous, tools, .. } = &*self.0;
+        let Inner { endpoint, operations, tools, .. } = &*self.0;
         tools[usize::from(is_known)][usize::from(full)].get_or_init(|| {
-            let detail = match (full, *endpoint) {
-                (false, _) => Detail::Outline,
-                // Schemas of answers are listed only where the release is certain. At the root it is the one that the
-                // caller's profile names; a child process has one caller, whose profile is not read.
-                (true, Endpoint::Root) if !anonymous => Detail::Requests,
-                (true, _) => Detail::Both,
+            let detail = match full {
+                false => Detail::Outline,
+                true if self.lists_answers(full) => Detail::Both,
+                true => Detail::Requests,
             };
             let tools = openrpc::tools(dialect(endpoint.release()), operations, is_known, detail).into_iter();
             tools.map(|(operation, tool)| (operation, tool.to_string().into())).collect()
@@ -226,32 +287,59 @@ impl Server {
         let length = chosen().map(|(_, tool)| tool.len() + 1).sum::<usize>();
         // A list without platform profiles must not reach callers that have to state one.
         let scope = if is_known && !self.0.anonymous { Scope::Private } else { Scope::Public };
-        finished(era, Some(scope), None, length + 1_024, |result| {
+        self.finished(era, Some(scope), None, length + 1_024, |result| {
             result.name("tools").array(|list| chosen().for_each(|(_, tool)| list.raw(tool)));
         })
     }
 
     async fn call_tool(&self, era: Era, mut params: Value, caller: &Caller) -> Result<Outcome, Fault> {
-        let arguments = match params.get_mut("arguments").map(Value::take) {
-            Some(Value::Object(arguments)) => arguments,
-            None => Map::new(),
-            Some(_) => {
-                return Err(self.fault(Refusal::invalid("$.params.arguments", "The arguments must be an object.")));
-            }
-        };
         let name = params.get("name").and_then(Value::as_str);
         let Some(operation) = name.and_then(|name| self.operation(name, &caller.toolset)) else {
             let refusal = Refusal::new(Code::UnknownTool, "There is no such tool.");
             return Err(self.fault(refusal.at("$.params.name").accepting(self.names(&caller.toolset))));
         };
-        let call = tool_call(operation, self.0.endpoint, arguments, params.get("_meta"), caller)
-            .map_err(|refusal| self.fault(refusal))?;
+        let arguments = params.get_mut("arguments").map(Value::take).unwrap_or_default();
+        let answered = match self.read_tool(operation, arguments, params.get("_meta"), caller) {
+            Ok(call) => self.run_tool(era, call, caller).await,
+            Err(refusal) => Err(self.fault(refusal)),
+        };
+        if era != Era::Modern && !caller.is_library {
+            return answered;
+        }
+        // The tool is there and was called: what went wrong is for the model to read.
+        Ok(match answered {
+            Ok(Outcome::Error(error, _)) => {
+                let request_id = caller.request_id.as_deref();
+                Outcome::Failed(self.failed(era, &told(&error), &error.data, &caller.toolset, request_id))
+            }
+            Ok(outcome) => outcome,
+            Err(fault) => Outcome::Refused(fault),
+        })
+    }
+
+    fn read_tool(
+        &self,
+        operation: Operation,
+        mut arguments: Value,
+        meta: Option<&Value>,
+        caller: &Caller,
+    ) -> Result<Call, Refusal> {
+        lenient::read_arguments(&mut arguments)?;
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            Value::Null => Map::new(),
+            _ => return Err(Refusal::invalid("$.params.arguments", "The arguments must be an object.")),
+        };
+        tool_call(operation, self.0.endpoint, arguments, meta, caller)
+    }
+
+    async fn run_tool(&self, era: Era, call: Call, caller: &Caller) -> Result<Outcome, Fault> {
         let request_id = caller.request_id.as_deref();
         self.run(call, |document, _| {
             // The text repeats the structure for clients that read only text. Length: twice the document, once of it
             // escaped.
             let length = document.len() * 9 / 4 + 1_024;
-            finished(era, None, request_id, length, |result| {
+            self.finished(era, None, request_id, length, |result| {
                 result.name("content").array(|content| {
                     content.object(|text| {
                         text.name("type").value("text");
@@ -294,15 +382,89 @@ impl Server {
         Fault { refusal, release: self.release() }
     }
 
-    fn initialize(&self, params: &Value) -> String {
-        let requested = params.get("protocolVersion").and_then(Value::as_str);
-        json!({
-            "protocolVersion": negotiated(requested),
-            "capabilities": capabilities(),
-            "serverInfo": server_info(),
-            "instructions": INSTRUCTIONS,
+    /// Encodes the refusal of a tool call as the result of the tool, which libraries of MCP hand to the model.
+    #[must_use]
+    pub fn refused_tool(
+        &self,
+        era: Era,
+        id: &message::Id,
+        Fault { refusal, release }: &Fault,
+        toolset: &Toolset,
+        request_id: Option<&str>,
+    ) -> Answer {
+        record::note(|facts| facts.refused = Some(refusal.code));
+        let data = dialect(*release).refuse(refusal).rpc_error.data;
+        let result = self.failed(era, &refusal.advised(), &data, toolset, request_id);
+        Answer { retry_after: refusal.retry_after, ..Answer::ok(message::result(id, &result)) }
+    }
+
+    /// Builds the result of a tool that failed, for the reasons in `text` and, as JSON, in `data`.
+    fn failed(&self, era: Era, text: &str, data: &str, toolset: &Toolset, request_id: Option<&str>) -> String {
+        self.finished(era, None, request_id, text.len() + data.len() + 1_024, |result| {
+            result.name("content").array(|content| {
+                content.object(|part| {
+                    part.name("type").value("text");
+                    part.name("text").value(text);
+                });
+            });
+            // Where schemas of answers are listed, libraries check every structure against them, and no refusal fits.
+            if !self.lists_answers(toolset.full) {
+                result.name("structuredContent").raw(data);
+            }
+            result.name("isError").value(&true);
         })
-        .to_string()
+    }
+
+    /// Builds a result of about `length` bytes, with the members that its generation of MCP adds to every result.
+    /// `cached_by` is `None` for results that must not be cached; `request_id` is added to `_meta`.
+    fn finished(
+        &self,
+        era: Era,
+        cached_by: Option<Scope>,
+        request_id: Option<&str>,
+        length: usize,
+        fill: impl FnOnce(&mut splice::Document),
+    ) -> String {
+        let mut document = splice::Document::with_capacity(length);
+        document.object(|result| {
+            fill(result);
+            if era == Era::Modern {
+                result.name("resultType").value("complete");
+                if let Some(scope) = cached_by {
+                    result.name("ttlMs").value(&TTL_MS);
+                    result.name("cacheScope").value(scope.as_str());
+                }
+            }
+            if era == Era::Modern || request_id.is_some() {
+                result.name("_meta").object(|meta| {
+                    if era == Era::Modern {
+                        meta.name("io.modelcontextprotocol/serverInfo").value(self.0.about.server_info());
+                    }
+                    if let Some(request_id) = request_id {
+                        meta.name(REQUEST_ID).value(request_id);
+                    }
+                });
+            }
+        });
+        document.finish()
+    }
+
+    async fn initialize(&self, params: &Value, caller: &Caller) -> Outcome {
+        let version = negotiated(params.get("protocolVersion").and_then(Value::as_str));
+        let mut document = splice::Document::with_capacity(2_048);
+        let instructions = self.instructions(caller).await;
+        document.object(|result| {
+            result.name("protocolVersion").value(version);
+            result.name("capabilities").value(&capabilities());
+            result.name("serverInfo").value(self.0.about.server_info());
+            result.name("instructions").value(&instructions);
+        });
+        Outcome::Agreed(document.finish(), version)
+    }
+
+    async fn instructions(&self, caller: &Caller) -> String {
+        let tools: Vec<_> = self.callable(&caller.toolset).collect();
+        self.0.about.instructions(&tools).await
     }
 
     fn names(&self, toolset: &Toolset) -> String {
@@ -328,54 +490,22 @@ impl Scope {
     }
 }
 
-/// Builds a result of about `length` bytes, with the members that its generation of MCP adds to every result.
-/// `cached_by` is `None` for results that must not be cached; `request_id` is added to `_meta`.
-fn finished(
-    era: Era,
-    cached_by: Option<Scope>,
-    request_id: Option<&str>,
-    length: usize,
-    fill: impl FnOnce(&mut splice::Document),
-) -> String {
-    let mut document = splice::Document::with_capacity(length);
-    document.object(|result| {
-        fill(result);
-        if era == Era::Modern {
-            result.name("resultType").value("complete");
-            if let Some(scope) = cached_by {
-                result.name("ttlMs").value(&TTL_MS);
-                result.name("cacheScope").value(scope.as_str());
-            }
-        }
-        if era == Era::Modern || request_id.is_some() {
-            result.name("_meta").object(|meta| {
-                if era == Era::Modern {
-                    meta.name("io.modelcontextprotocol/serverInfo").value(&server_info());
-                }
-                if let Some(request_id) = request_id {
-                    meta.name(REQUEST_ID).value(request_id);
-                }
-            });
-        }
-    });
-    document.finish()
-}
-
 /// The `_meta` member with the request ID.
 const REQUEST_ID: &str = "ucp-gateway/request-id";
-
-/// Instructions for agents about the server as a whole.
-const INSTRUCTIONS: &str = "A shop that speaks the Universal Commerce Protocol (UCP). Find products with search_catalog, \
-    open one with get_product to choose its options, and refresh known identifiers with lookup_catalog. To buy, start with \
-    create_checkout (or create_cart, while the buyer is still choosing), supply what `messages` ask for with \
-    update_checkout, and pay with complete_checkout under an idempotency key; when `status` is `requires_escalation`, send \
-    the buyer to `continue_url`. Amounts are integers in minor units of their currency. `messages` in an answer say what \
-    could not be done as asked.";
 
 fn capabilities() -> Value {
     json!({ "tools": {} })
 }
 
-fn server_info() -> Value {
-    json!({ "name": "ucp-gateway", "title": "UCP gateway", "version": env!("CARGO_PKG_VERSION") })
+/// Describes a business outcome that is an error in its release, with everything that it says.
+fn told(error: &RpcError) -> String {
+    let data: Value = serde_json::from_str(&error.data).unwrap_or_default();
+    let messages = data["errors"].as_array().into_iter().flatten().filter_map(|fault| fault["message"].as_str());
+    let mut told = error.message.clone();
+    for message in messages {
+        if !told.contains(message) {
+            told.push_str(&format!(" {message}"));
+        }
+    }
+    told
 }

@@ -8,6 +8,8 @@ use ucp_service::{access::Principal, agent::Stated, body};
 
 use crate::{
     arguments::Caller,
+    era::BATCHING_VERSION,
+    message,
     server::{Answer, Server},
     toolset::Toolset,
 };
@@ -26,29 +28,45 @@ pub async fn serve(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let caller = Caller {
+    let mut caller = Caller {
         profile: None,
         default_profile: Some(Stated { place: "the command line", text: platform.to_owned() }),
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
         toolset,
+        is_library: false,
         admission: Principal::Local.into(),
         request_id: None,
         trace: Trace::default(),
     };
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
+    let mut batches = false;
     loop {
         let answer = match next_line(&mut input, &mut line).await? {
             Line::End => return Ok(()),
             Line::Whole if line.trim_ascii().is_empty() => continue,
-            Line::Whole => server.answer(&line, None, &caller).await,
+            Line::Whole => match if batches { message::batch(&line) } else { Ok(None) } {
+                Ok(None) => server.answer(&line, None, &caller).await,
+                Ok(Some(batch)) => {
+                    let mut answers = Vec::with_capacity(batch.len());
+                    for message in batch {
+                        answers.push(server.answer(message.get().as_bytes(), None, &caller).await);
+                    }
+                    Answer::of_batch(answers)
+                }
+                Err(refusal) => Answer::refused(None, &server.fault(refusal), None),
+            },
             Line::TooLong => {
                 let refusal = Refusal::new(Code::BodyTooLarge, "The message is too large.")
                     .accepting(format!("at most {} bytes in one line", body::MAX_BYTES));
                 Answer::refused(None, &server.fault(refusal), None)
             }
         };
+        // Whoever shakes hands is a library of MCP, and stays one.
+        if let Some(version) = answer.agreed {
+            (caller.is_library, batches) = (true, version == BATCHING_VERSION);
+        }
         if let Some(text) = answer.text {
             output.write_all(text.as_bytes()).await?;
             output.write_all(b"\n").await?;

@@ -273,6 +273,7 @@ async fn read(
         endpoint: route.endpoint,
         id,
         payload,
+        lenient: false,
         profiles: header::profile(&head.headers)?.into_iter().collect(),
         idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),

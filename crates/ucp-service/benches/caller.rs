@@ -129,6 +129,7 @@ fn call(profile: &str) -> Call {
         endpoint: Endpoint::Root,
         id: None,
         payload: Value::Null,
+        lenient: false,
         profiles: vec![Stated { place: "the benchmark", text: profile.to_owned() }],
         idempotency_keys: Vec::new(),
         languages: Vec::new(),

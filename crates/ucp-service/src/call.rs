@@ -17,6 +17,8 @@ pub struct Call {
     pub id: Option<String>,
     /// The payload, as sent.
     pub payload: Value,
+    /// `true` if a model wrote the payload: what it left empty is absent, and JSON text is what it says.
+    pub lenient: bool,
     /// All statements of the platform profile URL in the request.
     pub profiles: Vec<Stated>,
     /// All statements of the idempotency key in the request.

@@ -242,8 +242,13 @@ impl Inner {
     /// Validates the payload against the schema of the operation and converts it to a domain request.
     fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
         record::enter(Stage::Read);
-        let Call { operation, id, payload, idempotency_keys, languages, view, trace, admission, .. } = call;
+        let Call { operation, id, mut payload, lenient, idempotency_keys, languages, view, trace, admission, .. } =
+            call;
         let row = operation.row();
+        if lenient {
+            // Before anything depends on it: a retry that leaves out what was empty is the same call.
+            ucp_wire::lenient::read(dialect(platform.release), operation, &mut payload)?;
+        }
         let key = idempotency_key(&idempotency_keys)?;
         if key.is_none() && row.effect.needs_key() {
             let content = format!("`{}` is only carried out under an idempotency key.", row.name);

@@ -408,6 +408,22 @@ impl Ingress {
         Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).of_registered(is_registered).holding(held))
     }
 
+    /// Charges one more message to the sender of a request that was admitted: a request may hold several.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`].
+    pub fn charge(&self, head: &Parts, principal: &Principal) -> Result<(), Refusal> {
+        let rules = &self.0.rules;
+        rules.limits.check(&match principal {
+            Principal::Keyed(registered) => Caller::Keyed(registered.index),
+            Principal::Signed(profile) => {
+                let index = rules.registered.iter().position(|registered| registered == profile);
+                index.map_or(Caller::Signed(profile.as_str()), Caller::Keyed)
+            }
+            Principal::Anonymous | Principal::Local => Caller::Anonymous(self.client(head)),
+        })
+    }
+
     /// Returns the parts of a signed request that signatures cover.
     fn message<'a>(&self, head: &'a Parts) -> Result<Message<'a>, Refusal> {
         let rules = &self.0.rules;

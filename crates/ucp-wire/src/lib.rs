@@ -31,6 +31,7 @@ pub mod dialect;
 pub mod documents;
 pub mod encoded;
 mod envelope;
+pub mod lenient;
 mod merchant;
 pub mod offer;
 pub mod openapi;

@@ -183,14 +183,23 @@ impl Shapes {
 
     /// Returns the paths of the members of a payload that mean nothing. See [`Members::ignored`].
     pub(crate) fn ignored(&self, payload: &Value) -> Vec<String> {
-        let Some(request) = &self.request else { return Vec::new() };
-        let members = self.members.get_or_init(|| {
+        self.members().map(|members| members.ignored(payload)).unwrap_or_default()
+    }
+
+    /// Returns the published schema of the request payload, with its definitions; `None` for an operation without a
+    /// payload.
+    pub(crate) fn request_schema(&self) -> Option<&Value> {
+        self.members().map(|members| &members.request)
+    }
+
+    fn members(&self) -> Option<&Members> {
+        let request = self.request.as_ref()?;
+        Some(self.members.get_or_init(|| {
             Members::new(
                 bundle(&mut settings(Direction::Request).into_generator(), |generator| request.schema(generator)),
                 bundle(&mut settings(Direction::Response).into_generator(), |generator| self.answer(generator)),
             )
-        });
-        members.ignored(payload)
+        }))
     }
 }
 
@@ -269,7 +278,7 @@ impl Members {
 }
 
 /// Returns the definition that a schema of `root` refers to, or the schema itself.
-fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+pub(crate) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let name = schema.as_object().and_then(referred);
     name.and_then(|name| root.get("$defs")?.get(name)).unwrap_or(schema)
 }

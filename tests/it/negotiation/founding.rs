@@ -117,7 +117,9 @@ fn t_30_errors_of_the_old_releases_reach_clients_that_shook_hands() {
         let ask = place.ask(Transport::Tool, &format!("/founding/{release}"), &profile_of(release));
         let ask = ask.of("get_product", json!({ "id": "prod_invalid" })).header("MCP-Protocol-Version", "2025-06-18");
         let response = ask.send(&place.gateway);
-        assert_eq!((response.status, &response.json()["error"]["code"]), (200, &json!(-32602)), "{response:?}");
+        let result = response.json()["result"].take();
+        assert_eq!((response.status, &result["isError"]), (200, &json!(true)), "{response:?}");
+        assert_eq!(result["structuredContent"]["errors"][0]["code"], "not_found", "{response:?}");
     }
 }
 

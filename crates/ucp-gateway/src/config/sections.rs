@@ -221,7 +221,8 @@ pub(crate) struct Server {
     /// addresses.
     #[schemars(extend("x-process" = true))]
     pub(super) trusted_proxies: Vec<String>,
-    /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
+    /// The form of errors over MCP: "fitting" (for MCP libraries status 200, and a rejected tool call as the result of the
+    /// tool; for other callers the status that matches the error) or "matching" (that status for all callers).
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
 }
@@ -239,6 +240,10 @@ pub(crate) struct Pages {
     /// The address of a picture that stands for the name of the shop, 40 pixels high.
     #[schemars(example = "https://shop.example.com/logo.svg", extend("x-without" = "the name"))]
     pub(crate) logo_url: Option<WebUrl>,
+    /// A sentence or two about the shop and what it sells, for agents that choose between several shops. The first 400
+    /// characters count.
+    #[schemars(example = &"Cut flowers and potted plants, delivered the same day.", extend("x-without" = "the categories of its products"))]
+    pub(crate) description: Option<String>,
     /// A directory with further languages, besides English and Spanish: TOML files named after their BCP 47 tag, such as
     /// de.toml, with what differs from English or from the language that `base` names.
     #[schemars(example = "/etc/ucp-gateway/languages", extend("x-without" = "none"))]
@@ -543,7 +548,7 @@ impl Catalog {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Callers {
     /// What becomes of a caller whose profile cannot be fetched: "require" refuses it, "lenient" serves it the catalog,
-    /// "development" serves it everything. The default is "development" when only this machine can reach the gateway:
+    /// "development" serves it everything, and callers without a profile as well. The default is "development" when only this machine can reach the gateway:
     /// it listens on loopback and has no other public address. Otherwise it is "require". (`--policy`,
     /// `UCP_GATEWAY_POLICY`)
     #[schemars(example = Policy::Require)]

@@ -30,7 +30,7 @@ pub(super) fn explained(code: Code) -> Explained {
             Some("at least 1"),
         ),
         Code::InvalidMessage => (
-            "The body of an MCP call is JSON and no request of JSON-RPC 2.0, or it is a batch.",
+            "The body of an MCP call is JSON and no request of JSON-RPC 2.0, or it is a batch of a client that is not of MCP 2025-03-26, or of more than 16 messages.",
             "Send one object with `jsonrpc`, `id`, `method` and `params`.",
             "`method` must be a string.",
             Some("$.method"),

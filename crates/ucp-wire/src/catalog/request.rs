@@ -270,6 +270,7 @@ struct PriceFilter {
 struct Pagination {
     /// Cursor from the previous page of the same search.
     #[serde(default)]
+    #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Products per page, 10 by default and 50 at most.
     #[serde(default, deserialize_with = "limit")]

@@ -173,6 +173,7 @@ enum Unit {
 struct MerchantPagination {
     /// Cursor from the previous page of the same search.
     #[serde(default)]
+    #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Merchants per page, 10 by default.
     #[serde(default, deserialize_with = "catalog::limit")]
@@ -296,6 +297,7 @@ struct HoursFilter {
 struct LocationPagination {
     /// Cursor from the previous page of the same search.
     #[serde(default)]
+    #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Locations per page, 10 by default and 25 at most.
     #[serde(default, deserialize_with = "catalog::limit")]

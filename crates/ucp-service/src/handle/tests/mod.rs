@@ -126,6 +126,7 @@ fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
         endpoint: Endpoint::Root,
         id: None,
         payload,
+        lenient: false,
         profiles: stated.into_iter().collect(),
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
