@@ -34,6 +34,7 @@ TestMcp = suite(
     error=McpError,
     schema=lambda tool: (tool.inputSchema, tool.outputSchema),
     structured=lambda result: result.structuredContent,
+    failed=lambda result: result.isError,
 )
 
 

@@ -31,6 +31,7 @@ TestMcp = suite(
     error=MCPError,
     schema=lambda tool: (tool.input_schema, tool.output_schema),
     structured=lambda result: result.structured_content,
+    failed=lambda result: result.is_error,
 )
 
 

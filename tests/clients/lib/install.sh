@@ -38,6 +38,16 @@ install_assistants() {
   cp "$here/assistants.json" "$to/installed.json"
 }
 
+# Packages that one lane alone runs, which are too many for all.
+install_npm_packages_of() {
+  local wanted=$here/requirements/$1.json to=$CLIENTS_DIR/npm/$1
+  cmp --silent "$wanted" "$to/installed.json" && return
+  mkdir -p "$to"
+  cp "$wanted" "$to/package.json"
+  npm install --prefix "$to" --no-package-lock --no-audit --no-fund
+  cp "$wanted" "$to/installed.json"
+}
+
 # A copy of tests/upstreams/$1 below CLIENTS_DIR, with the packages that it names.
 install_upstream() {
   local from=$root/tests/upstreams/$1 to=$CLIENTS_DIR/upstreams/$1

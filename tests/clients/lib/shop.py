@@ -103,13 +103,6 @@ def check_missing(answer, release=NEWEST):
     assert (message["code"], message["severity"]) == ("not_found", "unrecoverable")
 
 
-def check_missing_error(error):
-    """To older releases it is an error of JSON-RPC."""
-    assert (error.code, error.message) == (-32602, "Product not found")
-    assert error.data["id"] == "prod_unknown"
-    assert [(told["code"], told["severity"]) for told in error.data["errors"]] == [("not_found", "requires_buyer_input")]
-
-
 # Tool, payload, and what must be true of the answer.
 CALLS = [
     ("search_catalog", {"query": "runner pro", "context": {"address_country": "US", "currency": "USD"}}, check_search),
