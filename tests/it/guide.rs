@@ -228,7 +228,7 @@ fn every_block_is_run_somewhere() {
                 Some((_, name)) if page.ends_with("docs/clients.md") => {
                     let tried = ["snippets.py", "assistants.mjs"].map(lane).concat();
                     assert!(
-                        tried.contains(&format!("(\"{name}\")")) || tried.contains(&format!("('{name}',")),
+                        tried.contains(&format!("(\"{name}\")")) || tried.contains(&format!("['{name}',")),
                         "{at}: no lane tries it"
                     );
                 }

@@ -89,4 +89,4 @@ def test_every_snippet_is_tried():
     there = [block.split("\n")[0].split()[1] for block in PAGE.split(f"\n{fence}")[1::2]]
     # The lane of assistants tries the others.
     assistants = Path(__file__).with_name("assistants.mjs").read_text()
-    assert sorted(tried) == sorted(name for name in there if f"('{name}'," not in assistants)
+    assert sorted(tried) == sorted(name for name in there if f"['{name}'," not in assistants)
