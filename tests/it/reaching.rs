@@ -469,9 +469,7 @@ mod codings {
             sizes.push(body.len());
         }
         assert!(sizes.iter().filter(|size| **size > 2 * 1024).count() > 2, "they are large enough: {sizes:?}");
-        for (path, body) in
-            [("/catalog/search", b"{\"query\":\"nothing is called that\"}".as_slice()), ("/catalog/search", b"{")]
-        {
+        for (path, body) in [("/catalog/search", b"{\"query\":\"zzxqjvw\"}".as_slice()), ("/catalog/search", b"{")] {
             let (head, _) = raw(&gateway, "POST", path, &many, body);
             assert!(!head.contains("content-encoding"), "{head}");
         }

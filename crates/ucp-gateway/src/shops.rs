@@ -341,7 +341,7 @@ mod tests {
             ("other.example", "/", None),
             ("other.example", "/shops/t%65a", None),
             ("other.example", "//shops/tea", None),
-            ("flowers.example.", "/", None),
+            ("flowers.example.", "/", found("flowers", "/")),
             ("flowers.example@evil", "/shops/none", None),
         ] {
             assert_eq!(of(&[host], target), expected, "{host} {target}");

@@ -3,7 +3,7 @@
 //! | view | holds |
 //! | :-- | :-- |
 //! | full | everything that the shop states |
-//! | standard | the same of a product page; listings leave to it the rest of long descriptions, barcodes, links of sellers, and all pictures but the first |
+//! | standard | the same of a product page; listings leave to it the rest of long descriptions, links of sellers, and all pictures but the first |
 //! | compact | all that the schemas of every release require, with short descriptions, and of the rest what a choice depends on |
 
 use serde_json::{Map, Value};
@@ -112,7 +112,9 @@ pub(crate) fn list_product(product: &mut Map<String, Value>) {
 
 /// Leaves of a variant what listings show. `has_picture` is `true` if its product has one.
 pub(crate) fn list_variant(variant: &mut Map<String, Value>, has_picture: bool) {
-    variant.retain(|name, _| name != "barcodes" && !(has_picture && name == "media"));
+    if has_picture {
+        variant.shift_remove("media");
+    }
     if let Some(Value::Object(seller)) = variant.get_mut("seller") {
         seller.shift_remove("links");
     }
@@ -238,7 +240,7 @@ mod tests {
             ],
             "variants": [
                 {
-                    "id": "v", "description": { "plain": "short", "html": "<p>" }, "barcodes": [],
+                    "id": "v", "description": { "plain": "short", "html": "<p>" },
                     "media": [{ "type": "image", "url": "https://s.example/3" }],
                     "seller": { "name": "S", "links": [] },
                 },

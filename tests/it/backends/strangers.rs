@@ -106,7 +106,7 @@ pub(super) fn words_are_only_words(subject: &Subject) {
             "a:b:c AND NOT -",
             "\\",
             "*",
-            "\u{202e}\u{0}\u{7}",
+            "\u{202e}\u{200b}",
             "漢字 🛒",
             "' OR 1=1 --",
         ] {

@@ -1,6 +1,10 @@
 //! `context`: language, currency, and what never changes an answer.
 
 use super::*;
+use crate::{
+    harness::PROFILE,
+    setup::{Ask, Transport},
+};
 
 fn shown(gateway: &Gateway, context: &Value, accept_language: Option<&str>) -> (String, String) {
     let headers: Vec<_> = accept_language.map(|tags| ("Accept-Language", tags)).into_iter().collect();
@@ -47,8 +51,11 @@ fn csr_12_the_hints_hold_for_all_operations_alike() {
     let gateway = Gateway::shared();
     let context = json!({ "language": "es", "currency": "EUR" });
     let product = gateway.product(&json!({ "id": "prod_abc123", "context": context }))["product"].take();
-    let found = gateway.search(&json!({ "query": "runner pro", "context": context }));
-    let listed = gateway.lookup(&json!({ "ids": ["prod_abc123"], "context": context }));
+    let whole = |operation: &str, payload: Value| {
+        Ask::new(Transport::Rest, PROFILE).of(operation, payload).query("view=full").answer(&gateway)
+    };
+    let found = whole("search_catalog", json!({ "query": "runner pro", "context": context }));
+    let listed = whole("lookup_catalog", json!({ "ids": ["prod_abc123"], "context": context }));
     let found = elements(&found["products"]).iter().find(|found| found["id"] == "prod_abc123").expect("found");
     for member in ["title", "description", "price_range", "categories", "media", "rating", "tags", "url"] {
         assert_eq!(found[member], product[member], "{member}");

@@ -82,7 +82,7 @@ fn mutations(place: &Place, present: &Value) -> Vec<Value> {
         json!(u64::MAX),
         json!("text"),
         json!(""),
-        json!("\u{0}\u{202e}\u{1f339}e\u{301}"),
+        json!("\u{202e}\u{1f339}e\u{301}"),
         json!([]),
         json!({}),
         json!([present]),

@@ -103,6 +103,11 @@ fn quantities_are_whole_and_sane() {
         for wrong in ["0", "-1", "1.5", "1e30", "9007199254740993", "18446744073709551615", "1000001", "\"2\"", "null"]
         {
             let said = with(wrong);
+            // A tool is called by models, which write numbers as text.
+            if wrong == "\"2\"" && transport == Transport::Tool {
+                assert_eq!(said.document()["line_items"][0]["quantity"], 2);
+                continue;
+            }
             let (code, _, body) = said.refusal();
             assert_eq!((said.status, code.as_str()), (400, "invalid_request"), "{wrong}: {said:?}");
             assert_eq!(body["path"], "$.line_items[0].quantity", "{wrong}: {said:?}");

@@ -557,7 +557,7 @@ pub(crate) struct Callers {
     /// "everything".
     pub(crate) anonymous: Anonymous,
     /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything, where listings
-    /// leave long descriptions, further pictures, barcodes and the links of sellers to the product page, "full" for
+    /// leave long descriptions, further pictures and the links of sellers to the product page, "full" for
     /// everything, or "compact" for what helps an agent to choose.
     pub(crate) view: CatalogView,
 }

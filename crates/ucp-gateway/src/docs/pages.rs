@@ -52,7 +52,10 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             file!("rules"),
         ],
     ),
-    ("Operate", &[file!("operations"), file!("security"), file!("performance"), file!("versioning")]),
+    (
+        "Operate",
+        &[file!("operations"), file!("behind-a-proxy"), file!("security"), file!("performance"), file!("versioning")],
+    ),
     ("Build it", &[file!("architecture")]),
 ];
 

@@ -186,6 +186,9 @@ messages! {
     "option_value_unknown" Warning CHANGED "$.product.options[0].values":
         "The product has no such value." => "Select one of the values as they are shown; `selected` says what was kept.",
         "The product has no Size 15.";
+    "order_not_named" Warning NO "":
+        "The shop has completed the purchase and has not named the order yet." => "Get the checkout later. Do not complete it again.",
+        "The shop has completed the purchase and has not named the order yet. Do not complete it again.";
     "out_of_stock" Error CHANGED "$.line_items[0]":
         "There is none left, or not as many." => "Lower the quantity, or choose another variant.",
         "`Runner Pro – Red / Size 8` is sold out.";

@@ -171,11 +171,11 @@ fn whoever_has_to_wait_is_told_for_how_long() {
         let through = chain.through();
         let asked = json!({ "line_items": lines(&[("pot_ceramic", 1)]) });
         let answers: Vec<Said> = std::thread::scope(|scope| {
-            let calls: Vec<_> = (0..12).map(|_| scope.spawn(|| through.call("create_cart", None, &asked))).collect();
+            let calls: Vec<_> = (0..2).map(|_| scope.spawn(|| through.call("create_cart", None, &asked))).collect();
             calls.into_iter().map(|call| call.join().expect("an answer")).collect()
         });
         let refused: Vec<_> = answers.iter().filter(|said| said.failure.is_some()).collect();
-        assert!(!refused.is_empty(), "some were too many");
+        assert!(!refused.is_empty(), "one was too many");
         for said in refused {
             let (code, _, body) = said.refusal();
             assert_eq!((said.status, code.as_str()), (429, "rate_limited"), "{said:?}");

@@ -24,6 +24,18 @@ fn advertised(gateway: &Gateway, release: Release) -> Vec<String> {
     names
 }
 
+/// Returns a checkout without the names of its destinations: for shops of these releases the gateway makes them.
+fn unnamed(mut checkout: Value) -> Value {
+    for method in checkout["fulfillment"]["methods"].as_array_mut().into_iter().flatten() {
+        let method = method.as_object_mut().expect("a method");
+        method.remove("selected_destination_id").expect("a chosen destination");
+        for destination in method["destinations"].as_array_mut().expect("destinations") {
+            destination.as_object_mut().expect("a destination").remove("id").expect("a name");
+        }
+    }
+    checkout
+}
+
 #[test]
 fn a_shop_of_the_first_releases_sells_to_callers_of_all() {
     for release in [Release::V2026_01_11, Release::V2026_01_23] {
@@ -53,8 +65,8 @@ fn a_shop_of_the_first_releases_sells_to_callers_of_all() {
                 let checkout = made.document();
                 assert_eq!(checkout["ucp"]["version"], caller.date());
                 assert_eq!(
-                    lasting(checkout.clone()),
-                    lasting(direct.create(&asked)),
+                    unnamed(lasting(checkout.clone())),
+                    unnamed(lasting(direct.create(&asked))),
                     "{caller} of {release} over {upstream:?}"
                 );
                 let mut less = asked.clone();

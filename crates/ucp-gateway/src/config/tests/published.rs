@@ -73,10 +73,10 @@ fn the_example_states_the_defaults() {
         "transport = \"mcp\"\n",
         "release = \"2026-08-25\"\n",
         "max_lookup_ids = 10\n",
-        "origins = []\n",
+        "\norigins = []\n",
     ] {
         assert!(all.contains(other), "{other}");
-        all = all.replace(other, "");
+        all = all.replace(other, "\n");
     }
     all = all.replace("/run/secrets/shop-signing", "run/psp");
     // The address of a database is said once, keys of feeds mean nothing without one, and languages are files of the operator.
