@@ -239,7 +239,7 @@ fn is_address_name(name: &str) -> bool {
 fn runs(name: &str, text: &str) -> bool {
     const SCHEMES: [&str; 5] = ["javascript:", "vbscript:", "data:text/", "data:image/", "data:application/"];
     let runs = |scheme: &&str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    text.contains(':') && !LINES.contains(&name) && SCHEMES.iter().any(|scheme| runs(&scheme))
+    text.contains(':') && !LINES.contains(&name) && SCHEMES.iter().any(runs)
 }
 
 #[cfg(test)]

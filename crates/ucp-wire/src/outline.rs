@@ -42,7 +42,7 @@ pub enum Side {
 
 /// Makes a schema valid for the strictest reader. It accepts at least what it accepted before.
 ///
-/// Arguments lose the schemas of unnamed members, too, which OpenAI's strict mode refuses.
+/// Arguments lose the schemas of unnamed members, too, which the strict mode of `OpenAI` refuses.
 pub fn legible(schema: &mut Value, side: Side) {
     let Some(keywords) = schema.as_object_mut() else { return };
     keywords.shift_remove("not");

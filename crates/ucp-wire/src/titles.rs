@@ -38,7 +38,7 @@ impl Titles {
     pub(crate) fn of(components: &mut Map<String, Value>) -> Self {
         let mut titles = Self { taken: components.keys().cloned().collect() };
         for (name, component) in components {
-            titles.insert(component, name.clone());
+            titles.insert(component, name);
         }
         titles
     }
@@ -48,13 +48,13 @@ impl Titles {
         // The title is that of what a reference leads to.
         if schema.get("$ref").is_none() {
             let title = self.free(title);
-            self.insert(schema, title);
+            self.insert(schema, &title);
         }
     }
 
-    fn insert(&mut self, schema: &mut Value, title: String) {
+    fn insert(&mut self, schema: &mut Value, title: &str) {
         let Value::Object(members) = schema else { return };
-        members.insert("title".to_owned(), title.as_str().into());
+        members.insert("title".to_owned(), title.into());
         for (keyword, place) in SINGLE {
             if let Some(inner) = members.get_mut(*keyword) {
                 self.add(inner, format!("{title}{place}"));

@@ -569,7 +569,7 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
             if is_own(&upstream_request) {
                 let mut seen = watched(&watch);
                 seen.own += 1;
-                let answer = outcome((seen.own * 37 % 100) as u8);
+                let answer = outcome(u8::try_from(seen.own * 37 % 100).expect("below 100"));
                 return async { answer }.boxed();
             }
             let number: usize = upstream_request.headers["x-call"].to_str().expect("text").parse().expect("a number");

@@ -116,10 +116,10 @@ fn directory_of(input: &Input, message: &Message<'_>, reach: Reach) -> Result<Pr
     let agent =
         agent.ok_or_else(|| "it does not cover a \"signature-agent\" with the address of its keys".to_owned())?;
     let kind = agent.params.iter().find(|(name, _)| name.as_str() == "type").map(|(_, kind)| {
-        let token = kind.as_token().map(|token| token.as_str());
-        token.or_else(|| kind.as_string().map(|text| text.as_str())).unwrap_or_default()
+        let token = kind.as_token().map(sfv::TokenRef::as_str);
+        token.or_else(|| kind.as_string().map(sfv::StringRef::as_str)).unwrap_or_default()
     });
-    let text = agent.bare_item.as_string().map(|text| text.as_str());
+    let text = agent.bare_item.as_string().map(sfv::StringRef::as_str);
     let text = text.ok_or_else(|| "its signature-agent must be a string".to_owned())?;
     let address = match kind {
         None | Some("directory") => address(text, reach),

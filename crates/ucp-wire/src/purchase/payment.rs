@@ -44,7 +44,7 @@ struct InstrumentRequest {
     /// Billing address, with the fields of a destination.
     #[serde(default)]
     billing_address: Option<AddressRequest>,
-    /// Credential, for complete_checkout. Never stored and never returned.
+    /// Credential, for `complete_checkout`. Never stored and never returned.
     #[serde(default)]
     credential: Option<CredentialRequest>,
     /// Details to show, such as brand and last digits.

@@ -88,7 +88,7 @@ pub(crate) struct CheckoutRequest {
     /// Shipping or pickup: methods, destinations and chosen options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments, without credentials: complete_checkout takes these.
+    /// Payment instruments, without credentials: `complete_checkout` takes these.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
@@ -133,7 +133,7 @@ pub(crate) struct CreateCheckoutRequest {
     /// Shipping or pickup: methods, destinations and chosen options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments, without credentials: complete_checkout takes these.
+    /// Payment instruments, without credentials: `complete_checkout` takes these.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
