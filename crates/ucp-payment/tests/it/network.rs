@@ -58,17 +58,18 @@ async fn a_port_where_nobody_listens_was_not_asked_to_pay() {
 
 #[tokio::test]
 async fn a_provider_that_fails_again_and_again_is_left_alone_and_nothing_is_charged() {
-    let psp = fake();
-    let handler = impatient(&psp.url());
-    let mut broken = Vec::new();
-    for nth in 0..7 {
-        let always = attempt(&format!("always-{nth}"), &psp.url());
-        broken.push(handler.pay(&always, &tender("ok+authorize:reset_before:3")).await);
+    // Nothing that it is asked is answered, the gateway's own question included.
+    let url = Host::start(async |_| Ok(())).await.url("");
+    let handler = impatient(&url);
+    let mut last = Settlement::Unknown;
+    for nth in 0..50 {
+        last = handler.pay(&attempt(&format!("always-{nth}"), &url), &tender("ok")).await;
+        if last != Settlement::Unknown {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    assert!(broken.iter().all(|settlement| *settlement == Settlement::Unknown), "{broken:?}");
-    let left_alone = attempt("left-alone", &psp.url());
-    assert!(matches!(handler.pay(&left_alone, &tender("ok")).await, Settlement::Declined { .. }));
-    assert!(!psp.psp().report().payments.contains_key("left-alone"), "it was not asked");
+    assert!(matches!(last, Settlement::Declined { .. }), "it is not asked any more: {last:?}");
 }
 
 #[tokio::test]
