@@ -57,19 +57,34 @@ async fn a_port_where_nobody_listens_was_not_asked_to_pay() {
 }
 
 #[tokio::test]
-async fn a_provider_that_fails_again_and_again_is_left_alone_and_nothing_is_charged() {
-    // Nothing that it is asked is answered, the gateway's own question included.
-    let url = Host::start(async |_| Ok(())).await.url("");
+async fn a_provider_that_answers_nothing_is_left_alone_and_nothing_is_charged() {
+    // Not even the gateway's own question is answered.
+    let host = Host::start(async |mut peer| peer.request().await.map(drop)).await;
+    let url = host.url("");
     let handler = impatient(&url);
-    let mut last = Settlement::Unknown;
-    for nth in 0..50 {
-        last = handler.pay(&attempt(&format!("always-{nth}"), &url), &tender("ok")).await;
-        if last != Settlement::Unknown {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    until("the provider to be left alone", PATIENCE, async || {
+        let nth = host.connections();
+        let paid = handler.pay(&attempt(&format!("always-{nth}"), &url), &tender("ok")).await;
+        assert!(matches!(paid, Settlement::Unknown | Settlement::Declined { .. }), "{paid:?}");
+        (paid != Settlement::Unknown).then_some(())
+    })
+    .await;
+    let asked = host.connections();
+    let paid = handler.pay(&attempt("left-alone", &url), &tender("ok")).await;
+    assert!(matches!(paid, Settlement::Declined { .. }), "{paid:?}");
+    assert_eq!(host.connections(), asked, "it was not asked");
+}
+
+#[tokio::test]
+async fn tokens_that_break_a_provider_keep_nobody_else_from_paying() {
+    let psp = fake();
+    let handler = impatient(&psp.url());
+    for nth in 0..30 {
+        let broken = attempt(&format!("broken-{nth}"), &psp.url());
+        assert_eq!(handler.pay(&broken, &tender("ok+authorize:reset_before:3")).await, Settlement::Unknown, "{nth}");
     }
-    assert!(matches!(last, Settlement::Declined { .. }), "it is not asked any more: {last:?}");
+    let other = attempt("other", &psp.url());
+    assert_eq!(handler.pay(&other, &tender("ok")).await, captured(&other));
 }
 
 #[tokio::test]
