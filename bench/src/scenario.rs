@@ -96,6 +96,8 @@ impl Shop {
         vec![
             Scenario::one("discovery", get("/.well-known/ucp")),
             Scenario::lookup("lookup of 10 ids", &self.ids),
+            Scenario::one("the same, zstd", encoded("zstd", "/catalog/lookup", &self.lookup())),
+            Scenario::one("the same, gzip", encoded("gzip", "/catalog/lookup", &self.lookup())),
             Scenario::rest("the same over MCP", "/mcp", &call),
             product("get_product Runner Pro", &json!({ "id": RUNNER_PRO })),
             product("get_product 2,048 variants", &json!({ "id": SCREW })),
@@ -176,6 +178,14 @@ pub(crate) fn post_as(profile: &str, path: &str, body: &str) -> Vec<u8> {
         body.len()
     )
     .into_bytes()
+}
+
+/// The same, with the answer in a content coding.
+fn encoded(coding: &str, path: &str, body: &str) -> Vec<u8> {
+    let asked = format!("POST {path} HTTP/1.1\r\nAccept-Encoding: {coding}");
+    let plain = post(path, body);
+    let rest = plain.iter().skip_while(|byte| **byte != b'\r').copied();
+    asked.into_bytes().into_iter().chain(rest).collect()
 }
 
 /// A request that asks for a document.

@@ -26,7 +26,10 @@ use ucp_wire::{
     refusal::{http_status, json_rpc},
 };
 
-use crate::wire::{self, Connection, Response};
+use crate::{
+    setup::{Ask, Transport},
+    wire::{self, Connection, Response},
+};
 
 /// The profile that test calls name.
 pub(crate) const PROFILE: &str = "https://agent.example.com/profile.json";
@@ -513,7 +516,8 @@ impl Gateway {
         payload["pagination"] = json!({ "limit": limit });
         let (mut products, mut pages) = (Vec::new(), Vec::new());
         loop {
-            let mut answer = self.search(&payload);
+            let ask = Ask::new(Transport::Rest, PROFILE).of("search_catalog", payload.clone());
+            let mut answer = ask.query("view=full").answer(self);
             products.extend(elements(&answer["products"]).iter().cloned());
             let page = answer["pagination"].take();
             pages.push(page.clone());

@@ -255,7 +255,7 @@ mod stopping {
     /// have sent nothing yet, and that are between two requests.
     #[test]
     fn no_connection_is_reset() {
-        /// What became of a client that calls until the gateway is gone.
+        /// Ends of the calls of a client that calls until the gateway is gone.
         #[derive(Debug, Default)]
         struct Calls {
             answered: usize,

@@ -747,7 +747,7 @@ mod tools {
         [(Release::NEWEST, "/mcp".to_owned())].into_iter().chain(Release::ALL.iter().map(leaf)).collect()
     }
 
-    /// What a model reads with every conversation.
+    /// The text that a model reads with every conversation.
     #[test]
     fn lists_of_tools_are_short() {
         let gateway = Gateway::shared();

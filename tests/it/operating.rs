@@ -83,7 +83,7 @@ fn a_changed_configuration_is_read_again() {
 
 #[test]
 fn a_shop_that_is_paused_refuses_calls_until_it_is_resumed() {
-    let (setup, data) = configured("");
+    let (setup, data) = configured("[server]\nallowed_origins = [\"https://app.example\"]\n");
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     let address = admin(&gateway);
     let shown = |paused| json!([{ "id": "default", "name": "Example Outfitters", "ready": true, "paused": paused }]);
@@ -94,6 +94,14 @@ fn a_shop_that_is_paused_refuses_calls_until_it_is_resumed() {
     let refused = search(&gateway);
     assert_eq!((refused.status, &refused.json()["code"]), (503, &json!("unavailable")));
     assert!(refused.header("retry-after").is_some() && refused.json()["content"].to_string().contains("paused"));
+    // Pages that may call the shop can read that, too.
+    let page = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST")];
+    assert_eq!(gateway.send("OPTIONS", "/mcp", &page, b"").status, 204);
+    for (method, path) in [("POST", "/mcp"), ("POST", "/catalog/search"), ("GET", "/.well-known/ucp")] {
+        let refused = gateway.send(method, path, &page, b"{}");
+        assert_eq!(refused.header("access-control-allow-origin"), Some("https://app.example"), "{path}: {refused:?}");
+        assert_eq!(refused.status, 503, "{path}");
+    }
     drop(gateway);
     // It is the shop that is paused, not the process.
     let gateway = setup.spawn("127.0.0.1:0", data.path());

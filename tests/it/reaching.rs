@@ -1,4 +1,4 @@
-//! How the gateway is reached: paths with a slash at their end, names behind proxies, and pages of other sites.
+//! Ways to the gateway: paths with a slash at their end, names behind proxies, and pages of other sites.
 
 use serde_json::{Value, json};
 use ucp_core::Release;
@@ -347,7 +347,7 @@ fn the_documents_say_how_a_key_is_shown() {
     }
 }
 
-/// What a body is declared as.
+/// Declared type of a body.
 #[test]
 fn a_refusal_of_a_body_says_which_ones_are_taken() {
     let gateway = Gateway::shared();

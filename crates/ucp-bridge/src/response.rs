@@ -20,6 +20,9 @@ use ucp_net::{Failure, Received, Unreadable, Verdict, classifier};
 /// Maximum wait that a shop may state, in seconds.
 const MAX_RETRY_AFTER: u64 = 3_600;
 
+/// Content of a refusal of a shop that states none.
+const ASKED_TOO_MUCH: &str = "The shop is asked too much at the moment.";
+
 /// Time for which the circuit is open after the shop rejected the gateway as a bot.
 const SHUT: Duration = Duration::from_secs(60);
 
@@ -115,9 +118,18 @@ impl From<Trouble> for Refusal {
 }
 
 impl Trouble {
-    /// Converts a failure; it becomes a refusal if the shop's response states a rate limit or unavailability.
+    /// Converts a failure; it becomes a refusal if the shop's response states a rate limit or unavailability, or a limit
+    /// that it stated before still holds.
     pub(super) fn heard(failure: Failure) -> Self {
-        let Failure::Answered(answered) = &failure else { return Self::Failure(failure) };
+        let answered = match &failure {
+            Failure::Answered(answered) => answered,
+            Failure::Limited { wait } => {
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                let retry_after = u32::try_from(seconds.clamp(1, MAX_RETRY_AFTER)).ok();
+                return Self::Refusal(Refusal { retry_after, ..Refusal::new(Code::RateLimited, ASKED_TOO_MUCH) });
+            }
+            _ => return Self::Failure(failure),
+        };
         let received = &answered.received;
         let stated = serde_json::from_slice::<Value>(&received.body).unwrap_or_default();
         let stated = if stated["error"]["data"].is_object() { &stated["error"]["data"] } else { &stated };
@@ -131,7 +143,7 @@ impl Trouble {
         };
         let pause = failure.pause().map_or(1, |pause| pause.as_secs().max(1));
         let pause = stated["retry_after"].as_u64().unwrap_or(pause).clamp(1, MAX_RETRY_AFTER);
-        let content = text(stated).unwrap_or_else(|| "The shop is asked too much at the moment.".to_owned());
+        let content = text(stated).unwrap_or_else(|| ASKED_TOO_MUCH.to_owned());
         Self::Refusal(Refusal {
             retry_after: u32::try_from(pause).ok(),
             continue_url: stated["continue_url"].as_str().map(str::to_owned),

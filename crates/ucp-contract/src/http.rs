@@ -128,7 +128,7 @@ pub struct HttpShop {
     asker: Asker,
 }
 
-/// What makes the requests.
+/// Maker of the requests.
 #[derive(Clone)]
 struct Asker {
     address: Url,

@@ -13,7 +13,7 @@ use crate::Release;
 pub enum Extent {
     /// Everything that the shop states.
     Whole,
-    /// What listings show of it.
+    /// The part of it that listings show.
     Listed,
 }
 

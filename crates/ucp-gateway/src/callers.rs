@@ -175,6 +175,11 @@ pub(crate) fn register(
     Ok(())
 }
 
+/// Returns the origins of pages of other sites that may call the gateway.
+pub(crate) fn origins(settings: &Settings) -> Origins {
+    Origins(settings.sections.server.allowed_origins.iter().filter_map(|origin| origin.parse().ok()).collect())
+}
+
 /// Returns the rules by which requests are admitted.
 pub(crate) fn rules(
     settings: &Settings,
@@ -186,14 +191,10 @@ pub(crate) fn rules(
     let agents = settings.platforms.iter().enumerate();
     let stated = settings.mount.hosts.iter().chain(&settings.sections.server.hosts).cloned();
     let names = public_url.host_str().map(str::to_owned).into_iter().chain(stated);
-    let origins = settings.sections.server.allowed_origins.iter();
     Rules {
         bots,
         agents: agents.filter_map(|(index, it)| Some((it.signature_agent.clone()?, index))).collect(),
-        hosts: Hosts {
-            names: names.map(|name| without_dot(&name).to_owned()).collect(),
-            origins: Origins(origins.filter_map(|origin| origin.parse().ok()).collect()),
-        },
+        hosts: Hosts { names: names.map(|name| without_dot(&name).to_owned()).collect(), origins: origins(settings) },
         scheme: scheme(public_url),
         trusted_proxies: settings.process.trusted_proxies.clone(),
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),

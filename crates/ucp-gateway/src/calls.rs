@@ -37,6 +37,7 @@ use ucp_trust::{
 };
 
 use crate::{
+    callers,
     events::Events,
     inspector::recorder::{Following, Recorder},
     metrics::{Ended, Metrics},
@@ -64,8 +65,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Calls {
     running: Arc<Running>,
-    /// Routes of a shop that is paused.
-    paused: Router,
     /// Routes where no shop is.
     nowhere: Router,
     log: Arc<Log>,
@@ -88,7 +87,6 @@ impl Calls {
     ) -> Self {
         Self {
             running,
-            paused: shop::paused(),
             nowhere: shop::nowhere(),
             log,
             metrics,
@@ -125,11 +123,11 @@ impl Calls {
             let Some(slot) = &slot else { return answered(self.nowhere.clone(), request).await };
             let _call = slot.begin_call();
             if slot.decisions.is_paused(&slot.id) {
-                return answered(self.paused.clone(), request).await;
+                return answered(shop::paused(callers::origins(&slot.settings)), request).await;
             }
             let router = match self.running.opened(slot).await {
                 Ok(shop) => shop.router.clone(),
-                Err(refusal) => shop::refusing(move || refusal.clone()),
+                Err(refusal) => shop::refusing(callers::origins(&slot.settings), move || refusal.clone()),
             };
             answered(router, request).await
         };

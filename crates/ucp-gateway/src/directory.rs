@@ -52,9 +52,9 @@ pub(crate) fn sample(sample: &Sample) -> Opening {
 pub(crate) struct Opened {
     /// The directory.
     pub(crate) directory: Option<port::Directory>,
-    /// What there was in it when it was opened.
+    /// Its contents when it was opened.
     pub(crate) holdings: Holdings,
-    /// What there is in it.
+    /// Its present contents.
     pub(crate) changes: Option<Receiver<Holdings>>,
 }
 

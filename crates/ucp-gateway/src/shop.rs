@@ -237,11 +237,12 @@ impl Shop {
     pub(crate) fn absent(
         name: String,
         data: &DataDirectory,
+        origins: Origins,
         pause: impl Fn() -> u32 + Clone + Send + Sync + 'static,
     ) -> Self {
         let content =
             "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
-        let router = refusing(move || Refusal::unavailable(content, pause()));
+        let router = refusing(origins, move || Refusal::unavailable(content, pause()));
         let store = data.store();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
         Self {
@@ -292,24 +293,26 @@ fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_u
 }
 
 /// Returns the routes of a shop that is paused.
-pub(crate) fn paused() -> Router {
+pub(crate) fn paused(origins: Origins) -> Router {
     let content = "The operator of this shop has paused it for now.";
-    refusing(move || Refusal::unavailable(content, PAUSED_SECONDS))
+    refusing(origins, move || Refusal::unavailable(content, PAUSED_SECONDS))
 }
 
 /// Returns the routes of a host and path at which no shop is. They tell nothing of the shops that there are.
 pub(crate) fn nowhere() -> Router {
     let content = "Nothing is served under this host and path.";
-    refusing(move || Refusal::new(Code::OriginForbidden, content).accepting("the host and path of a shop's public URL"))
+    refusing(Origins::default(), move || {
+        Refusal::new(Code::OriginForbidden, content).accepting("the host and path of a shop's public URL")
+    })
 }
 
-/// Returns the routes of a shop of which every call is refused.
-pub(crate) fn refusing(refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
+/// Returns the routes of a shop of which every call is refused. Pages of `origins` may read that.
+pub(crate) fn refusing(origins: Origins, refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
     let mut router = Router::new();
     for endpoint in endpoints() {
         router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
     }
-    ucp_rest::refusing(router, refusal)
+    ucp_rest::refusing(router, origins, refusal)
 }
 
 /// Returns the endpoints of a shop: the root, and that of each release.

@@ -25,6 +25,7 @@ use url::Url;
 
 use crate::{
     backend::{DataDirectory, Down},
+    callers,
     command::chain,
     config::{Policy, Settings},
     decisions::Decisions,
@@ -223,7 +224,8 @@ impl Slot {
                 let upstream = self.settings.upstream.as_ref();
                 let name = upstream.and_then(|upstream| upstream.url.host_str()).unwrap_or_default().to_owned();
                 let pause = Arc::clone(&self.pause);
-                Shop::absent(name, &data, move || pause.load(Ordering::Relaxed))
+                let origins = callers::origins(&self.settings);
+                Shop::absent(name, &data, origins, move || pause.load(Ordering::Relaxed))
             }
             Err(error) => return Err(error),
         };

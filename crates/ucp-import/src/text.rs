@@ -90,10 +90,10 @@ pub fn tidy(product: &mut Value) {
     Tidying { opens: None, tidied: Tidied::default() }.value("", product);
 }
 
-/// What [`tidy_answer`] did.
+/// Result of [`tidy_answer`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tidied {
-    /// Whether anything was changed.
+    /// `true` if anything was changed.
     pub changed: bool,
     /// Places of the first addresses that were left out, as JSONPath without the `$`.
     pub left_out: Vec<String>,

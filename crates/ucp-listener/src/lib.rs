@@ -51,7 +51,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 use ucp_core::{Code, Refusal};
-use ucp_service::ingress::{ClientCertificate, Peer};
+use ucp_service::ingress::{ClientCertificate, Origins, Peer};
 use ucp_trust::client::{ClientAddress, TrustedProxies};
 
 use self::{
@@ -517,7 +517,10 @@ fn name_host<B>(request: &mut Request<B>) {
 /// Answers a request over plain HTTP where TLS is spoken.
 async fn plain(request: Request<Body>) -> Response {
     let refusal = || Refusal::new(Code::InvalidRequest, "The gateway speaks TLS here.").accepting("an https URL");
-    ucp_rest::refusing(Router::new(), refusal).oneshot(request).await.unwrap_or_else(|never| match never {})
+    ucp_rest::refusing(Router::new(), Origins::default(), refusal)
+        .oneshot(request)
+        .await
+        .unwrap_or_else(|never| match never {})
 }
 
 /// Waits until fewer than `most` connections are open, and closes those on which the gateway is not at work for that.

@@ -1,4 +1,4 @@
-//! What agents are told about the shop as a whole, so that a model with several shops can tell them apart.
+//! Description of the shop as a whole for agents, so that a model with several shops can tell them apart.
 //!
 //! Names, categories and descriptions come from the shop, its backend or its operator. They are stated as short pieces
 //! of one line each, without characters that no one sees.

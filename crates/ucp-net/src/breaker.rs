@@ -63,6 +63,8 @@ pub enum Admission {
     Granted(Permit),
     /// No call is made for this time.
     Refused(Duration),
+    /// No call is made for this time, because the upstream was asked too much.
+    Limited(Duration),
     /// The gateway has to ask its own question first.
     Due,
 }
@@ -99,12 +101,18 @@ pub enum Circuit {
 pub struct Breaker {
     rules: Rules,
     state: State,
-    /// Time until which the upstream has asked to be left alone.
-    paused_until: Option<Instant>,
+    paused: Option<Pause>,
     /// Number of changes of state: permits of earlier states are void.
     generation: u64,
     /// Start of the first slice.
     origin: Instant,
+}
+
+/// Pause that the upstream has asked for.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    until: Instant,
+    is_limit: bool,
 }
 
 #[derive(Debug)]
@@ -127,13 +135,13 @@ impl Breaker {
     /// Creates a closed circuit.
     #[must_use]
     pub fn new(rules: Rules, now: Instant) -> Self {
-        Self { rules, state: State::Closed(VecDeque::new()), paused_until: None, generation: 0, origin: now }
+        Self { rules, state: State::Closed(VecDeque::new()), paused: None, generation: 0, origin: now }
     }
 
     /// Returns the state at `now`.
     #[must_use]
     pub fn circuit(&self, now: Instant) -> Circuit {
-        let paused = self.paused_until.filter(|until| now < *until);
+        let paused = self.paused.map(|pause| pause.until).filter(|until| now < *until);
         match self.state {
             State::Open { until } if now < until => Circuit::Open(paused.map_or(until, |paused| paused.max(until))),
             _ if paused.is_some() => Circuit::Open(paused.unwrap_or(now)),
@@ -146,7 +154,10 @@ impl Breaker {
     pub fn admit(&mut self, now: Instant) -> Admission {
         match self.circuit(now) {
             Circuit::Closed => Admission::Granted(Permit { generation: self.generation }),
-            Circuit::Open(until) => Admission::Refused(until - now),
+            Circuit::Open(until) => match self.paused {
+                Some(Pause { until: limited, is_limit: true }) if limited == until => Admission::Limited(until - now),
+                _ => Admission::Refused(until - now),
+            },
             Circuit::Probing => Admission::Due,
         }
     }
@@ -170,10 +181,12 @@ impl Breaker {
         }
     }
 
-    /// Admits no call for as long as the upstream asks for.
-    pub fn pause(&mut self, time: Duration, now: Instant) {
+    /// Admits no call for as long as the upstream asks for. `is_limit` is `true` if it was asked too much.
+    pub fn pause(&mut self, time: Duration, is_limit: bool, now: Instant) {
         let until = now + time.min(LONGEST_PAUSE);
-        self.paused_until = Some(self.paused_until.map_or(until, |earlier| earlier.max(until)));
+        if self.paused.is_none_or(|earlier| earlier.until < until) {
+            self.paused = Some(Pause { until, is_limit });
+        }
     }
 
     /// Draws the conclusion from the outcome of the gateway's own question.

@@ -65,7 +65,7 @@ struct Shared {
     counters: Arc<Counters>,
 }
 
-/// What the gateway's own question is about.
+/// Subject of the gateway's own question.
 #[derive(Default)]
 struct Probing {
     /// Turns to `true` at the end of the one that is being asked.
@@ -108,6 +108,7 @@ impl CircuitBreaker {
             match admission {
                 Admission::Granted(permit) => return Ok(Ticket { circuit: self.clone(), lane, permit: Some(permit) }),
                 Admission::Refused(wait) => return Err(Failure::Open { wait }),
+                Admission::Limited(wait) => return Err(Failure::Limited { wait }),
                 Admission::Due => {
                     let Some(mut ended) = self.ask(inner.clone(), lane, true) else { break };
                     let until = deadline.map_or(now + PROBE, |deadline| deadline.min(now + PROBE));
@@ -254,11 +255,12 @@ fn outcome(result: &Result<Received, Failure>) -> Outcome {
     }
 }
 
-/// Time for which the upstream asks the gateway to leave it alone.
-fn stated_pause(result: &Result<Received, Failure>) -> Option<Duration> {
+/// Time for which the upstream asks the gateway to leave it alone, and `true` if that is because it was asked too much.
+fn stated_pause(result: &Result<Received, Failure>) -> Option<(Duration, bool)> {
     match result {
         Err(Failure::Answered(answered)) if matches!(answered.unfit, Unfit::Throttled | Unfit::Transient) => {
-            answered.pause.filter(|pause| !pause.is_zero())
+            let pause = answered.pause.filter(|pause| !pause.is_zero())?;
+            Some((pause, answered.unfit == Unfit::Throttled))
         }
         _ => None,
     }
@@ -278,8 +280,8 @@ impl Policy for CircuitBreaker {
             }
         };
         let result = inner.clone().oneshot(upstream_request).await;
-        if let Some(pause) = stated_pause(&result).filter(|_| !for_buyer) {
-            self.breaker(lane).pause(pause, (self.0.clock)());
+        if let Some((pause, is_limit)) = stated_pause(&result).filter(|_| !for_buyer) {
+            self.breaker(lane).pause(pause, is_limit, (self.0.clock)());
         }
         let outcome = outcome(&result);
         let suspected = ticket.report(outcome);

@@ -145,11 +145,28 @@ pub fn unknown_path(uri: &Uri) -> Response {
     error::answer(release_of(uri), &refusal)
 }
 
-/// Refuses what no route of `router` takes with `refusal`, for a gateway whose shop is not there, and adds the layers
-/// around all routes.
-pub fn refusing(router: Router, refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
+/// Refuses what no route of `router` takes with `refusal`, for a gateway whose shop is not there. Pages of `origins` may
+/// read that. Adds the layers around all routes.
+pub fn refusing(
+    router: Router,
+    origins: Origins,
+    refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static,
+) -> Router {
     let refuse = async move |uri: Uri| error::answer(release_of(&uri), &refusal());
-    layered(without_slash(router.fallback(refuse.clone()).method_not_allowed_fallback(refuse)))
+    let router = router.fallback(refuse.clone()).method_not_allowed_fallback(refuse);
+    let router = router.layer(from_fn(move |request: Request<Body>, next: Next| {
+        let origins = origins.clone();
+        async move {
+            if let Some(permission) = origins.preflight(request.method(), request.headers()) {
+                return (StatusCode::NO_CONTENT, permission).into_response();
+            }
+            let asked = request.headers().clone();
+            let mut answer = next.run(request).await;
+            origins.open(&asked, answer.headers_mut());
+            answer
+        }
+    }));
+    layered(without_slash(router))
 }
 
 /// Adds the layers around all routes: an error for requests without one host, a request ID in every response and log

@@ -244,7 +244,7 @@ pub struct Entry {
     is_stray: bool,
 }
 
-/// What the credentials of a request but its signature say.
+/// Credentials of a request apart from its signature.
 struct Credentials {
     /// Position of the registered platform to which they belong.
     platform: Option<usize>,

@@ -213,7 +213,7 @@ impl<P> ApiKeys<P> {
     }
 }
 
-/// What a request presents.
+/// Credentials that a request presents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<P> {
     /// No key, and no bearer token where there are keys.

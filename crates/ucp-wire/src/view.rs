@@ -3,7 +3,7 @@
 //! | view | holds |
 //! | :-- | :-- |
 //! | full | everything that the shop states |
-//! | standard | the same of a product page; listings leave to it the rest of long descriptions, links of sellers, and all pictures but the first |
+//! | standard | the same of a product page; listings leave to it the rest of long descriptions, their other forms, all pictures but the first, links of sellers, barcodes and ids of option values |
 //! | compact | all that the schemas of every release require, with short descriptions, and of the rest what a choice depends on |
 
 use serde_json::{Map, Value};
@@ -22,10 +22,10 @@ const SENTENCES: usize = 200;
 const SHORTENED: &str = " … (shortened; get_product has the whole text)";
 
 /// Maximum length of the description of a product in the compact view, in characters.
-const PRODUCT_TEXT: usize = 24;
+const PRODUCT_TEXT: usize = 20;
 
 /// Maximum length of the description of a variant in the compact view, in characters.
-const VARIANT_TEXT: usize = 16;
+const VARIANT_TEXT: usize = 12;
 
 /// Extent of catalog answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,35 +102,52 @@ fn list(product: &mut Map<String, Value>) {
 
 /// Leaves of a product without its variants what listings show.
 pub(crate) fn list_product(product: &mut Map<String, Value>) {
+    let options = product.get_mut("options").and_then(Value::as_array_mut).into_iter().flatten();
+    for values in options.filter_map(|option| option.get_mut("values")?.as_array_mut()) {
+        values.iter_mut().for_each(forget_id);
+    }
     shorten(product);
+    let title = product.get("title").cloned();
     let Some(media) = product.get_mut("media").and_then(Value::as_array_mut) else { return };
     media.truncate(1);
     if let Some(Value::Object(picture)) = media.first_mut() {
-        picture.retain(|name, _| name != "width" && name != "height");
+        picture.retain(|name, value| match name.as_str() {
+            "width" | "height" => false,
+            "alt_text" => title.as_ref() != Some(value),
+            _ => true,
+        });
     }
 }
 
 /// Leaves of a variant what listings show. `has_picture` is `true` if its product has one.
 pub(crate) fn list_variant(variant: &mut Map<String, Value>, has_picture: bool) {
-    if has_picture {
-        variant.shift_remove("media");
-    }
+    variant.retain(|name, _| match name.as_str() {
+        "media" => !has_picture,
+        "barcodes" => false,
+        _ => true,
+    });
     if let Some(Value::Object(seller)) = variant.get_mut("seller") {
         seller.shift_remove("links");
+    }
+    if let Some(options) = variant.get_mut("options").and_then(Value::as_array_mut) {
+        options.iter_mut().for_each(forget_id);
     }
     shorten(variant);
 }
 
-/// Shortens the description of a product or a variant. Forms other than plain text say the same again and are left out.
+fn forget_id(option: &mut Value) {
+    if let Some(option) = option.as_object_mut() {
+        option.shift_remove("id");
+    }
+}
+
+/// Leaves one form of the description of a product or a variant, and shortens it. The others say the same again.
 fn shorten(of: &mut Map<String, Value>) {
     let Some(Value::Object(description)) = of.get_mut("description") else { return };
-    let short = ["plain", "markdown"].into_iter().find_map(|form| {
-        let text = description.get(form)?.as_str()?;
-        Some((form, excerpt(text)))
-    });
-    if let Some((form, Some(excerpt))) = short {
+    let Some(form) = ["plain", "markdown"].into_iter().find(|form| description.contains_key(*form)) else { return };
+    description.retain(|name, _| name == form);
+    if let Some(excerpt) = description[form].as_str().and_then(excerpt) {
         description.insert(form.to_owned(), excerpt.into());
-        description.retain(|name, _| name == form);
     }
 }
 
@@ -233,16 +250,19 @@ mod tests {
     fn listings_shorten_long_descriptions_and_a_product_page_none() {
         let long = "A sentence of words. ".repeat(40);
         let product = json!({
-            "id": "p", "description": { "plain": long, "html": "<p>" },
+            "id": "p", "title": "One", "description": { "plain": long, "html": "<p>" },
             "media": [
-                { "type": "image", "url": "https://s.example/1", "alt_text": "One", "width": 8, "height": 8 },
+                { "type": "image", "url": "https://s.example/1", "alt_text": "Heel", "width": 8, "height": 8 },
                 { "type": "image", "url": "https://s.example/2" },
             ],
+            "options": [{ "name": "Size", "values": [{ "label": "8", "id": "s8" }] }],
             "variants": [
                 {
                     "id": "v", "description": { "plain": "short", "html": "<p>" },
                     "media": [{ "type": "image", "url": "https://s.example/3" }],
                     "seller": { "name": "S", "links": [] },
+                    "barcodes": [{ "type": "EAN", "value": "1" }],
+                    "options": [{ "name": "Size", "label": "8", "id": "s8" }],
                 },
                 { "id": "w", "description": { "markdown": long } },
             ],
@@ -261,9 +281,11 @@ mod tests {
             let plain = listed["description"]["plain"].as_str().expect("plain");
             assert!(plain.ends_with(&format!("words.{SHORTENED}")) && plain.chars().count() < WHOLE_TEXT, "{plain}");
             assert_eq!(listed["description"].as_object().map(Map::len), Some(1));
-            assert_eq!(listed["media"], json!([{ "type": "image", "url": "https://s.example/1", "alt_text": "One" }]));
+            assert_eq!(listed["media"], json!([{ "type": "image", "url": "https://s.example/1", "alt_text": "Heel" }]));
+            assert_eq!(listed["options"], json!([{ "name": "Size", "values": [{ "label": "8" }] }]));
             let first = json!({
-                "id": "v", "description": { "plain": "short", "html": "<p>" }, "seller": { "name": "S" },
+                "id": "v", "description": { "plain": "short" }, "seller": { "name": "S" },
+                "options": [{ "name": "Size", "label": "8" }],
             });
             assert_eq!(listed["variants"][0], first);
             assert!(listed["variants"][1]["description"]["markdown"].as_str().is_some_and(|text| text.len() < 460));

@@ -87,8 +87,7 @@ impl Stub {
     }
 
     fn setup(&self) -> Setup {
-        let configuration =
-            "[profiles]\nloopback = true\n[upstream]\nconnect_timeout_ms = 20000\nread_timeout_ms = 30000\n";
+        let configuration = "[profiles]\nloopback = true\n[upstream]\nconnect_timeout_ms = 20000\nread_timeout_ms = 30000\n[server]\nallowed_origins = [\"https://app.example\"]\n";
         Setup::new(configuration).arguments(&[
             "--log-level",
             "info",
@@ -152,6 +151,10 @@ fn a_gateway_that_knows_nothing_refuses_calls_until_the_shop_answers() {
             assert_eq!((&body["jsonrpc"], &body["id"]), (&json!("2.0"), &Value::Null), "{body}");
             assert_eq!(body["error"]["data"]["code"], "unavailable", "{body}");
         }
+        let page = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST")];
+        assert_eq!(gateway.send("OPTIONS", "/catalog/search", &page, b"").status, 204);
+        let refused = gateway.send("POST", "/catalog/search", &page, b"{}");
+        assert_eq!(refused.header("access-control-allow-origin"), Some("https://app.example"), "{refused:?}");
 
         shop.states(false);
         becomes_ready(&gateway);

@@ -40,7 +40,7 @@ fn say(transport: Transport, got: &Got, document: &Value) -> Act {
     }
 }
 
-/// How often the shop was asked to complete a checkout.
+/// Number of times that the shop was asked to complete a checkout.
 fn completions(stub: &Stub) -> usize {
     let completes = |got: &Got| got.path.ends_with("/complete") || got.body["params"]["name"] == "complete_checkout";
     stub.got().iter().filter(|got| completes(got)).count()

@@ -1,4 +1,4 @@
-//! What is shown of a shop's answers: addresses that clients may open, and texts without what nobody sees.
+//! The part of a shop's answers that is shown: addresses that clients may open, and texts without what nobody sees.
 
 use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;

@@ -27,7 +27,7 @@ use ucp_core::{
 use ucp_net::{Counters, Failure, coalescing::Capacity};
 use ucp_testkit::shelf::PlainCursors;
 
-/// How the shop counts.
+/// Numbering of pages at the shop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// By the last product of the page before.

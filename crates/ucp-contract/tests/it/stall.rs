@@ -24,7 +24,7 @@ type Spoil = Box<dyn Fn(Question, &Value, Value) -> Result<Option<Value>, Failur
 /// The shop.
 pub(crate) struct Stall {
     spoil: Mutex<Option<Spoil>>,
-    /// How long the answer to a question takes.
+    /// Time that the answer to a question takes.
     delay: Mutex<Option<(Question, Duration)>>,
     state: Mutex<State>,
     counters: Arc<Counters>,

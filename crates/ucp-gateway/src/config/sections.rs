@@ -556,9 +556,10 @@ pub(crate) struct Callers {
     /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or
     /// "everything".
     pub(crate) anonymous: Anonymous,
-    /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything, where listings
-    /// leave long descriptions, further pictures and the links of sellers to the product page, "full" for
-    /// everything, or "compact" for what helps an agent to choose.
+    /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything on a product
+    /// page, to which searches and lookups leave long descriptions and their other forms, further pictures, links
+    /// of sellers, barcodes and ids of option values, "full" for everything, or "compact" for what
+    /// helps an agent to choose.
     pub(crate) view: CatalogView,
 }
 

@@ -128,13 +128,13 @@ fn an_upstream_that_refuses_the_gateway_is_left_alone() {
 #[test]
 fn a_pause_that_the_upstream_asks_for_is_kept_and_ends_by_itself() {
     let mut bench = Bench::new();
-    bench.breaker.pause(millis(30_000), bench.now);
-    bench.breaker.pause(millis(1_000), bench.now);
+    bench.breaker.pause(millis(30_000), false, bench.now);
+    bench.breaker.pause(millis(1_000), true, bench.now);
     assert_eq!(bench.admit(), Admission::Refused(millis(30_000)));
     assert_eq!(bench.breaker.circuit(bench.now), Circuit::Open(bench.now + millis(30_000)));
     assert!(matches!(bench.after(30_000).admit(), Admission::Granted(_)));
-    bench.breaker.pause(Duration::MAX, bench.now);
-    assert_eq!(bench.admit(), Admission::Refused(LONGEST_PAUSE));
+    bench.breaker.pause(Duration::MAX, true, bench.now);
+    assert_eq!(bench.admit(), Admission::Limited(LONGEST_PAUSE));
 }
 
 #[derive(Clone, Debug)]
@@ -143,7 +143,7 @@ enum Step {
     Admit,
     Report(prop::sample::Index, Outcome),
     Conclude(Outcome),
-    Pause(u64),
+    Pause(u64, bool),
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -161,7 +161,7 @@ fn step() -> impl Strategy<Value = Step> {
         24 => Just(Step::Admit),
         24 => (any::<prop::sample::Index>(), outcome()).prop_map(|(which, outcome)| Step::Report(which, outcome)),
         2 => outcome().prop_map(Step::Conclude),
-        1 => (0_u64..9_000).prop_map(Step::Pause),
+        1 => (0_u64..9_000, any::<bool>()).prop_map(|(time, is_limit)| Step::Pause(time, is_limit)),
     ]
 }
 
@@ -178,7 +178,7 @@ proptest! {
     fn it_does_what_the_rules_say(steps in prop::collection::vec(step(), 0..400)) {
         let mut bench = Bench::new();
         let closed = || Story::Closed { reported: Vec::new() };
-        let (mut passed, mut story, mut chapter, mut pause) = (Duration::ZERO, closed(), 0, Duration::ZERO);
+        let (mut passed, mut story, mut chapter, mut pause) = (Duration::ZERO, closed(), 0, (Duration::ZERO, false));
         let mut permits: Vec<(Permit, u32)> = Vec::new();
         for step in steps {
             match step {
@@ -186,22 +186,26 @@ proptest! {
                     bench.after(milliseconds);
                     passed += millis(milliseconds);
                 }
-                Step::Pause(milliseconds) => {
-                    bench.breaker.pause(millis(milliseconds), bench.now);
-                    pause = pause.max(passed + millis(milliseconds));
+                Step::Pause(milliseconds, is_limit) => {
+                    bench.breaker.pause(millis(milliseconds), is_limit, bench.now);
+                    let until = passed + millis(milliseconds);
+                    pause = if pause.0 < until { (until, is_limit) } else { pause };
                 }
                 Step::Admit => {
                     let open_until = match story {
                         Story::Closed { .. } => None,
                         Story::Open { until } => Some(until),
                     };
-                    let wait = open_until.unwrap_or_default().max(pause).saturating_sub(passed);
+                    let open = open_until.unwrap_or_default();
+                    let wait = open.max(pause.0).saturating_sub(passed);
+                    let is_limit = pause.1 && pause.0 >= open;
                     match bench.admit() {
                         Admission::Granted(permit) => {
                             prop_assert!(open_until.is_none() && wait.is_zero());
                             permits.push((permit, chapter));
                         }
-                        Admission::Refused(told) => prop_assert_eq!(told, wait),
+                        Admission::Refused(told) => prop_assert_eq!((told, false), (wait, is_limit)),
+                        Admission::Limited(told) => prop_assert_eq!((told, true), (wait, is_limit)),
                         Admission::Due => prop_assert!(open_until.is_some() && wait.is_zero()),
                     }
                 }

@@ -183,7 +183,7 @@ fn rendering(product: &product::Product, release: Release, extent: Extent) -> &R
         let options = if product.options.is_empty() {
             Box::default()
         } else {
-            older::product(release, &Listed { options: options(product) })
+            older::product(release, &Listed { options: options(product, extent) })
         };
         let stated = product_members(product);
         let members = match extent {
@@ -218,7 +218,8 @@ fn variant_members<'a>(
     })
 }
 
-fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
+fn options(product: &product::Product, extent: Extent) -> Vec<ProductOption<'_>> {
+    let has_ids = extent == Extent::Whole;
     product
         .options
         .iter()
@@ -227,7 +228,7 @@ fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
             values: axis
                 .values
                 .iter()
-                .map(|value| OptionValue { id: value.id.as_deref(), label: &value.label })
+                .map(|value| OptionValue { id: value.id.as_deref().filter(|_| has_ids), label: &value.label })
                 .collect(),
         })
         .collect()

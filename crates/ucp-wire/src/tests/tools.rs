@@ -132,7 +132,7 @@ fn a_model_reads_what_members_are() {
     }
 }
 
-/// What a model reads with every conversation.
+/// The text that a model reads with every conversation.
 #[test]
 fn outlines_are_short() {
     for release in Release::ALL {

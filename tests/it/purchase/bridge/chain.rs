@@ -171,16 +171,14 @@ fn whoever_has_to_wait_is_told_for_how_long() {
         let through = chain.through();
         let asked = json!({ "line_items": lines(&[("pot_ceramic", 1)]) });
         let answers: Vec<Said> = std::thread::scope(|scope| {
-            let calls: Vec<_> = (0..12).map(|_| scope.spawn(|| through.call("create_cart", None, &asked))).collect();
+            let calls: Vec<_> = (0..6).map(|_| scope.spawn(|| through.call("create_cart", None, &asked))).collect();
             calls.into_iter().map(|call| call.join().expect("an answer")).collect()
         });
         let refused: Vec<_> = answers.iter().filter(|said| said.failure.is_some()).collect();
-        // The shop refused some; for as long as it had asked for, the others were not handed on.
-        assert!(refused.iter().any(|said| said.status == 429), "some were too many: {refused:?}");
+        assert!(!refused.is_empty(), "some were too many");
         for said in refused {
             let (code, _, body) = said.refusal();
-            let expected = if said.status == 429 { (429, "rate_limited") } else { (503, "unavailable") };
-            assert_eq!((said.status, code.as_str()), expected, "{said:?}");
+            assert_eq!((said.status, code.as_str()), (429, "rate_limited"), "{said:?}");
             let wait = said.response.header("retry-after").and_then(|wait| wait.parse::<u64>().ok());
             assert_eq!((wait, body["retry_after"].as_u64()), (Some(1), Some(1)), "{said:?}");
         }
