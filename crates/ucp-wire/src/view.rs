@@ -3,7 +3,7 @@
 //! | view | holds |
 //! | :-- | :-- |
 //! | full | everything that the shop states |
-//! | standard | the same of a product page; listings leave to it the rest of long descriptions, their other forms, all pictures but the first, links of sellers, barcodes and ids of option values |
+//! | standard | the same of a product page; listings leave to it the rest of long descriptions, their other forms, all pictures but the first, links of sellers, barcodes, ids of option values, and options of a variant that its title spells out |
 //! | compact | all that the schemas of every release require, with short descriptions, and of the rest what a choice depends on |
 
 use serde_json::{Map, Value};
@@ -129,10 +129,20 @@ pub(crate) fn list_variant(variant: &mut Map<String, Value>, has_picture: bool) 
     if let Some(Value::Object(seller)) = variant.get_mut("seller") {
         seller.shift_remove("links");
     }
-    if let Some(options) = variant.get_mut("options").and_then(Value::as_array_mut) {
+    let is_in_title = spells(variant);
+    if is_in_title {
+        variant.shift_remove("options");
+    } else if let Some(options) = variant.get_mut("options").and_then(Value::as_array_mut) {
         options.iter_mut().for_each(forget_id);
     }
     shorten(variant);
+}
+
+/// Returns `true` if the title of a variant is made of the values of its options, in their order.
+fn spells(variant: &Map<String, Value>) -> bool {
+    let options = variant.get("options").and_then(Value::as_array).into_iter().flatten();
+    let labels: Vec<_> = options.filter_map(|option| option["label"].as_str()).collect();
+    !labels.is_empty() && variant.get("title").is_some_and(|title| *title == labels.join(" / "))
 }
 
 fn forget_id(option: &mut Value) {
@@ -264,6 +274,10 @@ mod tests {
                     "barcodes": [{ "type": "EAN", "value": "1" }],
                     "options": [{ "name": "Size", "label": "8", "id": "s8" }],
                 },
+                {
+                    "id": "u", "title": "8 / Red",
+                    "options": [{ "name": "Size", "label": "8" }, { "name": "Color", "label": "Red" }],
+                },
                 { "id": "w", "description": { "markdown": long } },
             ],
         });
@@ -288,7 +302,8 @@ mod tests {
                 "options": [{ "name": "Size", "label": "8" }],
             });
             assert_eq!(listed["variants"][0], first);
-            assert!(listed["variants"][1]["description"]["markdown"].as_str().is_some_and(|text| text.len() < 460));
+            assert_eq!(listed["variants"][1], json!({ "id": "u", "title": "8 / Red" }));
+            assert!(listed["variants"][2]["description"]["markdown"].as_str().is_some_and(|text| text.len() < 460));
         }
     }
 

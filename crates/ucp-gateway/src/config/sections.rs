@@ -558,8 +558,8 @@ pub(crate) struct Callers {
     pub(crate) anonymous: Anonymous,
     /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything on a product
     /// page, to which searches and lookups leave long descriptions and their other forms, further pictures, links
-    /// of sellers, barcodes and ids of option values, "full" for everything, or "compact" for what
-    /// helps an agent to choose.
+    /// of sellers, barcodes, ids of option values and options that the title of a variant spells
+    /// out, "full" for everything, or "compact" for what helps an agent to choose.
     pub(crate) view: CatalogView,
 }
 
