@@ -24,6 +24,7 @@ use crate::{
     },
     setup::Setup,
     signatures::keys,
+    synchronised::{buy, counted},
     tls::host::Authority,
     wire::{Connection, Response, request},
 };
@@ -167,6 +168,50 @@ fn what_is_sold_or_imported_through_one_gateway_is_known_to_the_other() {
     let found = three.search(&json!({"query": "himalayan blue poppy"}));
     assert_eq!(found["products"][0]["id"], "blue_poppy");
     assert_eq!(available(&three, "orchid_white"), json!(false));
+}
+
+#[test]
+fn goods_that_are_sold_stay_sold_when_they_are_imported_or_copied() {
+    let Some(database) = database() else { return };
+    let (folder, (one, _one)) = (folder(), gateway(&database));
+    let import = |vases: u64, bowls: u64| {
+        let mut goods = [counted("vase", 2_000, vases), counted("bowl", 500, bowls)];
+        goods.iter_mut().for_each(|product| product["variants"][0]["price"]["currency"] = json!("USD"));
+        let file = folder.path().join("goods.jsonl");
+        fs::write(&file, goods.map(|product| format!("{product}\n")).concat()).expect("a file");
+        let data = folder.path().join("import");
+        command(&database, &["import", file.to_str().expect("UTF-8"), "--data-dir", data.to_str().expect("UTF-8")])
+    };
+    let left = |database: &str| {
+        psql(
+            database,
+            "SELECT string_agg(variant || ' ' || quantity, ', ' ORDER BY variant) FROM stock WHERE variant IN ('vase-1', 'bowl-1')",
+        )
+    };
+    assert!(import(2, 4).contains("2 new"));
+    buy(&one, "vase-1", 2);
+    buy(&one, "bowl-1", 1);
+    assert!(import(2, 4).contains("2 unchanged, 0 skipped, 0 rejected; 2 stock numbers are as before"));
+    assert_eq!(left(&database), "bowl-1 3, vase-1 0");
+    // One number is corrected: the other product keeps what it has, and what is held is not given back.
+    let held = "INSERT INTO takings (shop, variant, checkout, at, quantity) VALUES ('default', 'vase-1', 'held', 9223372036854775807, 1)";
+    drop(psql(&database, held));
+    assert!(import(5, 4).contains("1 changed, 1 unchanged, 0 skipped, 0 rejected; 1 stock number is as before"));
+    assert_eq!(left(&database), "bowl-1 3, vase-1 4");
+    // A copy has the numbers that were stated, and what was taken.
+    drop(one);
+    let place = folder.path().join("copied");
+    let place = place.to_str().expect("UTF-8");
+    let copied = binary().args(["store", "copy", "--from", &database, "--to", place]).ends();
+    let said = String::from_utf8_lossy(&copied.stdout).into_owned();
+    assert!(copied.status.success() && said.contains("takings: 3 rows, 3 copied, 0 differ"), "{copied:?}");
+    let another = self::database().expect("a database");
+    let back = binary().args(["store", "copy", "--from", place, "--to", &another]).ends();
+    assert!(back.status.success(), "{back:?}");
+    assert_eq!(left(&another), "bowl-1 3, vase-1 4");
+    let facts = "SELECT string_agg(concat_ws(' ', variant, owed, stated, stated_at), ', ' ORDER BY variant) FROM stock";
+    assert_eq!(psql(&another, facts), psql(&database, facts));
+    assert!(psql(&database, facts).contains("vase-1 0 5 "));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use crate::{
     harness::{Ends as _, Gateway, binary, codes, elements, eventually, texts},
     purchase::shopper::{Shopper, lines},
+    synchronised::{buy, counted, is_available},
 };
 
 /// How long a running gateway may take to notice an import.
@@ -359,4 +360,26 @@ fn a_format_may_be_named_when_the_file_does_not_tell() {
     assert_eq!(report.code, Some(0), "{}", report.stderr);
     let report = import(&data, "goods.dat", SHOPIFY, &["--format", "shopify"]);
     assert!(report.stdout.contains("2 new"), "{}", report.stdout);
+}
+
+#[test]
+fn an_import_that_is_repeated_gives_no_sold_goods_back() {
+    let (_folder, data) = fresh();
+    let [two, seven] = [2, 7].map(|count| format!("{}\n{}\n", counted("vase", 2_000, count), counted("bowl", 500, 4)));
+    assert_eq!(import(&data, "goods.jsonl", &two, &["--currency", "EUR"]).code, Some(0));
+    let gateway = Gateway::on(&data, &[]);
+    buy(&gateway, "vase-1", 2);
+    let again = import(&data, "goods.jsonl", &two, &[]);
+    let said = "0 new, 0 changed, 2 unchanged, 0 skipped, 0 rejected; 1 stock number is as before, and what was sold since stays sold";
+    assert!(again.stdout.contains(said), "{}", again.stdout);
+    assert!(!is_available(&gateway, "vase"));
+    // A number that is corrected takes effect.
+    let corrected = import(&data, "goods.jsonl", &seven, &[]);
+    assert!(
+        corrected.stdout.ends_with("0 new, 1 changed, 1 unchanged, 0 skipped, 0 rejected\n"),
+        "{}",
+        corrected.stdout
+    );
+    eventually("the new goods", NOTICE, || is_available(&gateway, "vase").then_some(()));
+    buy(&gateway, "vase-1", 7);
 }

@@ -22,7 +22,8 @@ use ucp_testkit::{
 use ucp_trust::api_key::ApiKey;
 
 use crate::{
-    harness::{Ends as _, Gateway, binary, codes, elements, folder, texts},
+    harness::{Ends as _, Gateway, REST_HEADERS, binary, codes, elements, folder, texts},
+    purchase::shopper::new_key,
     setup::{Ask, Setup, Transport},
 };
 
@@ -418,6 +419,75 @@ fn a_feed_is_read_again_only_if_it_has_changed() {
     change(GOOGLE_XML.to_owned());
     assert_eq!(told(&run()), "full: 0 new, 1 changed, 0 unchanged, 0 removed, 0 rejected\n");
     assert!(!fs::exists(data.path().join("feed.download")).expect("looked"), "what was read is removed");
+}
+
+/// Buys pieces of a variant that needs no shipping.
+#[track_caller]
+pub(crate) fn buy(gateway: &Gateway, variant: &str, quantity: u64) {
+    let post = |path: &str, payload: &Value| {
+        let key = new_key();
+        let headers = [REST_HEADERS, &[("Idempotency-Key", &*key)]].concat();
+        gateway.send("POST", path, &headers, payload.to_string().as_bytes())
+    };
+    let line = json!({ "item": { "id": variant }, "quantity": quantity });
+    let created =
+        post("/checkout-sessions", &json!({ "line_items": [line], "buyer": { "email": "buyer@example.com" } }));
+    let id = created.json()["id"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
+    let instrument = json!({
+        "id": "i1", "handler_id": "mock_payment_handler", "type": "card", "selected": true,
+        "credential": { "type": "token", "token": "success_token" },
+    });
+    let path = format!("/checkout-sessions/{id}/complete");
+    let completed = post(&path, &json!({ "payment": { "instruments": [instrument] } }));
+    assert_eq!(completed.json()["status"], "completed", "{completed:?}");
+}
+
+/// A product whose only variant, `{id}-1`, is counted and needs no shipping.
+pub(crate) fn counted(id: &str, price: u64, inventory: u64) -> Value {
+    let mut product = product(id, id, price);
+    product["variants"][0]["inventory"] = inventory.into();
+    product["variants"][0]["digital"] = true.into();
+    product
+}
+
+/// Whether the first variant of a product can be bought.
+pub(crate) fn is_available(gateway: &Gateway, id: &str) -> bool {
+    let found = gateway.lookup(&json!({ "ids": [id] }));
+    found["products"][0]["variants"][0]["availability"]["available"].as_bool().unwrap_or_else(|| panic!("{found}"))
+}
+
+#[test]
+fn goods_that_are_sold_stay_sold_when_a_feed_comes_again() {
+    let feed = |bowl: &str, vases| format!("{}\n{}\n", counted("vase", 2_000, vases), product("bowl", bowl, 500));
+    let (setup, data) = of_feed("feed.jsonl", &feed("Bowl", 2));
+    let run = || told(&catalog(&setup, data.path(), &["sync"]));
+    assert_eq!(run(), "full: 2 new, 0 changed, 0 unchanged, 0 removed, 0 rejected\n");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    buy(&gateway, "vase-1", 2);
+    // Another product changes, and the number is as before.
+    fs::write(setup.path("feed.jsonl"), feed("Deep bowl", 2)).expect("a file");
+    assert_eq!(run(), "full: 0 new, 1 changed, 1 unchanged, 0 removed, 0 rejected\n");
+    eventually("the change of the feed", PATIENCE, || (found(&gateway, "deep").len() == 1).then_some(()));
+    assert!(!is_available(&gateway, "vase"));
+    // Another number is news, which knows of the sale if it is younger.
+    fs::write(setup.path("feed.jsonl"), feed("Deep bowl", 1)).expect("a file");
+    assert_eq!(run(), "full: 0 new, 1 changed, 1 unchanged, 0 removed, 0 rejected\n");
+    eventually("the new goods", PATIENCE, || is_available(&gateway, "vase").then_some(()));
+    buy(&gateway, "vase-1", 1);
+    // One that is older than the sale does not.
+    fs::write(setup.path("feed.jsonl"), feed("Deep bowl", 2)).expect("a file");
+    let old = fs::File::options().write(true).open(setup.path("feed.jsonl")).expect("the feed");
+    old.set_modified(std::time::SystemTime::now() - Duration::from_secs(3_600)).expect("an older feed");
+    run();
+    let checkout = json!({ "line_items": [{ "item": { "id": "vase-1" }, "quantity": 1 }] });
+    eventually("nothing to be left", PATIENCE, || (!is_available(&gateway, "vase")).then_some(()));
+    let refused = gateway.send(
+        "POST",
+        "/checkout-sessions",
+        &[REST_HEADERS, &[("Idempotency-Key", &*new_key())]].concat(),
+        checkout.to_string().as_bytes(),
+    );
+    assert!(refused.body.contains("out_of_stock"), "{refused:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use tokio_postgres::Row;
+use tokio_postgres::{Error, Row};
 
 use crate::{
     connection::Value,
@@ -44,8 +44,33 @@ pub struct Product {
     pub number: i64,
     /// JSON of the product, or `null` if it was removed.
     pub document: String,
-    /// Quantities of the variants that are counted.
-    pub stock: Vec<(String, i64)>,
+    /// Stock of the variants that are counted.
+    pub stock: Vec<Stock>,
+}
+
+/// Stock of a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stock {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Quantity.
+    pub quantity: i64,
+    /// Pieces that were taken beyond what a later number leaves, and that come back first.
+    pub owed: i64,
+    /// Number that was stated last; `None` if that is not known.
+    pub stated: Option<i64>,
+    /// Time as of which the number was stated, in nanoseconds since 1970.
+    pub stated_at: Option<i64>,
+}
+
+/// How products are published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Publication {
+    /// As a statement about them: a number that is stored already changes no quantity, and of another one what is held
+    /// and what was sold since is subtracted.
+    Statement,
+    /// As a copy: every quantity replaces the one that is there.
+    Copy,
 }
 
 /// Result of [`PostgresStore::publish`].
@@ -59,13 +84,40 @@ pub enum Published {
 
 /// Parts of a statement that store products under the number of the part `numbered`. Quantities of the same variants are changed
 /// in place: one statement cannot remove a row and insert it again.
-const STORED: &str = "stored AS (INSERT INTO products (shop, id, place, number, document) \
-        SELECT $1, p.id, p.place, numbered.number, p.document FROM numbered, unnest($2, $3, $4) AS p (id, place, document) \
-        ON CONFLICT (shop, id) DO UPDATE SET number = excluded.number, document = excluded.document), \
-    uncounted AS (DELETE FROM stock USING numbered WHERE shop = $1 AND product = ANY ($2) AND variant <> ALL ($6)), \
-    counted AS (INSERT INTO stock (shop, product, variant, quantity) \
-        SELECT $1, s.product, s.variant, s.quantity FROM numbered, unnest($5, $6, $7) AS s (product, variant, quantity) \
-        ON CONFLICT (shop, variant) DO UPDATE SET product = excluded.product, quantity = excluded.quantity)";
+fn stored(publication: Publication) -> String {
+    // The number that is stored stays, and what became of it.
+    let (quantity, owed, stays) = match publication {
+        Publication::Copy => ("s.quantity", "s.owed", "false"),
+        Publication::Statement => (
+            "greatest(coalesce(s.stated - s.taken, s.quantity), 0)",
+            "greatest(coalesce(s.taken - s.stated, s.owed), 0)",
+            "excluded.stated IS NULL OR coalesce(stock.stated = excluded.stated, false)",
+        ),
+    };
+    let set = ["quantity", "owed", "stated", "stated_at"]
+        .map(|column| format!("{column} = CASE WHEN {stays} THEN stock.{column} ELSE excluded.{column} END"));
+    format!(
+        "stored AS (INSERT INTO products (shop, id, place, number, document) \
+            SELECT $1, p.id, p.place, numbered.number, p.document FROM numbered, unnest($2, $3, $4) AS p (id, place, document) \
+            ON CONFLICT (shop, id) DO UPDATE SET number = excluded.number, document = excluded.document), \
+        uncounted AS (DELETE FROM stock USING numbered WHERE shop = $1 AND product = ANY ($2) AND variant <> ALL ($6)), \
+        counted AS (INSERT INTO stock (shop, product, variant, quantity, owed, stated, stated_at) \
+            SELECT $1, s.product, s.variant, {quantity}, {owed}, s.stated, s.stated_at FROM numbered, \
+            (SELECT given.product, given.variant, given.quantity, given.owed, nullif(given.stated, -1) AS stated, \
+                nullif(given.stated_at, {UNKNOWN}) AS stated_at, coalesce((SELECT sum(quantity) FROM takings \
+                WHERE shop = $1 AND variant = given.variant AND at > given.stated_at), 0)::bigint AS taken \
+                FROM unnest($5, $6, $7, $8, $9, $10) AS given (product, variant, quantity, owed, stated, stated_at)) AS s \
+            ON CONFLICT (shop, variant) DO UPDATE SET product = excluded.product, {})",
+        set.join(", ")
+    )
+}
+
+/// Stands for a time that is not known, in lists of times.
+const UNKNOWN: i64 = i64::MIN + 1;
+
+/// Locks the stock of variants, so that what is taken meanwhile is taken before or after it is stated anew.
+const LOCKED: &str =
+    "SELECT 1 FROM stock WHERE shop = $1 AND (variant = ANY ($2) OR product = ANY ($3)) ORDER BY variant FOR UPDATE";
 
 impl PostgresStore {
     /// Returns the catalog of the shop; `None` if it has none.
@@ -116,7 +168,8 @@ impl PostgresStore {
         ]);
         let sql = format!(
             "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition) \
-                VALUES ($1, $8, $9, $10, $11, $11) ON CONFLICT (shop) DO NOTHING RETURNING number), {STORED} SELECT number FROM numbered"
+                VALUES ($1, $11, $12, $13, $14, $14) ON CONFLICT (shop) DO NOTHING RETURNING number), {} SELECT number FROM numbered",
+            stored(Publication::Copy)
         );
         self.work(async |connection, _| connection.rows(&sql, &values).await).await?;
         let founded = self.catalog().await?;
@@ -145,21 +198,28 @@ impl PostgresStore {
         let limit = signed(TOGETHER * 2);
         let values = [self.key(), Value::Number(after), Value::Number(limit)];
         // One statement, and so one state of the database.
-        let sql = "SELECT p.id, p.place, p.number, p.document, \
-                       ARRAY(SELECT variant FROM stock AS s WHERE s.shop = $1 AND s.product = p.id ORDER BY variant), \
-                       ARRAY(SELECT quantity FROM stock AS s WHERE s.shop = $1 AND s.product = p.id ORDER BY variant) \
-                   FROM products AS p WHERE p.shop = $1 AND p.number > $2 ORDER BY p.number, p.place LIMIT $3";
+        let [variants, quantities, owed, stated, stated_at] =
+            ["variant", "quantity", "owed", "coalesce(stated, -1)", &format!("coalesce(stated_at, {UNKNOWN})")].map(
+                |column| {
+                    format!(
+                        "ARRAY(SELECT {column} FROM stock AS s WHERE s.shop = $1 AND s.product = p.id ORDER BY variant)"
+                    )
+                },
+            );
+        let sql = format!(
+            "SELECT p.id, p.place, p.number, p.document, {variants}, {quantities}, {owed}, {stated}, {stated_at} \
+                   FROM products AS p WHERE p.shop = $1 AND p.number > $2 ORDER BY p.number, p.place LIMIT $3"
+        );
         let mut products = self
             .work(async |connection, _| {
-                let rows = connection.rows(sql, &values).await?;
+                let rows = connection.rows(&sql, &values).await?;
                 let products = rows.iter().map(|row| {
-                    let (variants, quantities): (Vec<String>, Vec<i64>) = (row.try_get(4)?, row.try_get(5)?);
                     Ok(Product {
                         id: plain(row.try_get(0)?),
                         place: row.try_get(1)?,
                         number: row.try_get(2)?,
                         document: row.try_get(3)?,
-                        stock: variants.into_iter().map(plain).zip(quantities).collect(),
+                        stock: stock(row)?,
                     })
                 });
                 products.collect::<Result<Vec<_>, _>>()
@@ -188,20 +248,40 @@ impl PostgresStore {
         .await
     }
 
-    /// Stores products, at most [`TOGETHER`], with their quantities in place of those that are there, if nobody has changed products
-    /// since the edition `base`. The number that they are stored under is the next edition.
+    /// Stores products, at most [`TOGETHER`], with their stock, if nobody has changed products since the edition `base`. The
+    /// number that they are stored under is the next edition.
     ///
     /// # Errors
     /// [`Failure`] if the database failed.
-    pub async fn publish(&self, base: i64, products: &[Product]) -> Result<Published, Failure> {
+    pub async fn publish(
+        &self,
+        base: i64,
+        products: &[Product],
+        publication: Publication,
+    ) -> Result<Published, Failure> {
         let mut values = self.columns(products);
+        let locked = [values[0].clone(), values[5].clone(), values[1].clone()];
         values.push(Value::Number(base));
         let sql = format!(
             "WITH numbered AS (UPDATE catalogs SET number = number + 1, edition = number + 1 \
-                WHERE shop = $1 AND edition = $8 RETURNING number), {STORED} SELECT number FROM numbered"
+                WHERE shop = $1 AND edition = $11 RETURNING number), {} SELECT number FROM numbered",
+            stored(publication)
         );
         self.work(async |connection, in_doubt| {
-            if let Some(row) = connection.row(&sql, &values).await? {
+            // Two statements: the second one sees what was taken before the first one had its locks.
+            connection.object.batch_execute("BEGIN").await?;
+            let published = async {
+                connection.rows(LOCKED, &locked).await?;
+                let row = connection.row(&sql, &values).await?;
+                connection.object.batch_execute("COMMIT").await?;
+                Ok(row)
+            };
+            let published = published.await;
+            if published.is_err() {
+                // Fails only with the connection.
+                drop(connection.object.batch_execute("ROLLBACK").await);
+            }
+            if let Some(row) = published? {
                 return Ok(Published::Under(row.try_get(0)?));
             }
             if in_doubt {
@@ -220,24 +300,36 @@ impl PostgresStore {
         .await
     }
 
-    /// Values `$1` to `$7` of a statement with [`STORED`].
+    /// Values `$1` to `$10` of a statement with [`stored`].
     fn columns(&self, products: &[Product]) -> Vec<Value> {
-        let (mut owners, mut variants, mut quantities) = (Vec::new(), Vec::new(), Vec::new());
-        for product in products {
-            for (variant, quantity) in &product.stock {
-                owners.push(escaped(&product.id).into_owned());
-                variants.push(escaped(variant).into_owned());
-                quantities.push(*quantity);
-            }
-        }
+        let all = || products.iter().flat_map(|product| product.stock.iter().map(move |stock| (&product.id, stock)));
+        let numbers = |number: fn(&Stock) -> i64| Value::Numbers(all().map(|(_, stock)| number(stock)).collect());
         vec![
             self.key(),
             Value::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
             Value::Numbers(products.iter().map(|product| product.place).collect()),
             Value::Texts(products.iter().map(|product| product.document.clone()).collect()),
-            Value::Texts(owners),
-            Value::Texts(variants),
-            Value::Numbers(quantities),
+            Value::Texts(all().map(|(product, _)| escaped(product).into_owned()).collect()),
+            Value::Texts(all().map(|(_, stock)| escaped(&stock.variant).into_owned()).collect()),
+            numbers(|stock| stock.quantity),
+            numbers(|stock| stock.owed),
+            numbers(|stock| stock.stated.unwrap_or(-1)),
+            numbers(|stock| stock.stated_at.unwrap_or(UNKNOWN)),
         ]
     }
+}
+
+/// Reads the stock of a product, whose columns begin at the fifth.
+fn stock(row: &Row) -> Result<Vec<Stock>, Error> {
+    let variants: Vec<String> = row.try_get(4)?;
+    let numbers = |at| row.try_get::<_, Vec<i64>>(at);
+    let numbers = numbers(5)?.into_iter().zip(numbers(6)?).zip(numbers(7)?.into_iter().zip(numbers(8)?));
+    let stock = |(variant, ((quantity, owed), (stated, stated_at)))| Stock {
+        variant: plain(variant),
+        quantity,
+        owed,
+        stated: (stated != -1).then_some(stated),
+        stated_at: (stated_at != UNKNOWN).then_some(stated_at),
+    };
+    Ok(variants.into_iter().zip(numbers).map(stock).collect())
 }

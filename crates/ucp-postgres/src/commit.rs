@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use tokio_postgres::Error;
 use ucp_core::{
     cart::Cart,
@@ -41,6 +42,19 @@ pub(crate) struct Commit {
     /// `true` if a webhook event is queued.
     pub(crate) tells: bool,
 }
+
+/// What goods leave the stock for, and where they come back from.
+enum Taker {
+    /// A checkout whose payment has no end yet.
+    Checkout(String),
+    /// The order of a checkout, which changed at a time, with the variants that a new one has sold.
+    Order { checkout: String, at: Timestamp, sold: Vec<String> },
+    /// Neither: the movement is not remembered.
+    Nobody,
+}
+
+/// Time of a taking whose payment has no end yet: after every other.
+const HELD: i64 = i64::MAX;
 
 /// A statement that is being put together.
 struct Parts {
@@ -107,6 +121,18 @@ impl Commit {
                 parts.part("marked", &format!("INSERT INTO commits (shop, id) VALUES ({SHOP}, {id})"));
             }
         }
+        let taker = match (&order, &checkout) {
+            (Some(Stored { document, version }), _) => Taker::Order {
+                checkout: document.checkout_id.clone(),
+                at: document.changed_at(),
+                sold: match version {
+                    0 => document.line_items.iter().map(|line| escaped(&line.item.id).into_owned()).collect(),
+                    _ => Vec::new(),
+                },
+            },
+            (None, Some(Stored { document, .. })) => Taker::Checkout(document.id.clone()),
+            (None, None) => Taker::Nobody,
+        };
         let mut grown = keep.as_ref().map_or(0, |(_, kept)| kept.answer.len());
         let mut replaced = Vec::new();
         if let Some(cart) = cart {
@@ -129,7 +155,12 @@ impl Commit {
             }
         }
         if !stock.is_empty() {
-            parts.stock(stock);
+            parts.stock(stock, &taker);
+        }
+        if let Taker::Order { checkout, at, sold } = taker
+            && !sold.is_empty()
+        {
+            parts.sold(&checkout, at, sold);
         }
         if let Some(mandate) = mandate {
             parts.mandate(&mandate);
@@ -352,21 +383,50 @@ impl Parts {
         );
     }
 
-    /// Moves goods. A product whose variant is sold out by that, or is no longer, has changed for whoever reads it.
-    fn stock(&mut self, stock: BTreeMap<String, i64>) {
+    /// Moves goods, and remembers what for. A product whose variant is sold out by that, or is no longer, has changed for
+    /// whoever reads it.
+    fn stock(&mut self, stock: BTreeMap<String, i64>, taker: &Taker) {
         let (variants, quantities): (Vec<_>, Vec<_>) =
             stock.into_iter().map(|(variant, quantity)| (escaped(&variant).into_owned(), quantity)).unzip();
         let variants = self.bind(Value::Texts(variants));
         let quantities = self.bind(Value::Numbers(quantities));
+        let repaid = "least(stock.owed, greatest(goods.quantity, 0))";
         self.part(
             "moved",
             &format!(
-                "UPDATE stock SET quantity = stock.quantity + goods.quantity \
+                "UPDATE stock SET quantity = stock.quantity + goods.quantity - {repaid}, owed = stock.owed - {repaid} \
                  FROM unnest({variants}, {quantities}) AS goods (variant, quantity) \
                  WHERE stock.shop = {SHOP} AND stock.variant = goods.variant \
-                 RETURNING stock.product, stock.quantity AS left_over, stock.quantity - goods.quantity AS before"
+                 RETURNING stock.product, stock.variant, goods.quantity AS moved, stock.quantity AS left_over, \
+                 greatest(stock.quantity - stock.owed - goods.quantity, 0) AS before"
             ),
         );
+        let (checkout, at, condition) = match taker {
+            Taker::Nobody => (None, HELD, ""),
+            Taker::Checkout(checkout) => (Some(checkout), HELD, "WHERE moved < 0 "),
+            Taker::Order { checkout, at, .. } => (Some(checkout), nanoseconds(*at), ""),
+        };
+        if let Some(checkout) = checkout {
+            let checkout = self.bind(Value::key(checkout));
+            let at = self.bind(Value::Number(at));
+            self.part(
+                "taken",
+                &format!(
+                    "INSERT INTO takings (shop, variant, checkout, at, quantity) \
+                     SELECT {SHOP}, variant, {checkout}, {at}, -moved FROM moved {condition}\
+                     ON CONFLICT (shop, variant, checkout, at) DO UPDATE SET quantity = takings.quantity + excluded.quantity"
+                ),
+            );
+            if !condition.is_empty() {
+                self.part(
+                    "returned",
+                    &format!(
+                        "DELETE FROM takings USING moved WHERE shop = {SHOP} AND takings.variant = moved.variant \
+                         AND checkout = {checkout} AND at = {at} AND moved > 0"
+                    ),
+                );
+            }
+        }
         self.part("touched", "SELECT product FROM moved WHERE (left_over = 0) <> (before = 0)");
         self.part(
             "numbered",
@@ -379,6 +439,19 @@ impl Parts {
             &format!(
                 "UPDATE products SET number = numbered.number FROM numbered \
                  WHERE shop = {SHOP} AND id IN (SELECT product FROM touched)"
+            ),
+        );
+    }
+
+    /// Makes what is held of variants for a checkout sales of a time.
+    fn sold(&mut self, checkout: &str, at: Timestamp, variants: Vec<String>) {
+        let (checkout, at) = (self.bind(Value::key(checkout)), self.bind(Value::Number(nanoseconds(at))));
+        let variants = self.bind(Value::Texts(variants));
+        self.part(
+            "sold",
+            &format!(
+                "UPDATE takings SET at = {at} \
+                 WHERE shop = {SHOP} AND variant = ANY({variants}) AND checkout = {checkout} AND at = {HELD}"
             ),
         );
     }

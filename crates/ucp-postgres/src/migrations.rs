@@ -19,7 +19,10 @@ pub(crate) struct Migration {
 }
 
 /// The steps that this gateway knows.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration { sql: include_str!("migrations/0001_store.sql"), minimum: 1 }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { sql: include_str!("migrations/0001_store.sql"), minimum: 1 },
+    Migration { sql: include_str!("migrations/0002_takings.sql"), minimum: 1 },
+];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_version \
     (one integer PRIMARY KEY, version integer NOT NULL, minimum integer NOT NULL); \

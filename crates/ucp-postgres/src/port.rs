@@ -35,6 +35,9 @@ const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Retention of webhook events after they were settled, during which they can be sent again.
 const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
+const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
 /// Removes carts that expired before `$2`, at most `$3`.
 const CARTS: &str = "DELETE FROM carts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM carts WHERE shop = $1 AND expires_at < $2 \
     {} ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED))";
@@ -51,6 +54,10 @@ const CHECKOUTS: &str = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND
 const KEPT: &str = "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 AND at < $2 \
     ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key \
     AND kept.resource = old.resource AND kept.operation = old.operation AND kept.owner = old.owner";
+
+const TAKINGS: &str = "WITH old AS MATERIALIZED (SELECT variant, checkout, at FROM takings WHERE shop = $1 AND at < $2 \
+    ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM takings USING old WHERE takings.shop = $1 \
+    AND takings.variant = old.variant AND takings.checkout = old.checkout AND takings.at = old.at";
 
 const SETTLED: &str = "DELETE FROM outbox WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox WHERE shop = $1 AND settled_at < $2 \
     ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED))";
@@ -124,6 +131,7 @@ impl Store for PostgresStore {
             (CHECKOUTS, "AND status = 'completed'", before(completed)),
             (CARTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
+            (TAKINGS, "", before(TAKEN_FOR)),
             (SETTLED, "", before(SETTLED_FOR)),
             (UNSETTLED, "", before(REMEMBERED_FOR)),
         ] {

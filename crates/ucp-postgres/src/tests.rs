@@ -17,7 +17,7 @@ use ucp_testkit::{postgres, store::StoreUnderTest, store_suite};
 
 use crate::{
     Options, PostgresStore,
-    catalog::{Catalog, Product, Published},
+    catalog::{Catalog, Product, Publication, Published, Stock},
 };
 
 /// Shops in a database that other tests use too.
@@ -70,8 +70,16 @@ pub(crate) async fn count(store: &PostgresStore, goods: &[(&str, u64)]) {
         place,
         number: 0,
         document: "{}".into(),
-        stock: vec![((*variant).to_owned(), i64::try_from(*quantity).expect("small"))],
+        stock: vec![stock(variant, i64::try_from(*quantity).expect("small"))],
     };
     let products: Vec<_> = (1..).zip(goods).map(product).collect();
-    assert_eq!(store.publish(base, &products).await.expect("publishes"), Published::Under(base + 1));
+    assert_eq!(
+        store.publish(base, &products, Publication::Statement).await.expect("publishes"),
+        Published::Under(base + 1)
+    );
+}
+
+/// Stock of a variant as of the beginning of time.
+pub(crate) fn stock(variant: &str, number: i64) -> Stock {
+    Stock { variant: variant.to_owned(), quantity: number, owed: 0, stated: Some(number), stated_at: Some(0) }
 }

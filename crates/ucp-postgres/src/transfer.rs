@@ -72,12 +72,12 @@ impl Transfer for PostgresStore {
         let condition = after.map(|after| {
             let first = values.len() + 1;
             let bound: Vec<_> = (first..first + after.len()).map(|at| format!("${at}")).collect();
-            for ((name, _), cell) in places.iter().zip(after) {
+            for ((name, kind), cell) in places.iter().zip(after) {
                 values.push(match (*name, cell) {
                     ("made", Cell::Bytes(bytes)) => Value::Uuid(Uuid::from_slice(&bytes).unwrap_or_default()),
                     // As it is stored, and so as it is ordered.
                     (_, Cell::Text(text)) => Value::Text(text),
-                    (_, other) => value(Kind::Own, other),
+                    (_, other) => value(*kind, other),
                 });
             }
             format!("AND ({order}) > ({})", bound.join(", "))
@@ -99,8 +99,9 @@ impl Transfer for PostgresStore {
         );
         let rows = self.work(async |connection, _| connection.rows(&sql, &values).await).await?;
         let read = |row: &Stored| -> Result<(Position, Row), Error> {
-            let place = places.iter().enumerate().map(|(at, (name, _))| match *name {
-                "made" => Ok(Cell::Bytes(row.try_get::<_, Uuid>(at)?.into_bytes().to_vec())),
+            let place = places.iter().enumerate().map(|(at, place)| match place {
+                ("made", _) => Ok(Cell::Bytes(row.try_get::<_, Uuid>(at)?.into_bytes().to_vec())),
+                (_, Kind::Number) => cell(Kind::Number, row, at),
                 _ => cell(Kind::Own, row, at),
             });
             let place = place.collect::<Result<_, Error>>()?;

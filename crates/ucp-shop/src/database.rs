@@ -5,6 +5,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
@@ -13,7 +14,7 @@ use ucp_core::{
 };
 use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError};
 
-use crate::products::{self, Prepared};
+use crate::products::{self, Prepared, Stored};
 
 /// A shop in its store, as an import needs it: it reads and writes, but answers no catalog calls and has no index.
 ///
@@ -125,28 +126,29 @@ impl Database {
         Ok(self.store.execute_blocking(move |db| Ok(set(db)?))?)
     }
 
-    /// Stores products: one transaction for all of them. The outcomes are in the order of `records`.
+    /// Stores products as of a time: one transaction for all of them. The outcomes are in the order of `records`.
     ///
     /// A product whose id the shop knows is updated in place. A product that cannot be stored is rejected as a whole
-    /// and does not affect the others.
+    /// and does not affect the others. A stock number that is stated as before changes nothing; of another one, what is held
+    /// for payments and what was sold after `as_of` is subtracted.
     ///
     /// # Errors
     /// [`WriteError`] if the database failed; then nothing was stored.
-    pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let market = self.market();
         // Checking and serialising keeps a thread busy.
         let prepared = tokio::task::spawn_blocking(move || prepare(records, &market)).await;
         let prepared = prepared.map_err(|_| WriteError::Panicked)?;
-        self.store.execute(move |db| products::put(db, prepared)).await
+        self.store.execute(move |db| Ok(products::put(db, prepared, as_of)?.outcomes)).await
     }
 
     /// As [`put`](Self::put), for callers outside an async runtime.
     ///
     /// # Errors
     /// As [`put`](Self::put).
-    pub fn put_blocking(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    pub fn put_blocking(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Stored, WriteError> {
         let prepared = prepare(records, &self.market);
-        self.store.execute_blocking(move |db| products::put(db, prepared))
+        self.store.execute_blocking(move |db| products::put(db, prepared, as_of))
     }
 
     /// Removes products: one transaction for all of them. Returns for each identifier whether there was such a product.
@@ -220,7 +222,9 @@ fn create(store: &SqliteStore, opening: Opening) -> Result<(), StoreError> {
             (db.shop(), identity, market, terms),
         )
         .map_err(WriteError::from)?;
-        StoreError::unfit(ids.into_iter().zip(products::put(db, prepared)?))?;
+        // Before any sale.
+        let stored = products::put(db, prepared, Timestamp::UNIX_EPOCH)?;
+        StoreError::unfit(ids.into_iter().zip(stored.outcomes))?;
         beside(db)
     })
 }

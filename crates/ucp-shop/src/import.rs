@@ -162,6 +162,7 @@ pub struct Import {
     format: Format,
     bytes: Arc<AtomicU64>,
     total: Option<u64>,
+    as_of: Timestamp,
     seen: HashMap<String, u64>,
     ended: bool,
 }
@@ -189,7 +190,12 @@ impl Import {
             }
         }
         let mut import = Self::begin(file, name, format, market, now, sizes)?;
-        import.total = metadata.is_file().then_some(metadata.len());
+        if metadata.is_file() {
+            import.total = Some(metadata.len());
+            // A file from the future is one of now.
+            let modified = metadata.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok());
+            import.as_of = modified.map_or(now, |modified| modified.min(now));
+        }
         Ok(import)
     }
 
@@ -226,13 +232,19 @@ impl Import {
             (Format::ShopifyCsv, None) => Box::new(shopify::Products::new(buffered, market.clone())?.map(put)),
             (_, None) => Box::new(jsonl::Products::new(buffered, market.clone())),
         };
-        Ok(Self { rows, format, bytes, total: None, seen: HashMap::new(), ended: false })
+        Ok(Self { rows, format, bytes, total: None, as_of: now, seen: HashMap::new(), ended: false })
     }
 
     /// Returns the format of the file.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format
+    }
+
+    /// Returns the time as of which the source states its products: that of the last change of a file, now of any other.
+    #[must_use]
+    pub const fn as_of(&self) -> Timestamp {
+        self.as_of
     }
 
     /// Returns the number of bytes that have been read so far.

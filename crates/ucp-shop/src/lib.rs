@@ -27,6 +27,7 @@ pub mod synchronised;
 
 pub use database::{Database, Opening};
 pub use index::Progress;
+pub use products::Stored;
 pub use shop::{Options, Shop};
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Products in the database: storing, and lookup by identifier or position.
 //!
 //! A document holds what the merchant stated. Quantities are stored [apart](stock) and change without it; a variant
-//! with the quantity 0 is read as sold out.
+//! with the quantity 0 is read as sold out. The stock of a product that is removed stays, for one that comes back.
 
 use std::{
     collections::{BTreeSet, HashSet},
     fmt,
 };
 
+use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     catalog::{
@@ -73,8 +74,8 @@ pub(crate) struct Prepared {
     /// The product without quantities.
     record: Record,
     document: String,
-    /// Quantities of the variants that are counted.
-    counts: Vec<(String, u64)>,
+    /// Quantities of the variants, `None` for those that are not counted.
+    counts: Vec<(String, Option<u64>)>,
 }
 
 impl Prepared {
@@ -96,33 +97,51 @@ impl Prepared {
 
 /// Takes the quantities out of a product. From then on, only the quantity decides whether a counted variant is sold
 /// out: a variant that is stated to be `out_of_stock` becomes available with the next goods.
-fn counts(record: &mut Record) -> Vec<(String, u64)> {
+fn counts(record: &mut Record) -> Vec<(String, Option<u64>)> {
     let counted = |variant: &mut VariantRecord| {
-        let count = variant.inventory.take()?;
-        if variant.availability.status.as_deref() == Some(OUT_OF_STOCK) {
+        let count = variant.inventory.take();
+        if count.is_some() && variant.availability.status.as_deref() == Some(OUT_OF_STOCK) {
             variant.availability = Availability { available: true, status: Some("in_stock".to_owned()) };
         }
-        Some((variant.id.clone(), count))
+        (variant.id.clone(), count)
     };
-    record.variants.iter_mut().filter_map(counted).collect()
+    record.variants.iter_mut().map(counted).collect()
 }
 
-/// Stores products in the transaction that `db` is in. A product that is rejected leaves nothing behind.
+/// Result of storing products.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Outcomes, in the order of the products.
+    pub outcomes: Vec<Result<Put, Rejected>>,
+    /// Number of variants whose stock was stated as before, so that what orders have taken since stays taken.
+    pub kept: u64,
+}
+
+/// Stores products as of a time in the transaction that `db` is in. A product that is rejected leaves nothing behind.
 pub(crate) fn put(
     db: ShopConnection<'_>,
     prepared: Vec<Result<Prepared, Rejected>>,
-) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    as_of: Timestamp,
+) -> Result<Stored, WriteError> {
     let revision = newest_revision(db)? + 1;
-    prepared
+    let mut kept = 0;
+    let outcomes = prepared
         .into_iter()
         .map(|prepared| match prepared {
-            Ok(prepared) => put_one(db, &prepared, revision).map_err(WriteError::from),
+            Ok(prepared) => put_one(db, &prepared, revision, as_of, &mut kept).map_err(WriteError::from),
             Err(rejected) => Ok(Err(rejected)),
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    Ok(Stored { outcomes, kept })
 }
 
-fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
+fn put_one(
+    db: ShopConnection<'_>,
+    prepared: &Prepared,
+    revision: i64,
+    as_of: Timestamp,
+    kept: &mut u64,
+) -> rusqlite::Result<Result<Put, Rejected>> {
     let Prepared { record, document, counts } = prepared;
     let stored: Option<(i64, String)> = db
         .prepare_cached("SELECT seq, document FROM products WHERE shop = ? AND id = ?")?
@@ -131,7 +150,8 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
     if let Some((seq, stored)) = &stored
         && stored == document
     {
-        let counted = stock::count(db, *seq, counts)?;
+        let counted = stock::count(db, *seq, counts, as_of)?;
+        *kept += counted.kept;
         if counted.availability_changed {
             touch(db, *seq, revision)?;
         }
@@ -154,7 +174,7 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
         for name in &names {
             insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
         }
-        stock::count(db, seq, counts)?;
+        *kept += stock::count(db, seq, counts, as_of)?.kept;
         return Ok(Ok(Put::Created));
     };
     db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
@@ -175,7 +195,7 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
     for name in names.difference(&old) {
         insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
     }
-    stock::count(db, seq, counts)?;
+    *kept += stock::count(db, seq, counts, as_of)?.kept;
     Ok(Ok(if was_there { Put::Updated } else { Put::Created }))
 }
 
@@ -192,7 +212,6 @@ fn remove_one(db: ShopConnection<'_>, id: &str, revision: i64) -> rusqlite::Resu
         .optional()?;
     let Some((seq, document)) = stored else { return Ok(false) };
     forget_names(db, seq, &parse(&document, None)?)?;
-    stock::count(db, seq, &[])?;
     db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
         revision,
         REMOVED,

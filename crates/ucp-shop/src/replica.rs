@@ -27,8 +27,23 @@ pub struct SharedProduct {
     pub number: i64,
     /// JSON of the product, or `null` if it was removed.
     pub document: String,
-    /// Quantities of the variants that are counted.
-    pub stock: Vec<(String, i64)>,
+    /// Stock of the variants that are counted.
+    pub stock: Vec<SharedStock>,
+}
+
+/// Stock of a variant as several gateways share it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SharedStock {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Quantity.
+    pub quantity: i64,
+    /// Pieces that were taken beyond what a later number leaves, and that come back first.
+    pub owed: i64,
+    /// Number that was stated last; `None` if that is not known.
+    pub stated: Option<i64>,
+    /// Time as of which the number was stated, in nanoseconds since 1970.
+    pub stated_at: Option<i64>,
 }
 
 /// A shop as several gateways share it, without its products.
@@ -113,13 +128,22 @@ impl Database {
     /// [`StoreError`] if the database cannot be read.
     pub fn shared_products(&self) -> Result<Vec<SharedProduct>, StoreError> {
         let read = self.store().snapshot(|db| {
-            let mut stock =
-                db.prepare("SELECT variant, quantity FROM stock WHERE shop = ? AND product = ? ORDER BY variant")?;
+            let mut stock = db.prepare(
+                "SELECT variant, quantity, owed, stated, stated_at FROM stock WHERE shop = ? AND product = ? ORDER BY variant",
+            )?;
             let mut products =
                 db.prepare("SELECT id, seq, revision, document FROM products WHERE shop = ? ORDER BY seq")?;
             let rows = products.query_map([db.shop()], |row| {
                 let place: i64 = row.get(1)?;
-                let stock = stock.query_map((db.shop(), place), |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let stock = stock.query_map((db.shop(), place), |row| {
+                    Ok(SharedStock {
+                        variant: row.get(0)?,
+                        quantity: row.get(1)?,
+                        owed: row.get(2)?,
+                        stated: row.get(3)?,
+                        stated_at: row.get(4)?,
+                    })
+                })?;
                 Ok(SharedProduct {
                     id: row.get(0)?,
                     place,
@@ -192,8 +216,12 @@ fn replicate(db: ShopConnection<'_>, product: &SharedProduct) -> rusqlite::Resul
     db.prepare_cached("DELETE FROM stock WHERE product = ? AND shop = ?")?.execute((place, db.shop()))?;
     // A variant that was another product's until now.
     let mut insert = db.prepare_cached(
-        "INSERT INTO stock (shop, variant, product, quantity) VALUES (?, ?, ?, ?) \
-         ON CONFLICT (shop, variant) DO UPDATE SET product = excluded.product, quantity = excluded.quantity",
+        "INSERT INTO stock (shop, variant, product, quantity, owed, stated, stated_at) VALUES (?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (shop, variant) DO UPDATE SET product = excluded.product, quantity = excluded.quantity, \
+         owed = excluded.owed, stated = excluded.stated, stated_at = excluded.stated_at",
     )?;
-    stock.iter().try_for_each(|(variant, quantity)| insert.execute((db.shop(), variant, place, quantity)).map(drop))
+    stock.iter().try_for_each(|stock| {
+        let SharedStock { variant, quantity, owed, stated, stated_at } = stock;
+        insert.execute((db.shop(), variant, place, quantity, owed, stated, stated_at)).map(drop)
+    })
 }

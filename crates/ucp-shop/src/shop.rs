@@ -13,6 +13,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use ucp_core::{
@@ -143,8 +144,8 @@ impl Shop {
     ///
     /// # Errors
     /// [`WriteError`] if the database failed; then nothing was stored.
-    pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
-        let outcomes = self.inner.database.put(records).await?;
+    pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+        let outcomes = self.inner.database.put(records, as_of).await?;
         self.refresh().await;
         Ok(outcomes)
     }

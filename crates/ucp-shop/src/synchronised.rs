@@ -4,6 +4,7 @@
 //! A step of a run is one transaction: products and the state from which the run goes on are stored together, so that a
 //! run that is killed goes on after its last step.
 
+use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
 use ucp_core::catalog::market::Market;
 use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, revision::REMOVED};
@@ -34,6 +35,8 @@ pub struct Step {
     pub state: String,
     /// `true` if products that are gone are removed at once, `false` if they are only marked.
     pub removes: bool,
+    /// Time as of which the shop states it.
+    pub as_of: Timestamp,
     /// Changed products that this step has dealt with.
     pub done: Vec<ChangedProduct>,
 }
@@ -158,7 +161,7 @@ impl Database {
     /// [`WriteError`] if the database failed; then nothing was stored.
     pub fn step(&self, step: Step) -> Result<Vec<Stepped>, WriteError> {
         let market = self.market();
-        let Step { changes, run, state, removes, done } = step;
+        let Step { changes, run, state, removes, as_of, done } = step;
         let mut stepped = vec![Stepped::Unknown; changes.len()];
         let (mut gone, mut sold, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
         // Outside the writer: checking and serialising takes most of the time.
@@ -175,7 +178,7 @@ impl Database {
             for (place, id) in gone {
                 stepped[place] = if removes { remove(db, &id)? } else { mark_gone(db, &id)? };
             }
-            for ((place, id), outcome) in sold.into_iter().zip(products::put(db, prepared)?) {
+            for ((place, id), outcome) in sold.into_iter().zip(products::put(db, prepared, as_of)?.outcomes) {
                 // Also what cannot be stored is sold: the last usable statement of it stays.
                 saw(db, &id, run)?;
                 stepped[place] = outcome.map_or_else(Stepped::Rejected, Stepped::Put);

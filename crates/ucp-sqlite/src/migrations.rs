@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0013_holders.sql"),
     include_str!("migrations/0014_told.sql"),
     include_str!("migrations/0015_synchronised.sql"),
+    include_str!("migrations/0016_takings.sql"),
 ];
 
 /// Brings the database to the newest schema.

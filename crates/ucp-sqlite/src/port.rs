@@ -30,6 +30,9 @@ const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 /// Retention of carts and checkouts after their expiry whose caller has no credential.
 const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
 
+/// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
+const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
 /// Maximum number of pages that are given back to the file system at once.
 const VACUUMED: u32 = 2_000;
 
@@ -120,6 +123,11 @@ impl Store for SqliteStore {
                 "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
                  AND holder IS NOT NULL AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
                 before(HELD_FOR),
+            ),
+            (
+                "DELETE FROM takings WHERE (shop, variant, checkout, at) IN \
+                 (SELECT shop, variant, checkout, at FROM takings WHERE shop = ? AND at < ? ORDER BY at LIMIT ?)",
+                before(TAKEN_FOR),
             ),
             (
                 "DELETE FROM outbox WHERE seq IN \

@@ -19,7 +19,7 @@ const AT_WORK: &str = "SELECT DISTINCT shop FROM outbox WHERE next_at <= ?1 \
                        UNION SELECT DISTINCT shop FROM remote_carts";
 
 /// Tables with rows that expire.
-const EXPIRING: [&str; 5] = ["kept", "carts", "checkouts", "outbox", "owners"];
+const EXPIRING: [&str; 6] = ["kept", "carts", "checkouts", "outbox", "owners", "takings"];
 
 impl SqliteStore {
     /// Returns the shops that have been opened in the file.

@@ -4,6 +4,7 @@ mod backups;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tempfile::TempDir;
 use ucp_core::ShopId;
 use ucp_testkit::{store::StoreUnderTest, store_suite};
@@ -39,7 +40,12 @@ pub(crate) fn count(store: &SqliteStore, goods: &[(&str, u64)]) {
                 "INSERT INTO products (shop, id, revision, document) VALUES (?, ?, 1, '{}')",
                 (db.shop(), variant),
             )?;
-            stock::count(db, db.last_insert_rowid(), &[((*variant).to_owned(), *quantity)])?;
+            stock::count(
+                db,
+                db.last_insert_rowid(),
+                &[((*variant).to_owned(), Some(*quantity))],
+                Timestamp::UNIX_EPOCH,
+            )?;
         }
         Ok::<(), rusqlite::Error>(())
     };

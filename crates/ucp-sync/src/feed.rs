@@ -11,6 +11,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use reqwest::Client;
 use ucp_net::outbound::{self, Certificate, SetupError, check_address, has_content_coding};
 use ucp_shop::import::Format;
@@ -77,6 +78,8 @@ pub enum FeedError {
 pub(crate) struct Fetched {
     pub(crate) path: PathBuf,
     pub(crate) version: Version,
+    /// Time since the feed was changed last, if that is known.
+    pub(crate) age: Option<SignedDuration>,
 }
 
 impl Feed {
@@ -117,27 +120,33 @@ impl Feed {
         match &self.place {
             Place::File(path) => {
                 let own = version_of(path).ok()?;
-                (own == *version).then(|| Fetched { path: path.clone(), version: own })
+                (own == *version).then(|| Fetched { path: path.clone(), version: own, age: None })
             }
             Place::Web { download, .. } => {
                 let bytes = fs::metadata(download).ok()?.len();
-                (bytes == version.bytes).then(|| Fetched { path: download.clone(), version: version.clone() })
+                (bytes == version.bytes).then(|| Fetched {
+                    path: download.clone(),
+                    version: version.clone(),
+                    age: None,
+                })
             }
         }
     }
 
-    /// Gets the feed; `None` if it is still the one of `known`.
+    /// Gets the feed at the time `now`; `None` if it is still the one of `known`.
     ///
     /// # Errors
     /// [`FeedError`] if it cannot be got. What was downloaded before stays.
-    pub(crate) async fn fetch(&self, known: Option<&Version>) -> Result<Option<Fetched>, FeedError> {
+    pub(crate) async fn fetch(&self, known: Option<&Version>, now: Timestamp) -> Result<Option<Fetched>, FeedError> {
         match &self.place {
             Place::File(path) => {
                 let version = version_of(path).map_err(|error| FeedError::File(path.clone(), error))?;
                 if version.bytes > self.max_bytes {
                     return Err(FeedError::TooLarge(self.max_bytes >> 20));
                 }
-                Ok((known != Some(&version)).then(|| Fetched { path: path.clone(), version }))
+                let modified = version.modified.map(i128::from).map(Timestamp::from_nanosecond);
+                let age = modified.and_then(Result::ok).map(|modified| now.duration_since(modified));
+                Ok((known != Some(&version)).then(|| Fetched { path: path.clone(), version, age }))
             }
             Place::Web { url, client, download } => {
                 let got = tokio::time::timeout(self.timeout, self.download(url, client, download, known)).await;
@@ -183,6 +192,10 @@ impl Feed {
             (value.len() <= LONGEST_VALIDATOR).then(|| value.to_owned())
         };
         let (etag, last_modified) = (validator(header::ETAG), validator(header::LAST_MODIFIED));
+        // Both by the clock of the server, whatever that shows.
+        let date = |value: &str| rfc2822::DateTimeParser::new().parse_timestamp(value).ok();
+        let dates = validator(header::DATE).zip(last_modified.as_ref());
+        let age = dates.and_then(|(now, modified)| Some(date(&now)?.duration_since(date(modified)?)));
         let partial = download.with_extension("partial");
         let failed = |error| FeedError::File(partial.clone(), error);
         // What an interrupted download has left behind is not written into.
@@ -204,7 +217,7 @@ impl Feed {
         let kept = tokio::task::spawn_blocking(move || file.sync_all().and_then(|()| fs::rename(from, to))).await;
         kept.unwrap_or_else(|failed| Err(std::io::Error::other(failed))).map_err(failed)?;
         let version = Version { bytes, modified: None, etag, last_modified };
-        Ok(Some(Fetched { path: download.to_owned(), version }))
+        Ok(Some(Fetched { path: download.to_owned(), version, age }))
     }
 
     /// Removes what was downloaded, once it has been read.

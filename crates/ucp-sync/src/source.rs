@@ -26,7 +26,7 @@ pub enum Source {
 }
 
 /// A page of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) changes: Vec<Change>,
     pub(crate) rejected: u64,
@@ -36,6 +36,8 @@ pub(crate) struct Page {
     pub(crate) total: Option<u64>,
     /// Bytes of a feed that were read, and all.
     pub(crate) bytes: Option<(u64, u64)>,
+    /// Time as of which the products are stated: a page of a shop that of the question, a feed that of its last change.
+    pub(crate) as_of: Timestamp,
 }
 
 /// Pages of a run that has begun.
@@ -68,24 +70,26 @@ impl Pages {
         Ok(Self::Feed { import: Some(Box::new(import)), read })
     }
 
-    /// Returns the page after a position; `None` if the shop no longer knows the position.
+    /// Returns the page after a position, asked for at the time `now`; `None` if the shop no longer knows the position.
     pub(crate) async fn page(
         &mut self,
         run: &UnderWay,
         limit: usize,
         market: &Market,
+        now: Timestamp,
     ) -> Result<Option<Page>, SyncError> {
         match self {
             Self::Shop(shop) => {
                 let (since, after) = (run.since, run.after.as_deref());
                 let Some(found) = patiently(|| shop.page_of_all(since, after, limit)).await? else { return Ok(None) };
-                let page = Page { next: found.next, total: found.total, ..Page::default() };
+                let page = Page { next: found.next, total: found.total, ..Page::of(now) };
                 read(found.products, market, page).await.map(Some)
             }
             Self::Feed { import, read } => {
                 let mut own = import.take().ok_or(SyncError::Panicked)?;
+                let as_of = run.changed_at.unwrap_or(run.begun_at);
                 let (own, mut page, count) = blocking(move || {
-                    let (mut page, mut count) = (Page::default(), 0);
+                    let (mut page, mut count) = (Page::of(as_of), 0);
                     while count < limit as u64 {
                         let Some(item) = own.next() else { break };
                         count += 1;
@@ -109,6 +113,10 @@ impl Pages {
 }
 
 impl Page {
+    const fn of(as_of: Timestamp) -> Self {
+        Self { changes: Vec::new(), rejected: 0, next: None, total: None, bytes: None, as_of }
+    }
+
     fn reject(&mut self, bad: &BadRow) {
         // What the merchant does not offer is not a fault.
         if bad.verdict == Verdict::Faulty {
@@ -135,11 +143,16 @@ async fn read(products: Vec<serde_json::Value>, market: &Market, mut page: Page)
 }
 
 /// Asks a shop for products that it has said to have changed. Those that it does not know are gone.
-pub(crate) async fn named(shop: &ContractShop, ids: &[String], market: &Market) -> Result<Page, SyncError> {
+pub(crate) async fn named(
+    shop: &ContractShop,
+    ids: &[String],
+    market: &Market,
+    now: Timestamp,
+) -> Result<Page, SyncError> {
     let products = patiently(|| shop.stated(ids)).await?;
     // A product that is stated, and cannot be used, is not gone.
     let stated: Vec<_> = products.iter().filter_map(|product| product["id"].as_str().map(str::to_owned)).collect();
-    let mut page = read(products, market, Page::default()).await?;
+    let mut page = read(products, market, Page::of(now)).await?;
     let gone = ids.iter().filter(|id| !stated.contains(id) && !names(&page.changes, id));
     let gone: Vec<_> = gone.map(|id| Change::Remove(id.clone())).collect();
     page.changes.extend(gone);

@@ -69,6 +69,9 @@ pub struct UnderWay {
     /// Version of the feed that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<Version>,
+    /// Time at which that was changed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Timestamp>,
 }
 
 /// Number of products by what a run did.

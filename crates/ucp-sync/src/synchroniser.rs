@@ -274,8 +274,9 @@ impl Synchroniser {
     ) -> Result<Ran, SyncError> {
         let market = self.0.database.market();
         let Some((mut run, mut pages)) = self.begin(full).await? else { return Ok(Ran::Unmodified) };
+        let now = &self.0.options.now;
         let (size, mut is_again) = (self.0.options.page_size, false);
-        let mut page = pages.page(&run, size, &market).await?;
+        let mut page = pages.page(&run, size, &market, now()).await?;
         loop {
             let Some(found) = page else {
                 // The shop no longer knows the position: the run begins anew, once.
@@ -283,7 +284,7 @@ impl Synchroniser {
                     return Err(SyncError::Endless("the shop does not know the position that it stated".to_owned()));
                 }
                 run = UnderWay { after: None, tally: Tally::default(), ..run };
-                page = pages.page(&run, size, &market).await?;
+                page = pages.page(&run, size, &market, now()).await?;
                 continue;
             };
             let next = found.next.clone();
@@ -296,7 +297,7 @@ impl Synchroniser {
             let position = run.clone();
             let following = async {
                 match next {
-                    Some(_) => Some(pages.page(&position, size, &market).await),
+                    Some(_) => Some(pages.page(&position, size, &market, now()).await),
                     None => None,
                 }
             };
@@ -342,8 +343,15 @@ impl Synchroniser {
                 Source::Shop(_) => {}
             }
         }
-        let begun =
-            UnderWay { kind: Kind::Full, since: None, begun_at: now, after: None, tally: Tally::default(), feed: None };
+        let begun = UnderWay {
+            kind: Kind::Full,
+            since: None,
+            begun_at: now,
+            after: None,
+            tally: Tally::default(),
+            feed: None,
+            changed_at: None,
+        };
         let (run, fetched) = match &self.0.source {
             Source::Shop(shop) => {
                 let is_recent = state.full_at.is_some_and(|at| now.duration_since(at) < self.0.options.full_interval);
@@ -353,13 +361,15 @@ impl Synchroniser {
             }
             Source::Feed(feed) => {
                 let known = state.feed.clone().filter(|_| !full && state.as_of.is_some());
-                let Some(fetched) = feed.fetch(known.as_ref()).await? else {
+                let Some(fetched) = feed.fetch(known.as_ref(), now).await? else {
                     state.as_of = Some(now);
                     self.forget_changed().await?;
                     self.store(state).await?;
                     return Ok(None);
                 };
-                (UnderWay { feed: Some(fetched.version.clone()), ..begun }, Some((feed.clone(), fetched)))
+                let age = fetched.age.unwrap_or_default().max(SignedDuration::ZERO);
+                let changed_at = Some(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+                (UnderWay { feed: Some(fetched.version.clone()), changed_at, ..begun }, Some((feed.clone(), fetched)))
             }
         };
         if run.kind == Kind::Full {
@@ -394,7 +404,14 @@ impl Synchroniser {
             run.tally = tally;
             state.under_way = Some(run.clone());
         }
-        let step = Step { changes: page.changes, run: state.run, state: text(&state)?, removes, done: Vec::new() };
+        let step = Step {
+            changes: page.changes,
+            run: state.run,
+            state: text(&state)?,
+            removes,
+            as_of: page.as_of,
+            done: Vec::new(),
+        };
         let database = Arc::clone(&self.0.database);
         let stepped = blocking(move || database.step(step)).await??;
         self.set(state);
@@ -411,9 +428,16 @@ impl Synchroniser {
             return Ok(false);
         }
         let ids: Vec<_> = changed.iter().map(|product| product.id.clone()).collect();
-        let page = named(shop, &ids, &self.0.database.market()).await?;
+        let page = named(shop, &ids, &self.0.database.market(), (self.0.options.now)()).await?;
         let state = self.state();
-        let step = Step { changes: page.changes, run: state.run, state: text(&state)?, removes: true, done: changed };
+        let step = Step {
+            changes: page.changes,
+            run: state.run,
+            state: text(&state)?,
+            removes: true,
+            as_of: page.as_of,
+            done: changed,
+        };
         let database = Arc::clone(&self.0.database);
         let stepped = blocking(move || database.step(step)).await??;
         let mut tally = Tally { rejected: page.rejected, ..Tally::default() };
@@ -438,6 +462,7 @@ impl Synchroniser {
                     run: state.run,
                     state: text.clone(),
                     removes: true,
+                    as_of: Timestamp::MIN,
                     done,
                 })?;
             }

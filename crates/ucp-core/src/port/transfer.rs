@@ -133,6 +133,12 @@ pub const TABLES: &[Table] = {
             ordered: false,
         },
         Table {
+            name: "takings",
+            columns: &[("variant", Text), ("checkout", Key), ("at", Number), ("quantity", Number)],
+            key: 3,
+            ordered: false,
+        },
+        Table {
             name: "outbox",
             columns: &[
                 ("id", Text),

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use ucp_core::ShopId;
-use ucp_postgres::{Options, PostgresStore};
+use ucp_postgres::{Options, PostgresStore, catalog::Publication};
 use ucp_shop::{
     Database as Products,
     replica::{SharedProduct, adopt, begin_places_at},
@@ -105,7 +105,7 @@ impl Import {
                 found(&self.store, products).await?;
                 return Ok(());
             };
-            publish(&self.store, &before, edition, products).await
+            publish(&self.store, &before, edition, products, Publication::Statement).await
         })
     }
 }

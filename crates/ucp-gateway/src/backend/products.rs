@@ -10,11 +10,11 @@ use std::{
 
 use ucp_postgres::{
     PostgresStore,
-    catalog::{Catalog, Product, Published, TOGETHER},
+    catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
 };
 use ucp_shop::{
     Database as Products,
-    replica::{SharedProduct, SharedShop, adopt, begin_places_at},
+    replica::{SharedProduct, SharedShop, SharedStock, adopt, begin_places_at},
 };
 use ucp_sqlite::{SqliteStore, StoreError};
 
@@ -85,11 +85,25 @@ pub(super) async fn is_ahead(store: &PostgresStore, products: &Products) -> Resu
 }
 
 fn product(SharedProduct { id, place, number, document, stock }: SharedProduct) -> Product {
-    Product { id, place, number, document, stock }
+    let stock = stock.into_iter().map(|SharedStock { variant, quantity, owed, stated, stated_at }| Stock {
+        variant,
+        quantity,
+        owed,
+        stated,
+        stated_at,
+    });
+    Product { id, place, number, document, stock: stock.collect() }
 }
 
 fn shared(Product { id, place, number, document, stock }: Product) -> SharedProduct {
-    SharedProduct { id, place, number, document, stock }
+    let stock = stock.into_iter().map(|Stock { variant, quantity, owed, stated, stated_at }| SharedStock {
+        variant,
+        quantity,
+        owed,
+        stated,
+        stated_at,
+    });
+    SharedProduct { id, place, number, document, stock: stock.collect() }
 }
 
 /// Returns the shop that a copy is made of.
@@ -129,7 +143,7 @@ pub(crate) async fn to_database(from: &SqliteStore, to: &PostgresStore) -> Resul
         return Err("the database holds another shop: choose an empty one".into());
     }
     let before = all(to).await?;
-    publish(to, &before, catalog.edition, &products).await?;
+    publish(to, &before, catalog.edition, &products, Publication::Copy).await?;
     let (here, there) = (comparable(products.shared_products()?), comparable(all(to).await?));
     if here != there {
         return Err("products differ: a gateway wrote meanwhile; copy again with none running".into());
@@ -172,6 +186,7 @@ pub(super) async fn publish(
     before: &[SharedProduct],
     mut edition: i64,
     products: &Products,
+    publication: Publication,
 ) -> Result<(), Box<dyn Error>> {
     store.set_terms(&products.shared()?.terms).await?;
     let known = comparable(before.to_vec());
@@ -179,7 +194,7 @@ pub(super) async fn publish(
     changed.retain(|product| known.get(&product.id) != Some(&(product.document.clone(), product.stock.clone())));
     let changed: Vec<_> = changed.into_iter().map(product).collect();
     for part in changed.chunks(TOGETHER) {
-        match store.publish(edition, part).await? {
+        match store.publish(edition, part, publication).await? {
             Published::Under(number) => edition = number,
             Published::Overtaken => {
                 return Err("others have changed the products in the database meanwhile; do it again".into());
@@ -190,6 +205,6 @@ pub(super) async fn publish(
 }
 
 /// Returns what two stores have in common of each product.
-fn comparable(products: Vec<SharedProduct>) -> HashMap<String, (String, Vec<(String, i64)>)> {
+fn comparable(products: Vec<SharedProduct>) -> HashMap<String, (String, Vec<SharedStock>)> {
     products.into_iter().map(|product| (product.id, (product.document, product.stock))).collect()
 }

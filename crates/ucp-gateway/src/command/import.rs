@@ -17,6 +17,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use jiff::Timestamp;
 use ucp_core::{ShopId, catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
@@ -107,6 +108,8 @@ struct Tally {
     removed: u64,
     skipped: u64,
     rejected: u64,
+    /// Stock numbers that are as before, of variants of which orders have taken some since.
+    kept: u64,
 }
 
 impl Tally {
@@ -116,10 +119,15 @@ impl Tally {
 
     /// Prints the counts for a file, and returns the exit code: 2 if a row was rejected, else 0.
     fn told(&self, file: &Path) -> ExitCode {
-        let Self { created, updated, unchanged, removed, skipped, rejected } = self;
+        let Self { created, updated, unchanged, removed, skipped, rejected, kept } = self;
         let removed = if *removed == 0 { String::new() } else { format!("{removed} removed, ") };
+        let kept = match kept {
+            0 => String::new(),
+            1 => "; 1 stock number is as before, and what was sold since stays sold".to_owned(),
+            kept => format!("; {kept} stock numbers are as before, and what was sold since stays sold"),
+        };
         say!(
-            "{}: {created} new, {updated} changed, {unchanged} unchanged, {removed}{skipped} skipped, {rejected} rejected",
+            "{}: {created} new, {updated} changed, {unchanged} unchanged, {removed}{skipped} skipped, {rejected} rejected{kept}",
             file.display()
         );
         if *rejected == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
@@ -181,7 +189,7 @@ fn load(
     })?;
     let import = open(&database.market())?;
     let bar = progress_bar(import.bytes_total());
-    let bytes = import.progress();
+    let (bytes, as_of) = (import.progress(), import.as_of());
     let mut tally = Tally::default();
     let mut batch: Vec<(u64, Change)> = Vec::with_capacity(BATCH);
     let mut stated = HashSet::new();
@@ -196,13 +204,13 @@ fn load(
             if options.replace {
                 stated.extend(batch.iter().map(|(_, change)| change.id().to_owned()));
             }
-            refused.extend(write(&database, &bar, &mut tally, batch.drain(..), options.replace)?);
+            refused.extend(write(&database, &bar, &mut tally, batch.drain(..), as_of, options.replace)?);
             bar.set_position(bytes.load(Ordering::Relaxed));
             bar.set_message(format!("{} products", tally.stored()));
         }
     }
     if options.replace {
-        replace(&database, &bar, &mut tally, &stated, refused)?;
+        replace(&database, &bar, &mut tally, &stated, as_of, refused)?;
     }
     bar.finish_and_clear();
     done(&database)?;
@@ -222,6 +230,7 @@ fn write(
     bar: &ProgressBar,
     tally: &mut Tally,
     batch: impl Iterator<Item = (u64, Change)>,
+    as_of: Timestamp,
     again: bool,
 ) -> Result<Vec<(u64, Change)>, WriteError> {
     let (mut removals, mut puts) = (Vec::new(), Vec::new());
@@ -242,7 +251,9 @@ fn write(
     let mut refused = Vec::new();
     let kept = again.then(|| puts.clone());
     let (lines, records): (Vec<_>, Vec<_>) = puts.into_iter().map(|(line, record)| (line, *record)).unzip();
-    for (place, (line, outcome)) in lines.into_iter().zip(database.put_blocking(records)?).enumerate() {
+    let stored = database.put_blocking(records, as_of)?;
+    tally.kept += stored.kept;
+    for (place, (line, outcome)) in lines.into_iter().zip(stored.outcomes).enumerate() {
         match (outcome, kept.as_ref().and_then(|kept| kept.get(place))) {
             (Ok(Put::Created), _) => tally.created += 1,
             (Ok(Put::Updated), _) => tally.updated += 1,
@@ -264,6 +275,7 @@ fn replace(
     bar: &ProgressBar,
     tally: &mut Tally,
     stated: &HashSet<String>,
+    as_of: Timestamp,
     refused: Vec<(u64, Change)>,
 ) -> Result<(), Box<dyn Error>> {
     if tally.rejected == 0 && !stated.is_empty() {
@@ -276,7 +288,7 @@ fn replace(
         let reason = if stated.is_empty() { "there is no product in the file" } else { "rows were rejected" };
         bar.suspend(|| eprintln!("nothing was removed, because {reason}"));
     }
-    write(database, bar, tally, refused.into_iter(), false)?;
+    write(database, bar, tally, refused.into_iter(), as_of, false)?;
     Ok(())
 }
 

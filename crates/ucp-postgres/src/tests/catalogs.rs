@@ -1,12 +1,15 @@
 //! Numbered changes of products.
 
 use ucp_core::purchase::ledger::{Change, Committed, Ledger as _};
-use ucp_testkit::{postgres, store::fixtures::movement};
+use ucp_testkit::{
+    postgres,
+    store::fixtures::{ALICE, at, checkout, movement, order_of},
+};
 
-use super::{options, prefix};
+use super::{options, prefix, stock};
 use crate::{
     PostgresStore,
-    catalog::{Catalog, Product, Published, TOGETHER},
+    catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
 };
 
 async fn store() -> Option<PostgresStore> {
@@ -20,7 +23,7 @@ fn catalog(identity: &str) -> Catalog {
 
 fn product(place: i64, document: &str, quantity: i64) -> Product {
     let id = format!("p{place}");
-    Product { stock: vec![(format!("{id}-0"), quantity)], id, place, number: 0, document: document.into() }
+    Product { stock: vec![stock(&format!("{id}-0"), quantity)], id, place, number: 0, document: document.into() }
 }
 
 #[tokio::test]
@@ -42,8 +45,15 @@ async fn who_has_read_up_to_a_number_finds_what_came_later() {
     let many: Vec<_> = (1..).map(|place| product(place, "{}", 3)).take(TOGETHER).collect();
     for (base, part) in [&many[..], &many[..10], &many[10..20]].into_iter().enumerate() {
         let base = i64::try_from(base).expect("small") + 1;
-        assert_eq!(store.publish(base, part).await.expect("publishes"), Published::Under(base + 1));
-        assert_eq!(store.publish(base, part).await.expect("publishes"), Published::Overtaken, "{base} is over");
+        assert_eq!(
+            store.publish(base, part, Publication::Statement).await.expect("publishes"),
+            Published::Under(base + 1)
+        );
+        assert_eq!(
+            store.publish(base, part, Publication::Statement).await.expect("publishes"),
+            Published::Overtaken,
+            "{base} is over"
+        );
     }
     let (mut after, mut read) = (0, 0);
     loop {
@@ -59,7 +69,7 @@ async fn who_has_read_up_to_a_number_finds_what_came_later() {
 async fn a_product_that_is_sold_out_has_changed_and_one_that_is_sold_has_not() {
     let Some(store) = store().await else { return };
     store.found(&catalog("i"), &[]).await.expect("founds");
-    store.publish(1, &[product(1, "{}", 3), product(2, "{}", 1)]).await.expect("publishes");
+    store.publish(1, &[product(1, "{}", 3), product(2, "{}", 1)], Publication::Statement).await.expect("publishes");
     let sell = async |variant: &str, quantity| {
         let change = Change { stock: vec![movement(variant, quantity)], ..Change::default() };
         store.commit(change, None).await.expect("commits")
@@ -70,14 +80,100 @@ async fn a_product_that_is_sold_out_has_changed_and_one_that_is_sold_has_not() {
     assert_eq!(sell("p1-0", -1).await, Committed::Stale);
     assert_eq!(sell("p2-0", -1).await, Committed::Done);
     let changed = store.changes(2).await.expect("reads");
-    let changed: Vec<_> = changed.iter().map(|product| (&*product.id, product.number, product.stock[0].1)).collect();
+    let changed: Vec<_> =
+        changed.iter().map(|product| (&*product.id, product.number, product.stock[0].quantity)).collect();
     assert_eq!(changed, [("p1", 3, 0), ("p2", 4, 0)]);
     assert_eq!(sell("p1-0", 5).await, Committed::Done);
-    assert_eq!(store.changes(4).await.expect("reads")[0].stock, [("p1-0".to_owned(), 5)]);
+    assert_eq!(store.changes(4).await.expect("reads")[0].stock, [Stock { quantity: 5, ..stock("p1-0", 3) }]);
     // Quantities that are stated anew replace those that are there; a variant that is not counted is not.
     let mut uncounted = product(1, "{}", 0);
     uncounted.stock.clear();
-    let published = store.publish(2, &[uncounted]).await.expect("publishes");
+    let published = store.publish(2, &[uncounted], Publication::Statement).await.expect("publishes");
     assert_eq!(published, Published::Under(6), "what is sold is no other edition");
     assert_eq!(store.stock(&["p1-0", "p2-0"]).await.expect("reads"), [None, Some(0)]);
+}
+
+#[tokio::test]
+async fn a_number_that_is_stated_as_before_gives_nothing_back_and_another_one_less_what_is_held_or_was_sold_since() {
+    let Some(store) = store().await else { return };
+    store.found(&catalog("i"), &[]).await.expect("founds");
+    let second = |second: i64| second * 1_000_000_000;
+    let mut base = 1;
+    let mut state = async |number: i64, at: i64| {
+        let stated = Stock { stated_at: Some(second(at)), ..stock("p1-0", number) };
+        let product = Product { stock: vec![stated], ..product(1, "{}", 0) };
+        let published = store.publish(base, &[product], Publication::Statement).await.expect("publishes");
+        let Published::Under(number) = published else { panic!("{published:?}") };
+        base = number;
+        store.stock(&["p1-0"]).await.expect("reads")[0]
+    };
+    let hold = async |id: &str, version, pieces: i64| {
+        let checkout = at(checkout(ALICE, id, None), version);
+        let change = Change { checkout, stock: vec![movement("p1-0", -pieces)], ..Change::default() };
+        assert_eq!(store.commit(change, None).await.expect("commits"), Committed::Done);
+    };
+    let sell = async |id: &str, pieces: u64, second: i64| {
+        let placed_at = jiff::Timestamp::from_second(second).expect("a time");
+        let change = Change { order: at(order_of(id, "p1-0", pieces, placed_at), 0), ..Change::default() };
+        assert_eq!(store.commit(change, None).await.expect("commits"), Committed::Done);
+    };
+    assert_eq!(state(2, 100).await, Some(2));
+    hold("one", 0, 2).await;
+    assert_eq!(state(2, 110).await, Some(0));
+    hold("one", 1, -2).await;
+    assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(2)]);
+    hold("two", 0, 2).await;
+    sell("two", 2, 120).await;
+    assert_eq!(state(2, 130).await, Some(0));
+    assert_eq!(state(3, 119).await, Some(1));
+    assert_eq!(state(4, 125).await, Some(4));
+    hold("three", 0, 3).await;
+    assert_eq!(state(1, 140).await, Some(0));
+    hold("three", 1, -3).await;
+    assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(1)]);
+    hold("four", 0, 1).await;
+    sell("four", 1, 150).await;
+    let canceled = order_of("four", "p1-0", 1, jiff::Timestamp::from_second(170).expect("a time"));
+    let back = Change { order: at(canceled, 1), stock: vec![movement("p1-0", 1)], ..Change::default() };
+    assert_eq!(store.commit(back, None).await.expect("commits"), Committed::Done);
+    assert_eq!(state(5, 160).await, Some(6));
+    // What is not stated, such as by a gateway of an earlier version, changes nothing.
+    let silent =
+        Product { stock: vec![Stock { stated: None, stated_at: None, ..stock("p1-0", 9) }], ..product(1, "{}", 0) };
+    store.publish(base, &[silent], Publication::Statement).await.expect("publishes");
+    assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(6)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_taken_while_a_number_is_stated_is_subtracted_from_it() {
+    let Some(store) = store().await else { return };
+    store.found(&catalog("i"), &[]).await.expect("founds");
+    let stated = |number: i64| Product {
+        stock: vec![Stock { stated_at: Some(i64::MAX - 1), ..stock("p1-0", number) }],
+        ..product(1, "{}", 0)
+    };
+    store.publish(1, &[stated(1_000)], Publication::Statement).await.expect("publishes");
+    let takers: Vec<_> = (0..8)
+        .map(|taker| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for number in 0..20 {
+                    let checkout = at(checkout(ALICE, &format!("{taker} {number}"), None), 0);
+                    let change = Change { checkout, stock: vec![movement("p1-0", -1)], ..Change::default() };
+                    assert_eq!(store.commit(change, None).await.expect("commits"), Committed::Done);
+                }
+            })
+        })
+        .collect();
+    let mut base = 2;
+    for number in 0..20 {
+        let goods = [stated(2_000 + number)];
+        let published = store.publish(base, &goods, Publication::Statement).await.expect("publishes");
+        let Published::Under(number) = published else { panic!("{published:?}") };
+        base = number;
+    }
+    for taker in takers {
+        ucp_testkit::within("a taker", ucp_testkit::PATIENCE, taker).await.expect("no panic");
+    }
+    assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(2_019 - 160)]);
 }

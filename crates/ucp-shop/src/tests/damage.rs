@@ -95,7 +95,7 @@ async fn an_index_that_is_behind_reads_on() {
     };
     let before = statistics(directory.path());
     let database = Database::open(directory.path()).expect("opens");
-    database.put(catalog()[1..].to_vec()).await.expect("puts");
+    database.put(catalog()[1..].to_vec(), Timestamp::UNIX_EPOCH).await.expect("puts");
     drop(database);
     finds_all(directory.path()).await;
     assert_eq!(statistics(directory.path()), before, "it was not built anew");

@@ -12,6 +12,7 @@ mod storing;
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use ucp_core::{
     catalog::{
@@ -58,7 +59,7 @@ fn open_with(directory: &Path, records: &[Record]) -> Shop {
 }
 
 async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
-    shop.put(records.to_vec()).await.expect("puts")
+    shop.put(records.to_vec(), Timestamp::UNIX_EPOCH).await.expect("puts")
 }
 
 fn presentation(language: &str, currency: &str) -> Presentation {

@@ -3,10 +3,14 @@
 use proptest::prelude::*;
 use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Movement};
 use ucp_sqlite::{ShopConnection, SqliteStore, revision::newest_revision};
-use ucp_testkit::{PATIENCE, until};
+use ucp_testkit::{
+    PATIENCE,
+    store::fixtures::{self, ALICE, at, order_of},
+    until,
+};
 
 use super::*;
-use crate::Database;
+use crate::{Database, Stored};
 
 /// A product with a variant for each count; those without are not counted.
 fn product(id: &str, counts: &[Option<u64>]) -> Record {
@@ -59,47 +63,57 @@ proptest! {
     fn counts_are_those_of_a_model(steps in prop::collection::vec(step(), 1..25)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         let directory = tempfile::tempdir().expect("directory");
-        let mut model = vec![Some(2), None, Some(0)];
-        let goods = [product("a", &model), product("b", &[Some(1)])];
+        // Of each variant that is or was counted: the quantity, and the number that was stated last.
+        let mut model = [Some((2, 2)), None, Some((0, 0)), None];
+        let mut variants = 3;
+        let goods = [product("a", &[Some(2), None, Some(0)]), product("b", &[Some(1)])];
         let database = Database::open_or_create(directory.path(), || opening(&goods)).expect("opens");
         let store = database.store();
         let mut revision = 1;
         for step in steps {
-            let sold_out = |model: &[Option<u64>]| model.iter().map(|count| *count == Some(0)).collect::<Vec<_>>();
-            let before = model.clone();
+            let (before, variants_before) = (model, variants);
             match &step {
                 Step::Move(movements) => {
-                    let mut moved: Vec<Option<i64>> =
-                        model.iter().map(|count| count.map(|count| i64::try_from(count).expect("small"))).collect();
+                    let mut moved = model.map(|row| row.map(|(count, stated)| (i64::try_from(count).expect("small"), stated)));
                     for (variant, quantity) in movements {
-                        if let Some(Some(count)) = moved.get_mut(*variant) {
+                        if let Some((count, _)) = &mut moved[*variant] {
                             *count += quantity;
                         }
                     }
-                    let possible = moved.iter().flatten().all(|count| *count >= 0);
+                    let possible = moved.iter().flatten().all(|(count, _)| *count >= 0);
                     if possible {
-                        model = moved.iter().map(|count| count.map(i64::unsigned_abs)).collect();
+                        model = moved.map(|row| row.map(|(count, stated)| (count.unsigned_abs(), stated)));
                     }
                     let stock = movements.iter().map(|(variant, by)| movement(&format!("a-{variant}"), *by)).collect();
                     let committed = runtime.block_on(commit(store, Change { stock, ..Change::default() }));
                     prop_assert_eq!(committed, if possible { Committed::Done } else { Committed::Stale });
                 }
                 Step::Import(counts) => {
-                    let put = database.put_blocking(vec![product("a", counts)]).expect("puts");
-                    let same = if *counts == model { Put::Unchanged } else { Put::Updated };
-                    prop_assert_eq!(&put, &[Ok(same)]);
-                    model.clone_from(counts);
+                    let (mut same, mut kept) = (counts.len() == variants, 0);
+                    for (row, count) in model.iter_mut().zip(counts) {
+                        let as_before = row.map(|(_, stated)| stated) == *count;
+                        same &= as_before;
+                        if as_before {
+                            kept += u64::from(row.is_some_and(|(count, stated)| count != stated));
+                        } else {
+                            *row = count.map(|count| (count, count));
+                        }
+                    }
+                    variants = counts.len();
+                    let put = database.put_blocking(vec![product("a", counts)], Timestamp::UNIX_EPOCH).expect("puts");
+                    let outcome = if same { Put::Unchanged } else { Put::Updated };
+                    prop_assert_eq!(&put, &Stored { outcomes: vec![Ok(outcome)], kept }, "{:?}", step);
                 }
             }
             let ids: Vec<_> = (0..4).map(|number| format!("a-{number}")).collect();
             let ids: Vec<_> = ids.iter().map(String::as_str).collect();
             let counts = runtime.block_on(store.stock(&ids)).expect("reads");
-            prop_assert_eq!(&counts[..model.len()], &model[..], "after {:?}", step);
-            prop_assert!(counts[model.len()..].iter().all(Option::is_none));
+            prop_assert_eq!(&counts, &model.map(|row| row.map(|(count, _)| count)), "after {:?}", step);
             // The catalog is told when something is sold out or comes back, and only then.
             let newest = store.snapshot(newest_revision).expect("reads");
-            let other_variants = before.len() != model.len();
-            prop_assert_eq!(newest > revision, other_variants || sold_out(&before) != sold_out(&model), "{:?}", step);
+            let sold_out = |model: [Option<(u64, u64)>; 4]| model.map(|row| row.is_some_and(|(count, _)| count == 0));
+            let changed = variants_before != variants || sold_out(before) != sold_out(model);
+            prop_assert_eq!(newest > revision, changed, "{:?}", step);
             revision = newest;
         }
         prop_assert_eq!(runtime.block_on(store.stock(&["b-0"])).expect("reads"), [Some(1)]);
@@ -151,7 +165,7 @@ async fn what_is_sold_out_is_not_available_until_some_come_back() {
     shown([false, false, false], &["c"]).await;
     assert_eq!(commit(store, takes(&[("b-0", -2)])).await, Committed::Done);
     shown([false, true, false], &["b", "c"]).await;
-    here.put(vec![product("a", &[None])]).await.expect("puts");
+    here.put(vec![product("a", &[None])], Timestamp::UNIX_EPOCH).await.expect("puts");
     shown([true, true, false], &["a", "b", "c"]).await;
     assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [None]);
 }
@@ -161,19 +175,23 @@ async fn an_import_sets_what_it_counts() {
     let directory = tempfile::tempdir().expect("directory");
     let database = Database::open_or_create(directory.path(), || opening(&[])).expect("opens");
     let store = database.store();
-    let put = async |record: Record| database.put(vec![record]).await.expect("puts").remove(0);
+    let put = async |record: Record| database.put(vec![record], Timestamp::UNIX_EPOCH).await.expect("puts").remove(0);
     let counts = async || store.stock(&["a-0", "a-1"]).await.expect("reads");
     assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Created));
     assert_eq!(counts().await, [Some(5), None]);
     assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Unchanged));
     assert_eq!(commit(store, takes(&[("a-0", 2)])).await, Committed::Done);
+    // The number is as before: what was sold stays sold.
+    assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Unchanged));
+    assert_eq!(counts().await, [Some(3), None]);
+    assert_eq!(put(product("a", &[Some(6), None])).await, Ok(Put::Updated));
     assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Updated));
-    assert_eq!(counts().await, [Some(5), None]);
+    assert_eq!(counts().await, [Some(5), None], "a number that is stated again after another one is news");
     assert_eq!(put(product("a", &[None, Some(0)])).await, Ok(Put::Updated));
     assert_eq!(counts().await, [None, Some(0)]);
-    // A variant that is no longer there is not counted either, and another product may take its name.
+    // The number of a variant that is no longer there is remembered, and another product may take its name.
     assert_eq!(put(product("a", &[Some(1)])).await, Ok(Put::Updated));
-    assert_eq!(counts().await, [Some(1), None]);
+    assert_eq!(counts().await, [Some(1), Some(0)]);
     let mut heir = product("b", &[Some(9)]);
     heir.variants[0].id = "a-1".into();
     assert_eq!(put(heir).await, Ok(Put::Created));
@@ -189,6 +207,74 @@ async fn an_import_sets_what_it_counts() {
     };
     let documents = store.snapshot(read).expect("reads");
     assert!(!documents.contains("inventory"), "{documents}");
+}
+
+/// A checkout of pieces of a variant whose payment has begun, and what its end changes.
+fn held(checkout: &str, variant: &str, pieces: i64, version: u64) -> Change {
+    Change {
+        checkout: at(fixtures::checkout(ALICE, checkout, None), version),
+        stock: vec![movement(variant, -pieces)],
+        ..Change::default()
+    }
+}
+
+/// The order of a checkout of pieces of a variant, placed at a time.
+fn sold(checkout: &str, variant: &str, pieces: u64, placed_at: Timestamp) -> Change {
+    Change { order: at(order_of(checkout, variant, pieces, placed_at), 0), ..Change::default() }
+}
+
+fn time(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+#[tokio::test]
+async fn sold_goods_are_never_given_back() {
+    let directory = tempfile::tempdir().expect("directory");
+    let database = Database::open_or_create(directory.path(), || opening(&[])).expect("opens");
+    let store = database.store();
+    let put = async |count: u64, second: i64| {
+        let stored = database.put(vec![product("a", &[Some(count)])], time(second)).await.expect("puts");
+        assert!(stored[0].is_ok(), "{stored:?}");
+        store.stock(&["a-0"]).await.expect("reads")[0]
+    };
+    let left = async || store.stock(&["a-0"]).await.expect("reads")[0];
+    assert_eq!(put(2, 100).await, Some(2));
+    // Held for a payment, while the feed comes again as it was; then the payment fails.
+    assert_eq!(commit(store, held("one", "a-0", 2, 0)).await, Committed::Done);
+    assert_eq!(put(2, 110).await, Some(0));
+    assert_eq!(commit(store, held("one", "a-0", -2, 1)).await, Committed::Done);
+    assert_eq!(left().await, Some(2));
+    // Both are sold, and the feed comes again as it was.
+    assert_eq!(commit(store, held("two", "a-0", 2, 0)).await, Committed::Done);
+    assert_eq!(commit(store, sold("two", "a-0", 2, time(120))).await, Committed::Done);
+    assert_eq!(put(2, 130).await, Some(0));
+    // A new number of before the sale does not know of it; one of after it does.
+    assert_eq!(put(3, 119).await, Some(1));
+    assert_eq!(put(4, 125).await, Some(4));
+    // What is held is in no number. It comes back as far as the number goes.
+    assert_eq!(commit(store, held("three", "a-0", 3, 0)).await, Committed::Done);
+    assert_eq!(put(1, 140).await, Some(0));
+    assert_eq!(commit(store, held("three", "a-0", -3, 1)).await, Committed::Done);
+    assert_eq!(left().await, Some(1));
+    // What comes back from an order after the number is not in it either.
+    assert_eq!(commit(store, held("four", "a-0", 1, 0)).await, Committed::Done);
+    assert_eq!(commit(store, sold("four", "a-0", 1, time(150))).await, Committed::Done);
+    let mut order = order_of("four", "a-0", 1, time(150));
+    order.cancel(time(170), &[], None).expect("cancels");
+    let canceled = Change { order: at(order, 1), stock: vec![movement("a-0", 1)], ..Change::default() };
+    assert_eq!(commit(store, canceled).await, Committed::Done);
+    assert_eq!(put(5, 160).await, Some(6));
+    // A feed that leaves the product out for a while gives nothing back either.
+    assert_eq!(commit(store, held("five", "a-0", 6, 0)).await, Committed::Done);
+    assert_eq!(commit(store, sold("five", "a-0", 6, time(180))).await, Committed::Done);
+    let removed = std::thread::scope(|scope| scope.spawn(|| database.remove_blocking(vec!["a".into()])).join());
+    assert_eq!(removed.expect("no panic").expect("removes"), [true]);
+    assert_eq!(put(5, 190).await, Some(0));
+    // A month later, nobody needs to know of the sales.
+    let takings = || store.snapshot(|db| db.query_row("SELECT count(*) FROM takings", (), |row| row.get::<_, i64>(0)));
+    assert!(takings().expect("counts") > 0);
+    ucp_core::port::store::Store::prune(store, time(180 + 31 * 24 * 3_600)).await.expect("prunes");
+    assert_eq!(takings().expect("counts"), 0);
 }
 
 #[tokio::test]

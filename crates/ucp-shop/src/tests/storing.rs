@@ -130,7 +130,7 @@ async fn a_shop_notices_what_others_write() {
     let database = Database::open(directory.path()).expect("opens");
     assert_eq!(search(&shop, "stranger").await, [""; 0]);
     assert!(named(&shop, &["x"], &presentation("en", "USD")).await[0].is_empty());
-    database.put(vec![simple("x", "Stranger")]).await.expect("puts");
+    database.put(vec![simple("x", "Stranger")], Timestamp::UNIX_EPOCH).await.expect("puts");
     for shop in [&shop, &other] {
         until("what another one wrote", PATIENCE, async || {
             let known = !named(shop, &["x"], &presentation("en", "USD")).await[0].is_empty();

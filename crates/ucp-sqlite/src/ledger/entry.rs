@@ -16,7 +16,7 @@ use ucp_core::{
 use crate::{
     connection::ShopConnection,
     error::WriteError,
-    stock,
+    stock::{self, Taker},
     time::{nanoseconds, timestamp},
     webhook_events::{self, Message, NewWebhookEvent},
 };
@@ -167,8 +167,18 @@ impl Entry {
                 webhook_events::queue(db, &webhook_event, &Message::Order(text))?;
             }
         }
+        let taker = match (&self.order, &self.checkout) {
+            (Some(Sheet { document, .. }), _) => Taker::Order(&document.checkout_id, document.changed_at()),
+            (None, Some(Sheet { document, .. })) => Taker::Checkout(&document.id),
+            (None, None) => Taker::Nobody,
+        };
+        if let Some(Sheet { document: order, version: 0, .. }) = &self.order {
+            for line in &order.line_items {
+                stock::sold(db, &line.item.id, &order.checkout_id, order.placed_at)?;
+            }
+        }
         for (variant, quantity) in &self.stock {
-            stock::move_goods(db, variant, *quantity)?;
+            stock::move_goods(db, variant, *quantity, taker)?;
         }
         if let Some(presented) = &self.mandate {
             write_mandate(db, presented)?;

@@ -105,6 +105,17 @@ pub fn order(owner: &str, id: &str, checkout_id: &str) -> Order {
     .expect("an order")
 }
 
+/// An order of pieces of one variant, for the checkout of this identifier.
+#[must_use]
+pub fn order_of(checkout_id: &str, variant: &str, pieces: u64, placed_at: Timestamp) -> Order {
+    let line = json!({
+        "id": "line", "item": {"id": variant, "title": variant, "price": 100},
+        "original": pieces, "total": pieces, "fulfilled": 0, "totals": [],
+    });
+    let line = serde_json::from_value(line).expect("a line");
+    Order { line_items: vec![line], placed_at, ..order(ALICE, &format!("order of {checkout_id}"), checkout_id) }
+}
+
 /// A document with the version that it was made of, as a [`Change`] holds it.
 pub fn at<T>(document: T, version: u64) -> Option<Stored<T>> {
     Some(Stored { document, version })
