@@ -40,8 +40,12 @@ struct Stock {
     asked: Vec<String>,
     /// How long a page takes.
     slow: Duration,
-    /// Whether every page is empty.
+    /// Whether the shop has forgotten everything.
     empty: bool,
+    /// Whether `/resolve` is no path of the shop.
+    unresolved: bool,
+    /// How far the shop's clock is behind.
+    behind: Duration,
 }
 
 /// A shop behind the backend contract that cannot search.
@@ -76,9 +80,13 @@ impl Shop {
                     thread::sleep(slow);
                     return Answer::json(&page);
                 }
+                _ if stock.unresolved => return Answer::status(404),
                 _ => stock.resolved(&asked),
             };
-            Answer::json(&document)
+            let date =
+                jiff::fmt::rfc2822::to_string(&(Timestamp::now() - stock.behind).to_zoned(jiff::tz::TimeZone::UTC));
+            let dated = vec!["Content-Type: application/json".to_owned(), format!("Date: {}", date.expect("a date"))];
+            Answer::Whole(200, dated, document.to_string().into_bytes())
         });
         let shop = Self { server, stock };
         for number in 0..count {
@@ -91,8 +99,14 @@ impl Shop {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the shop's clock shows.
+    fn now(&self) -> Timestamp {
+        Timestamp::now() - self.stock().behind
+    }
+
     fn sell(&self, id: &str, title: &str, price: u64) {
-        self.stock().goods.insert(id.to_owned(), (Some(product(id, title, price)), Timestamp::now()));
+        let now = self.now();
+        self.stock().goods.insert(id.to_owned(), (Some(product(id, title, price)), now));
     }
 
     fn stop_selling(&self, id: &str) {
@@ -146,7 +160,7 @@ impl Stock {
             let is_named = ids.iter().any(|own| own == id || *own == format!("{id}-1"));
             product.clone().filter(|_| is_named)
         };
-        let mut products: Vec<_> = self.goods.iter().filter_map(named).collect();
+        let mut products: Vec<_> = self.goods.iter().filter(|_| !self.empty).filter_map(named).collect();
         if asked["context"]["customer_group"] == "trade" {
             products.iter_mut().for_each(|product| product["variants"][0]["price"]["amount"] = json!(800));
         }
@@ -203,6 +217,7 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
     shop.stock().goods.remove("vase003");
     let full = told(&catalog(&setup, data.path(), &["sync", "--full"]));
     assert_eq!(full, "full: 0 new, 0 changed, 34 unchanged, 1 removed, 0 rejected\n");
+    assert_eq!(shop.asked().last().map(String::as_str), Some("ids vase003"), "it is asked for before it is removed");
     assert!(told(&catalog(&setup, data.path(), &["status"])).contains("last run"));
 
     let gateway = setup.spawn("127.0.0.1:0", data.path());
@@ -333,6 +348,60 @@ fn an_event_of_the_shop_changes_what_it_names() {
     eventually("the change of the products that were named", PATIENCE, || {
         (found(&gateway, "amphora") == ["vase001"] && found(&gateway, "number2").is_empty()).then_some(())
     });
+}
+
+#[test]
+fn an_event_about_products_that_the_shop_cannot_be_asked_for_removes_none() {
+    let (shop, data) = (Shop::with(20), folder());
+    let setup = shop.setup("");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    eventually("the first run of the gateway", PATIENCE, || (all(&gateway) == 20).then_some(()));
+    shop.stock().unresolved = true;
+    let ids: Vec<_> = (0..18).map(|number| format!("vase{number:03}")).collect();
+    shop.sell("vase001", "Amphora", 2_000);
+    shop.asked();
+    assert_eq!(event(&gateway, &json!(ids), SECRET), 200);
+    eventually("a run that fails", PATIENCE, || {
+        told(&catalog(&setup, data.path(), &["status"]));
+        gateway.stderr().contains("the catalog cannot be synchronised").then_some(())
+    });
+    assert_eq!(all(&gateway), 20);
+    // The event is not forgotten.
+    shop.stock().unresolved = false;
+    eventually("the change", PATIENCE, || (found(&gateway, "amphora") == ["vase001"]).then_some(()));
+    assert_eq!(all(&gateway), 20);
+}
+
+#[test]
+fn changes_are_asked_for_by_the_clock_of_the_shop() {
+    let (shop, data) = (Shop::with(0), folder());
+    shop.stock().behind = Duration::from_secs(120);
+    (0..3).for_each(|number| shop.sell(&format!("vase{number:03}"), "Vase", 1_000));
+    let setup = shop.setup("");
+    told(&catalog(&setup, data.path(), &["sync"]));
+    shop.stock().goods.values_mut().for_each(|(_, changed)| *changed = Timestamp::UNIX_EPOCH);
+    shop.sell("vase001", "Amphora", 2_000);
+    let changes = told(&catalog(&setup, data.path(), &["sync"]));
+    assert_eq!(changes, "changes: 0 new, 1 changed, 0 unchanged, 0 removed, 0 rejected\n");
+}
+
+#[test]
+fn every_gateway_of_a_database_hears_of_an_event() {
+    let Some(database) = crate::database::database() else { return };
+    let (shop, one, two) = (Shop::with(12), folder(), folder());
+    let setup = shop.setup("").arguments(&["--database", &database]);
+    let gateways = [&one, &two].map(|data| setup.spawn("127.0.0.1:0", data.path()));
+    for gateway in &gateways {
+        eventually("the first run of the gateway", PATIENCE, || (all(gateway) == 12).then_some(()));
+    }
+    shop.sell("vase001", "Amphora", 2_000);
+    shop.stop_selling("vase002");
+    assert_eq!(event(&gateways[0], &json!(["vase001", "vase002"]), SECRET), 200);
+    for gateway in &gateways {
+        eventually("what the event named", PATIENCE, || {
+            (found(gateway, "amphora") == ["vase001"] && found(gateway, "number2").is_empty()).then_some(())
+        });
+    }
 }
 
 #[test]

@@ -214,6 +214,10 @@ impl Transport for HttpShop {
         let request = request.author(if is_own { Author::Gateway } else { Author::Caller });
         let received = self.upstream.call(request).await?;
         Ok(match received.status {
+            // Identifiers that nothing has are missing in the answer; that there is no such path says nothing about them.
+            StatusCode::NOT_FOUND | StatusCode::GONE if question == Question::Resolve => {
+                return Err(Failure::Unreadable(Unreadable::Unexpected));
+            }
             StatusCode::NOT_FOUND | StatusCode::GONE => Reply::Gone,
             status if status.is_success() && received.body.is_empty() => Reply::Answer(Bytes::from_static(b"null")),
             status if status.is_success() => Reply::Answer(received.body),

@@ -271,6 +271,12 @@ impl ContractShop {
         self.statement().backend.catalog.updated_since
     }
 
+    /// Returns what the shop's clock shows, by the `Date` of its last answer; `None` if it states none.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        self.counters().upstream_time()
+    }
+
     /// Returns a page of the whole catalog, or of what changed since a time, as the shop states it; `None` if it no
     /// longer knows the position `after`.
     ///
@@ -308,7 +314,8 @@ impl ContractShop {
         for ids in ids.chunks(self.capabilities().most_ids) {
             let context = self.context(&self.market().own(), None, &BuyerSignals::default());
             let resolved = self.ask::<Resolved>(Question::Resolve, &Resolve { ids: ids.to_vec(), context }).await?;
-            products.extend(resolved.unwrap_or_default().products);
+            // A product that is unknown is missing in the answer: that there is no answer is a failure.
+            products.extend(resolved.ok_or(Failure::Unreadable(Unreadable::Unexpected))?.products);
         }
         Ok(products)
     }

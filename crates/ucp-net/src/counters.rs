@@ -8,7 +8,10 @@ use std::{
     },
 };
 
+use http::{HeaderMap, header};
+use jiff::{Timestamp, fmt::rfc2822};
 use serde::Serialize;
+use tokio::time::Instant;
 
 /// A number that grows.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ macro_rules! counters {
         pub struct Counters {
             $(pub(super) $name: Counter,)+
             noted: Mutex<BTreeMap<&'static str, u64>>,
+            /// `Date` of the last answer, and when it came.
+            dated: Mutex<Option<(Timestamp, Instant)>>,
         }
 
         /// The counts at one moment.
@@ -56,6 +61,20 @@ macro_rules! counters {
         }
 
         impl Counters {
+            /// Returns what the clock of the upstream shows, by the `Date` of its last answer; `None` if there is none.
+            #[must_use]
+            pub fn upstream_time(&self) -> Option<Timestamp> {
+                let (date, at) = (*self.dated.lock().unwrap_or_else(PoisonError::into_inner))?;
+                date.checked_add(at.elapsed()).ok()
+            }
+
+            pub(super) fn note_date(&self, headers: &HeaderMap) {
+                let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
+                if let Some(date) = date.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok()) {
+                    *self.dated.lock().unwrap_or_else(PoisonError::into_inner) = Some((date, Instant::now()));
+                }
+            }
+
             /// The counts.
             #[must_use]
             pub fn snapshot(&self) -> Snapshot {

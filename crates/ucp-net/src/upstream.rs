@@ -183,6 +183,9 @@ impl Upstream {
         }
         let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
         let result = record::during(Stage::Upstream, self.stack.clone().oneshot(upstream_request)).await;
+        if let Ok(received) = &result {
+            self.counters.note_date(&received.headers);
+        }
         if let Err(failure) = &result {
             self.counters.failed.add();
             let upstream = &*self.name;

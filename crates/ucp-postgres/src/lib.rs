@@ -16,6 +16,7 @@
 //! | `owners` | the owners port: owners of what a remote shop keeps |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
 //! | [`catalog`] | the products of the embedded shop, and their numbered changes |
+//! | [`events`] | changes of a remote shop's catalog, for all gateways |
 //! | `buyers` | what is stored about a buyer, and its erasure |
 //! | `transfer` | rows that are moved to or from another store |
 //! | `text` | texts and times as they are stored |
@@ -34,6 +35,7 @@ mod buyers;
 pub mod catalog;
 mod commit;
 mod connection;
+pub mod events;
 mod failure;
 mod happened;
 mod ledger;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     connection::Value,
+    events,
     failure::{Failure, Meaning, meaning},
     ledger::stored,
     owners,
@@ -132,6 +133,7 @@ impl Store for PostgresStore {
             (CARTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (TAKINGS, "", before(TAKEN_FOR)),
+            (events::OLD, "", before(events::KEPT_FOR)),
             (SETTLED, "", before(SETTLED_FOR)),
             (UNSETTLED, "", before(REMEMBERED_FOR)),
         ] {

@@ -24,7 +24,7 @@ const EXPIRING: &str = "SELECT shop FROM shops AS own WHERE \
     EXISTS (SELECT 1 FROM kept WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM carts WHERE shop = own.shop) \
     OR EXISTS (SELECT 1 FROM checkouts WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM outbox WHERE shop = own.shop) \
     OR EXISTS (SELECT 1 FROM owners WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM commits WHERE shop = own.shop) \
-    OR EXISTS (SELECT 1 FROM takings WHERE shop = own.shop)";
+    OR EXISTS (SELECT 1 FROM takings WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM catalog_events WHERE shop = own.shop)";
 
 impl PostgresStore {
     /// Returns the identifiers of the shops that have anything in the database.

@@ -4,6 +4,8 @@
 //! A step of a run is one transaction: products and the state from which the run goes on are stored together, so that a
 //! run that is killed goes on after its last step.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
 use ucp_core::catalog::market::Market;
@@ -33,12 +35,21 @@ pub struct Step {
     pub run: i64,
     /// State of the synchronisation after this step, as JSON.
     pub state: String,
-    /// `true` if products that are gone are removed at once, `false` if they are only marked.
-    pub removes: bool,
     /// Time as of which the shop states it.
     pub as_of: Timestamp,
-    /// Changed products that this step has dealt with.
-    pub done: Vec<ChangedProduct>,
+    /// Number of the question that it answers.
+    pub question: i64,
+    /// What was asked for by name; `None` for a page.
+    pub named: Option<ByName>,
+}
+
+/// Products that were asked for by name.
+#[derive(Debug, Default)]
+pub struct ByName {
+    /// Products that are sold, and cannot be used.
+    pub unusable: Vec<String>,
+    /// Changed products that the question was about.
+    pub changed: Vec<ChangedProduct>,
 }
 
 /// Result of a change in a step.
@@ -48,8 +59,10 @@ pub enum Stepped {
     Put(Put),
     /// The product cannot be stored.
     Rejected(Rejected),
-    /// The product was removed, or marked to be.
+    /// The product was marked as gone.
     Gone,
+    /// The product was asked for by name after this was read, and stays as it is.
+    Newer,
     /// There is no such product to remove.
     Unknown,
 }
@@ -109,7 +122,9 @@ impl Database {
                 tracing::warn!(
                     "the shop trades in other currencies or another language: the copy of its catalog is emptied"
                 );
-                for table in ["synchronised_products", "synchronised", "stock", "identifiers", "products"] {
+                for table in
+                    ["synchronised_products", "asked_products", "synchronised", "stock", "identifiers", "products"]
+                {
                     run(&format!("DELETE FROM {table} WHERE shop = ?"))?;
                 }
                 run("UPDATE shop SET identity = lower(hex(randomblob(16))) WHERE shop = ?")?;
@@ -155,40 +170,81 @@ impl Database {
         })
     }
 
-    /// Carries out a step of a run: one transaction. The outcomes are in the order of the changes. Blocks.
+    /// Carries out a step of a run: one transaction. Products that are gone are marked. The outcomes are in the order of the
+    /// changes. Blocks.
     ///
     /// # Errors
     /// [`WriteError`] if the database failed; then nothing was stored.
     pub fn step(&self, step: Step) -> Result<Vec<Stepped>, WriteError> {
         let market = self.market();
-        let Step { changes, run, state, removes, as_of, done } = step;
+        let Step { changes, run, state, as_of, question, named } = step;
         let mut stepped = vec![Stepped::Unknown; changes.len()];
-        let (mut gone, mut sold, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gone, mut sold) = (Vec::new(), Vec::new());
         // Outside the writer: checking and serialising takes most of the time.
         for (place, change) in changes.into_iter().enumerate() {
             match change {
                 Change::Put(record) => {
-                    sold.push((place, record.id.clone()));
-                    prepared.push(Prepared::new(*record, &market));
+                    let id = record.id.clone();
+                    sold.push((place, id, Prepared::new(*record, &market)));
                 }
                 Change::Remove(id) => gone.push((place, id)),
             }
         }
         self.store().execute_blocking(move |db| {
+            let ids = || gone.iter().map(|(_, id)| id).chain(sold.iter().map(|(_, id, _)| id));
+            let newer = match &named {
+                Some(_) => {
+                    let sql = "INSERT OR REPLACE INTO asked_products (shop, id, question) VALUES (?, ?, ?)";
+                    let mut note = db.prepare_cached(sql)?;
+                    ids().try_for_each(|id| note.execute((db.shop(), id, question)).map(drop))?;
+                    HashSet::new()
+                }
+                None => asked_after(db, question)?,
+            };
             for (place, id) in gone {
-                stepped[place] = if removes { remove(db, &id)? } else { mark_gone(db, &id)? };
+                stepped[place] = if newer.contains(&id) { Stepped::Newer } else { mark_gone(db, &id)? };
             }
-            for ((place, id), outcome) in sold.into_iter().zip(products::put(db, prepared, as_of)?.outcomes) {
+            let (mut places, mut prepared) = (Vec::new(), Vec::new());
+            for (place, id, record) in sold {
+                if newer.contains(&id) {
+                    stepped[place] = Stepped::Newer;
+                } else {
+                    places.push((place, id));
+                    prepared.push(record);
+                }
+            }
+            for ((place, id), outcome) in places.into_iter().zip(products::put(db, prepared, as_of)?.outcomes) {
                 // Also what cannot be stored is sold: the last usable statement of it stays.
                 saw(db, &id, run)?;
                 stepped[place] = outcome.map_or_else(Stepped::Rejected, Stepped::Put);
             }
+            let ByName { unusable, changed } = named.unwrap_or_default();
+            unusable.iter().try_for_each(|id| saw(db, id, run))?;
             let mut forget = db.prepare_cached("DELETE FROM changed_products WHERE shop = ? AND seq = ?")?;
-            for ChangedProduct { seq, .. } in done {
+            for ChangedProduct { seq, .. } in changed {
                 forget.execute((db.shop(), seq))?;
             }
             set_state(db, &state)?;
             Ok(stepped)
+        })
+    }
+
+    /// Returns products that the full run of this number has not seen and the shop has not said to be gone, in the order of
+    /// their numbers after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn unseen(&self, run: i64, after: i64, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT own.product, products.id FROM synchronised_products AS own \
+                 JOIN products ON products.seq = own.product \
+                 WHERE own.shop = ? AND own.run >= 0 AND own.run < ? AND own.product > ? ORDER BY own.product LIMIT ?",
+            )?
+            .query_map((db.shop(), run, after, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
+            .collect()
         })
     }
 
@@ -236,11 +292,12 @@ impl Database {
         }
     }
 
-    /// Stores the identifiers of products that the shop has said to have changed. Returns `false` if too many wait. Blocks.
+    /// Stores the identifiers of products that the shop has said to have changed, with the state of the synchronisation if that
+    /// changes too. Returns `false` if too many wait; then nothing was stored. Blocks.
     ///
     /// # Errors
     /// [`WriteError`] if the database failed; then nothing was stored.
-    pub fn add_changed(&self, ids: Vec<String>) -> Result<bool, WriteError> {
+    pub fn add_changed(&self, ids: Vec<String>, state: Option<String>) -> Result<bool, WriteError> {
         self.store().execute_blocking(move |db| {
             let waiting: i64 =
                 db.query_row("SELECT count(*) FROM changed_products WHERE shop = ?", [db.shop()], |row| row.get(0))?;
@@ -251,6 +308,9 @@ impl Database {
             let mut insert = db.prepare_cached("INSERT OR REPLACE INTO changed_products (shop, id) VALUES (?, ?)")?;
             for id in &ids {
                 insert.execute((db.shop(), id))?;
+            }
+            if let Some(state) = state {
+                set_state(db, &state)?;
             }
             Ok(true)
         })
@@ -267,6 +327,29 @@ impl Database {
                     Ok(ChangedProduct { seq: row.get(0)?, id: row.get(1)? })
                 })?
                 .collect()
+        })
+    }
+
+    /// Returns the number of the newest product that the shop has said to have changed and that waits, for
+    /// [`forget_changed`](Self::forget_changed).
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn newest_changed(&self) -> Result<i64, StoreError> {
+        self.read(|db| {
+            db.prepare_cached("SELECT ifnull(max(seq), 0) FROM changed_products WHERE shop = ?")?
+                .query_row([db.shop()], |row| row.get(0))
+        })
+    }
+
+    /// Forgets the products that the shop has said to have changed, up to a number. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then none was forgotten.
+    pub fn forget_changed(&self, newest: i64) -> Result<(), WriteError> {
+        self.store().execute_blocking(move |db| {
+            db.execute("DELETE FROM changed_products WHERE shop = ? AND seq <= ?", (db.shop(), newest))?;
+            Ok(())
         })
     }
 
@@ -295,6 +378,15 @@ fn saw(db: ShopConnection<'_>, id: &str, run: i64) -> rusqlite::Result<()> {
     .map(drop)
 }
 
+/// Returns the products that were asked for by name after a question, and forgets those that were asked for before: every
+/// later page is newer.
+fn asked_after(db: ShopConnection<'_>, question: i64) -> rusqlite::Result<HashSet<String>> {
+    db.prepare_cached("DELETE FROM asked_products WHERE shop = ? AND question < ?")?.execute((db.shop(), question))?;
+    db.prepare_cached("SELECT id FROM asked_products WHERE shop = ?")?
+        .query_map([db.shop()], |row| row.get(0))?
+        .collect()
+}
+
 fn mark_gone(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Stepped> {
     let marked = db
         .prepare_cached(
@@ -305,11 +397,10 @@ fn mark_gone(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Stepped> {
     Ok(if marked > 0 { Stepped::Gone } else { Stepped::Unknown })
 }
 
-fn remove(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Stepped> {
+fn remove(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
         "DELETE FROM synchronised_products WHERE shop = ? AND product = (SELECT seq FROM products WHERE shop = ? AND id = ?)",
     )?
     .execute((db.shop(), db.shop(), id))?;
-    let removed = products::remove(db, &[id.to_owned()])?;
-    Ok(if removed == [true] { Stepped::Gone } else { Stepped::Unknown })
+    products::remove(db, &[id.to_owned()]).map(drop)
 }

@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_told.sql"),
     include_str!("migrations/0015_synchronised.sql"),
     include_str!("migrations/0016_takings.sql"),
+    include_str!("migrations/0017_asked_products.sql"),
 ];
 
 /// Brings the database to the newest schema.

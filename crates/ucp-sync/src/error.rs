@@ -36,6 +36,9 @@ pub enum SyncError {
     /// The store cannot be written.
     #[error("the store cannot be written")]
     Write(#[from] WriteError),
+    /// The events that gateways share cannot be stored.
+    #[error("events about products cannot be stored for all gateways")]
+    Events(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The lock cannot be taken.
     #[error("the lock of the synchronisation cannot be taken")]
     Lock(#[source] std::io::Error),

@@ -13,8 +13,9 @@
 //! What holds of every run:
 //!
 //! - Products and the position after them are stored in one transaction. A run that is killed goes on after it.
-//! - Nothing is removed before a run has come to its end, but for products that the shop has named one by one.
-//! - A run that would remove more than a stated share of the products removes none, until the operator releases it.
+//! - What a run has not seen is asked for by name before it is removed, if there is a shop to ask.
+//! - If runs or events would remove more than a stated share of the products, none is removed until the operator releases them.
+//! - A page that was asked for before a product was asked for by name changes nothing about the product.
 
 pub mod catalog;
 pub mod error;
@@ -29,5 +30,8 @@ pub use self::{
     feed::Feed,
     source::Source,
     state::State,
-    synchroniser::{Options, Progress, Ran, Status, Synchroniser},
+    synchroniser::{EventsError, Options, Progress, Ran, SharedChanges, SharedEvents, Status, Synchroniser},
 };
+
+#[cfg(test)]
+mod tests;

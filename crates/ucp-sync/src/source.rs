@@ -30,6 +30,8 @@ pub enum Source {
 pub(crate) struct Page {
     pub(crate) changes: Vec<Change>,
     pub(crate) rejected: u64,
+    /// Products that are sold, and cannot be used.
+    pub(crate) unusable: Vec<String>,
     /// Position after the page; `None` if it is the last one.
     pub(crate) next: Option<String>,
     /// Number of products of the whole run, if it is known.
@@ -114,7 +116,7 @@ impl Pages {
 
 impl Page {
     const fn of(as_of: Timestamp) -> Self {
-        Self { changes: Vec::new(), rejected: 0, next: None, total: None, bytes: None, as_of }
+        Self { changes: Vec::new(), rejected: 0, unusable: Vec::new(), next: None, total: None, bytes: None, as_of }
     }
 
     fn reject(&mut self, bad: &BadRow) {
@@ -126,15 +128,25 @@ impl Page {
     }
 }
 
-/// Adds what a shop states about products to a page.
+/// Adds what a shop states about products to a page. A product without variants is not sold.
 async fn read(products: Vec<serde_json::Value>, market: &Market, mut page: Page) -> Result<Page, SyncError> {
     let market = market.clone();
     // Hundreds of products take long enough to hold up calls.
     blocking(move || {
         for (line, product) in (1..).zip(products) {
+            let id = product["id"].as_str().map(str::to_owned);
+            if let Some(id) = &id
+                && (product["variants"].is_null() || product["variants"].as_array().is_some_and(Vec::is_empty))
+            {
+                page.changes.push(Change::Remove(id.clone()));
+                continue;
+            }
             match jsonl::change(product, line, &market) {
                 Ok(change) => page.changes.push(change),
-                Err(bad) => page.reject(&bad),
+                Err(bad) => {
+                    page.reject(&bad);
+                    page.unusable.extend(id);
+                }
             }
         }
         page
@@ -142,7 +154,7 @@ async fn read(products: Vec<serde_json::Value>, market: &Market, mut page: Page)
     .await
 }
 
-/// Asks a shop for products that it has said to have changed. Those that it does not know are gone.
+/// Asks a shop for products by name. Those that it does not know are gone.
 pub(crate) async fn named(
     shop: &ContractShop,
     ids: &[String],
@@ -188,7 +200,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     tokio::task::spawn_blocking(work).await.map_err(|_| SyncError::Panicked)
 }
 
-/// Returns the time from which changes are asked for, so that none is missed although clocks differ by a little.
+/// Returns the time from which changes are asked for, so that none is missed although the shop's clock is read a little late.
 pub(crate) fn since(as_of: Timestamp) -> Timestamp {
     as_of.checked_sub(jiff::SignedDuration::from_secs(60)).unwrap_or(Timestamp::MIN)
 }

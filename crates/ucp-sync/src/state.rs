@@ -28,6 +28,16 @@ pub struct State {
     /// Version of the feed that was read last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feed: Option<Version>,
+    /// Time by the shop's clock up to which its changes are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop_as_of: Option<Timestamp>,
+    /// Number of the last question to the shop.
+    pub question: i64,
+    /// Number of products that were removed since the last full run.
+    pub removed: u64,
+    /// Number of the last change that was read in the database that gateways share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<i64>,
 }
 
 /// Kind of a run.
@@ -72,6 +82,21 @@ pub struct UnderWay {
     /// Time at which that was changed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Timestamp>,
+    /// Number of the newest changed product that waited when the feed was asked for.
+    #[serde(default)]
+    pub heard: i64,
+    /// Number of products that the shop stated with the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// `true` if that became less from one page to the next: pages that are counted have moved, and are read again.
+    #[serde(default)]
+    pub has_shrunk: bool,
+    /// Number of times that the pages were read from the beginning.
+    #[serde(default)]
+    pub rounds: u32,
+    /// `true` if all pages were read.
+    #[serde(default)]
+    pub is_read: bool,
 }
 
 /// Number of products by what a run did.

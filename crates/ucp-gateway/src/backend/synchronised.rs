@@ -2,6 +2,7 @@
 
 use std::{error::Error, net::IpAddr, sync::Arc};
 
+use async_trait::async_trait;
 use axum::{
     Router,
     extract::{Request, State},
@@ -9,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use ucp_contract::{
     ContractShop,
     changes::{self, CHANGES_PATH},
@@ -22,11 +23,12 @@ use ucp_core::{
     money::Currency,
     port::{self, Catalog as _, Notice},
 };
+use ucp_postgres::{PostgresStore, events::Changed};
 use ucp_rest::error;
 use ucp_service::{body, ingress::Peer};
 use ucp_shop::{Database, Shop, import::Format};
 use ucp_sqlite::SqliteStore;
-use ucp_sync::{Feed, Options, Source, SynchronisedCatalog, Synchroniser};
+use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Tier},
@@ -80,7 +82,7 @@ pub(super) fn market(said: &sections::Catalog) -> Market {
 /// Opens the copy that the embedded shop sells from.
 pub(super) fn of_embedded(shop: &Shop, settings: &Settings, copy: &CatalogCopy) -> Result<Copy, Box<dyn Error>> {
     let source = source(settings, copy, None)?;
-    let synchroniser = Synchroniser::new(Arc::clone(shop.database()), source, runs(settings))?;
+    let synchroniser = Synchroniser::new(Arc::clone(shop.database()), source, runs(settings, None))?;
     let catalog = SynchronisedCatalog::new(shop.clone(), None, synchroniser.clone());
     Ok(Copy { catalog, synchroniser, secret: secret(copy) })
 }
@@ -112,7 +114,9 @@ pub(super) async fn before_shop(
         }
     };
     let source = source(place.settings, copy, Some(&shop))?;
-    let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings))?;
+    let shared = place.data.database().map(|database| Shared(database.store().clone()));
+    let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
+    let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings, shared))?;
     let catalog = SynchronisedCatalog::new(products, Some(shop), synchroniser.clone());
     if let port::Shop::Facts { catalog: own, .. } = &mut opened.shop {
         *own = Arc::new(catalog.clone());
@@ -146,7 +150,7 @@ pub(super) fn synchroniser(
     copy: &CatalogCopy,
     shop: Option<&ContractShop>,
 ) -> Result<Synchroniser, Box<dyn Error>> {
-    Ok(Synchroniser::new(Arc::new(database), source(settings, copy, shop)?, runs(settings))?)
+    Ok(Synchroniser::new(Arc::new(database), source(settings, copy, shop)?, runs(settings, None))?)
 }
 
 fn source(settings: &Settings, copy: &CatalogCopy, shop: Option<&ContractShop>) -> Result<Source, Box<dyn Error>> {
@@ -181,7 +185,7 @@ pub(super) fn options(settings: &Settings) -> ucp_shop::Options {
     }
 }
 
-fn runs(settings: &Settings) -> Options {
+fn runs(settings: &Settings, shared: Option<Arc<dyn SharedEvents>>) -> Options {
     let said = &settings.sections.catalog;
     let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     Options {
@@ -191,6 +195,22 @@ fn runs(settings: &Settings) -> Options {
         max_loss_percent: said.max_loss_percent.count() as u64,
         page_size: said.page_size.count(),
         now: Arc::new(clock::timestamp),
+        shared,
+    }
+}
+
+/// Events in the database that gateways share, for the copies of all of them.
+struct Shared(PostgresStore);
+
+#[async_trait]
+impl SharedEvents for Shared {
+    async fn add(&self, ids: &[String], at: Timestamp) -> Result<(), EventsError> {
+        Ok(self.0.add_changed(ids, at).await?)
+    }
+
+    async fn after(&self, number: Option<i64>) -> Result<SharedChanges, EventsError> {
+        let Changed { ids, number, missed } = self.0.changed_after(number).await?;
+        Ok(SharedChanges { ids, number, missed })
     }
 }
 

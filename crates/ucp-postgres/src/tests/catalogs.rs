@@ -10,6 +10,7 @@ use super::{options, prefix, stock};
 use crate::{
     PostgresStore,
     catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
+    events::Changed,
 };
 
 async fn store() -> Option<PostgresStore> {
@@ -176,4 +177,40 @@ async fn what_is_taken_while_a_number_is_stated_is_subtracted_from_it() {
         ucp_testkit::within("a taker", ucp_testkit::PATIENCE, taker).await.expect("no panic");
     }
     assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(2_019 - 160)]);
+}
+
+#[tokio::test]
+async fn what_a_shop_has_said_to_have_changed_is_read_by_every_gateway() {
+    let Some(store) = store().await else { return };
+    let add = async |ids: &[&str], second: i64| {
+        let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
+        store.add_changed(&ids, jiff::Timestamp::from_second(second).expect("a time")).await.expect("adds");
+    };
+    let read = async |after| {
+        let Changed { ids, number, missed } = store.changed_after(after).await.expect("reads");
+        (ids.join(" "), number, missed)
+    };
+    assert_eq!(read(None).await, (String::new(), 0, false));
+    add(&["a", "b"], 100).await;
+    // Who begins now has nothing to read; others read on where they were.
+    assert_eq!(read(None).await, (String::new(), 2, false));
+    assert_eq!(read(Some(0)).await, ("a b".into(), 2, false));
+    add(&["b", "c\0"], 200).await;
+    assert_eq!(read(Some(0)).await, ("a b b c\0".into(), 4, false));
+    assert_eq!(read(Some(2)).await, ("b c\0".into(), 4, false));
+    assert_eq!(read(Some(4)).await, (String::new(), 4, false));
+    // What is too old is no longer kept, and who was not here is told so.
+    let week = 7 * 24 * 3_600;
+    ucp_core::port::store::Store::prune(&store, jiff::Timestamp::from_second(150 + week).expect("a time"))
+        .await
+        .expect("prunes");
+    assert_eq!(read(Some(0)).await, ("b c\0".into(), 4, true));
+    assert_eq!(read(Some(2)).await, ("b c\0".into(), 4, false));
+    ucp_core::port::store::Store::prune(&store, jiff::Timestamp::from_second(250 + week).expect("a time"))
+        .await
+        .expect("prunes");
+    assert_eq!(read(Some(2)).await, (String::new(), 4, true));
+    assert_eq!(read(Some(4)).await, (String::new(), 4, false));
+    // A database that was restored as it was before.
+    assert_eq!(read(Some(9)).await, (String::new(), 4, true));
 }

@@ -12,15 +12,20 @@ use crate::{
 };
 
 /// A later version adds a column, which this one does not know.
-const EXPANDED: &[Migration] =
-    &[MIGRATIONS[0], MIGRATIONS[1], Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 }];
+const EXPANDED: &[Migration] = &[
+    MIGRATIONS[0],
+    MIGRATIONS[1],
+    MIGRATIONS[2],
+    Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
+];
 
 /// The one after it does not need what this one does.
 const CONTRACTED: &[Migration] = &[
     EXPANDED[0],
     EXPANDED[1],
     EXPANDED[2],
-    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 3 },
+    EXPANDED[3],
+    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 4 },
 ];
 
 /// Opens a database of its own, in a cluster of its own: the schema of the others is left alone.
@@ -49,16 +54,16 @@ async fn two_versions_share_a_database_until_the_older_one_is_gone() {
             assert!(store.cart(ALICE, id).await.expect("reads").is_some(), "{id}");
         }
     }
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "4|1");
 
     // Contract, a version later: the oldest is refused from now on, with both versions, and nothing is changed by that.
     PostgresStore::open_with(&options, shop(), CONTRACTED).await.expect("contracts");
     let refused = PostgresStore::open(&options, shop()).await.expect_err("too old");
-    assert!(matches!(refused, OpenError::Newer { found: 4, minimum: 3, supported: 2, .. }), "{refused}");
+    assert!(matches!(refused, OpenError::Newer { found: 5, minimum: 4, supported: 3, .. }), "{refused}");
     let text = refused.to_string();
-    assert!(text.contains("version 4") && text.contains("use a newer gateway"), "{text}");
+    assert!(text.contains("version 5") && text.contains("use a newer gateway"), "{text}");
     PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("the one between still fits");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "4|3");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "5|4");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -77,7 +82,7 @@ async fn of_many_gateways_that_start_at_once_one_makes_the_schema() {
     }
     secrets.dedup();
     assert_eq!(secrets.len(), 1, "all of them seal cursors with the same key");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "2|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
 }
 
 #[tokio::test]
@@ -85,13 +90,14 @@ async fn a_failed_migration_leaves_everything_as_it_was() {
     const BROKEN: &[Migration] = &[
         MIGRATIONS[0],
         MIGRATIONS[1],
+        MIGRATIONS[2],
         Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
         Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 },
     ];
     let Some((cluster, options)) = cluster() else { return };
     PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
     PostgresStore::open_with(&options, ucp_core::ShopId::default(), BROKEN).await.expect_err("fails");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "2|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
     let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
     assert_eq!(cluster.psql(columns), "0");
 }
