@@ -546,7 +546,7 @@ fn goods_that_are_sold_stay_sold_when_a_feed_comes_again() {
     // One that is older than the sale does not.
     fs::write(setup.path("feed.jsonl"), feed("Deep bowl", 2)).expect("a file");
     let old = fs::File::options().write(true).open(setup.path("feed.jsonl")).expect("the feed");
-    old.set_modified(std::time::SystemTime::now() - Duration::from_secs(3_600)).expect("an older feed");
+    old.set_modified((Timestamp::now() - Duration::from_secs(3_600)).into()).expect("an older feed");
     run();
     let checkout = json!({ "line_items": [{ "item": { "id": "vase-1" }, "quantity": 1 }] });
     eventually("nothing to be left", PATIENCE, || (!is_available(&gateway, "vase")).then_some(()));

@@ -362,6 +362,36 @@ mod tests {
     }
 
     #[test]
+    fn what_orders_have_taken_is_known_of_an_older_database() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..15]).expect("the version before");
+        connection
+            .execute_batch(
+                "INSERT INTO products (seq, shop, id, revision, document) VALUES (1, 'default', 'a', 1, '{}');
+                 INSERT INTO stock (shop, variant, product, quantity) VALUES ('default', 'a-0', 1, 5);
+                 INSERT INTO checkouts (shop, id, owner, token, version, status, attempted_at, expires_at, document) VALUES
+                     ('default', 'held', 'o', 't', 1, 'complete_in_progress', 7, 9,
+                      '{\"line_items\": [{\"item\": {\"id\": \"a-0\"}, \"quantity\": 2}, {\"item\": {\"id\": \"b\"}, \"quantity\": 1}]}'),
+                     ('default', 'open', 'o', 'u', 1, 'incomplete', NULL, 9,
+                      '{\"line_items\": [{\"item\": {\"id\": \"a-0\"}, \"quantity\": 4}]}'),
+                     ('default', 'damaged', 'o', 'v', 1, 'complete_in_progress', 7, 9, 'no JSON');
+                 INSERT INTO orders (shop, id, owner, token, version, checkout_id, document) VALUES
+                     ('default', 'new', 'o', 't', 1, 'sold',
+                      json_object('placed_at', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day'), 'line_items',
+                                  json('[{\"item\": {\"id\": \"a-0\"}, \"total\": 3}]'))),
+                     ('default', 'old', 'o', 'u', 1, 'long ago',
+                      '{\"placed_at\": \"2020-01-01T00:00:00Z\", \"line_items\": [{\"item\": {\"id\": \"a-0\"}, \"total\": 9}]}');",
+            )
+            .expect("rows");
+        migrate(&mut connection, path).expect("the newest version");
+        let taken = "SELECT group_concat(variant || ' ' || checkout || ' ' || quantity || ' ' || (at = 9223372036854775807), ', ') \
+                     FROM (SELECT * FROM takings ORDER BY checkout)";
+        let taken: String = connection.query_row(taken, (), |row| row.get(0)).expect("takings");
+        assert_eq!(taken, "a-0 held 2 1, a-0 sold 3 0");
+    }
+
+    #[test]
     fn mandates_go_with_what_came_to_nothing() {
         let mut connection = Connection::open_in_memory().expect("database");
         migrate(&mut connection, Path::new("test.db")).expect("the newest version");
