@@ -42,6 +42,9 @@ use crate::{
 /// Time that a call waits for another one on the same cart.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Longest pause of a shop that throttles after which it is told within the same call to forget an attempt.
+const SHORT_PAUSE: Duration = Duration::from_secs(5);
+
 /// Time after the beginning of an attempt from which no `/place` can reach the shop any more.
 const PLACE_DEADLINE: Duration = Duration::from_secs(90);
 
@@ -196,7 +199,16 @@ impl ContractShop {
         let declined = || OrderOutcome::Declined {
             reason: "The shop does not take the order at the moment. Nothing was charged.".to_owned(),
         };
-        match self.ask::<Outcome>(Question::Cancel, &asked_for(attempt, Some(cart))).await {
+        let question = asked_for(attempt, Some(cart));
+        let mut said = self.ask::<Outcome>(Question::Cancel, &question).await;
+        // A shop that throttles is left alone until it can be told.
+        if let Err(Failure::Open { wait } | Failure::Limited { wait }) = said
+            && wait <= SHORT_PAUSE
+        {
+            tokio::time::sleep(wait).await;
+            said = self.ask::<Outcome>(Question::Cancel, &question).await;
+        }
+        match said {
             Ok(Some(Outcome::Absent | Outcome::Declined { .. })) => declined(),
             Ok(outcome @ Some(Outcome::Placed { .. } | Outcome::Pending | Outcome::Challenged { .. })) => {
                 ended(outcome, &attempt.id)

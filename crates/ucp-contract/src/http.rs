@@ -197,11 +197,12 @@ impl Asker {
     }
 }
 
-/// Takes 404 and other refusals for answers, and a rejected credential for a mistake of the operator.
+/// Takes 404 and other refusals for answers, whatever comes with them, and a rejected credential for a mistake of the
+/// operator.
 fn classify(received: &Received) -> Verdict {
     match received.status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Verdict::Misconfigured { shut: MISCONFIGURED },
-        StatusCode::NOT_FOUND => Verdict::Good,
+        status if status.is_client_error() => classifier::by_status(received),
         _ => classifier::json(received),
     }
 }

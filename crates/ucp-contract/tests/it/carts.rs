@@ -442,6 +442,24 @@ async fn an_order_that_there_is_all_the_same_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shop_that_throttles_is_told_to_forget_an_attempt_after_a_short_pause() {
+    for (wait, is_open) in [(2, true), (30, false)] {
+        let gateway = Gateway::new().await;
+        let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+        let ahead = tokio::time::Instant::now() + Duration::from_secs(wait);
+        gateway.stall.state().refuses = true;
+        gateway.stall.spoil(move |question, _, answer| match question {
+            Question::Place => Ok(Some(json!(HALTED))),
+            Question::Cancel if tokio::time::Instant::now() < ahead => {
+                Err(Failure::Open { wait: ahead - tokio::time::Instant::now() })
+            }
+            _ => Ok(Some(answer)),
+        });
+        assert_eq!(gateway.paid(&id).await.checkout.status().is_open(), is_open, "{wait}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cart_that_is_made_too_late_is_abandoned() {
     let gateway = Gateway::new().await;
     gateway.stall.delay(Question::CartSync, Duration::from_secs(12));
