@@ -252,9 +252,13 @@ impl Rules {
         self.expiry(body)?;
         let mut document = Value::Object(body.clone());
         let tidied = tidy_answer(&mut document, &|url| address(url).is_some() || self.leads_to_shop(url).is_ok());
-        match tidied.left_out.into_iter().next() {
-            Some(path) => Err(Fault { path, must: "must be an absolute https address".to_owned() }),
-            None => Ok(()),
+        let fault = |path, must: &str| Err(Fault { path, must: must.to_owned() });
+        match (tidied.left_out.into_iter().next(), tidied.reduced.into_iter().next()) {
+            (Some(path), _) => fault(path, "must be an absolute https address"),
+            (None, Some(path)) => {
+                fault(path, "must be plain text without characters that nobody sees, and not so long")
+            }
+            (None, None) => Ok(()),
         }
     }
 

@@ -97,6 +97,8 @@ pub struct Tidied {
     pub changed: bool,
     /// Places of the first addresses that were left out, as JSONPath without the `$`.
     pub left_out: Vec<String>,
+    /// Places of the first texts that lost more than spaces: markup, characters that nobody sees, or their end.
+    pub reduced: Vec<String>,
 }
 
 /// Reduces a document that a shop elsewhere answers with, a product, cart, checkout, order or a whole answer, to what may
@@ -139,7 +141,7 @@ impl Tidying<'_> {
 
     fn members(&mut self, members: &mut Map<String, Value>) {
         if members.keys().any(|name| !is_line(name) && line(name).unwrap_or_default() != *name) {
-            self.tidied.changed = true;
+            self.reduced();
             *members =
                 mem::take(members).into_iter().map(|(name, value)| (line(&name).unwrap_or_default(), value)).collect();
         }
@@ -173,12 +175,21 @@ impl Tidying<'_> {
         }
     }
 
-    /// Does something at a place, which precedes those that are left out there.
+    /// Does something at a place, which precedes those that are noted there.
     fn inside(&mut self, place: impl Fn() -> String, tidy: impl FnOnce(&mut Self)) {
-        let before = self.tidied.left_out.len();
+        let (left_out, reduced) = (self.tidied.left_out.len(), self.tidied.reduced.len());
         tidy(self);
-        for left_out in &mut self.tidied.left_out[before..] {
-            left_out.insert_str(0, &place());
+        let Tidied { left_out: left_outs, reduced: all_reduced, .. } = &mut self.tidied;
+        for noted in left_outs[left_out..].iter_mut().chain(&mut all_reduced[reduced..]) {
+            noted.insert_str(0, &place());
+        }
+    }
+
+    /// Notes that something here is no longer what it said.
+    fn reduced(&mut self) {
+        self.tidied.changed = true;
+        if self.tidied.reduced.len() < MOST_NAMED {
+            self.tidied.reduced.push(String::new());
         }
     }
 
@@ -194,8 +205,11 @@ impl Tidying<'_> {
             cut(clean(text), LONGEST_TEXT)
         };
         if tidy != *text {
-            *text = tidy;
             self.tidied.changed = true;
+            if !tidy.split_whitespace().eq(text.split_whitespace()) {
+                self.reduced();
+            }
+            *text = tidy;
         }
     }
 
@@ -215,7 +229,7 @@ impl Tidying<'_> {
         if description == stated {
             return;
         }
-        self.tidied.changed = true;
+        self.reduced();
         FORMS.iter().for_each(|form| drop(members.shift_remove(*form)));
         if let Some(plain) = description.plain {
             members.shift_insert(0, "plain".to_owned(), plain.into());
@@ -376,9 +390,12 @@ mod tests {
             (json!({ "a\u{200b}": 1 }), json!({ "a": 1 })),
         ] {
             let mut answer = stated;
-            assert!(tidy_answer(&mut answer, &|_| true).changed);
+            let tidied = tidy_answer(&mut answer, &|_| true);
+            assert!(tidied.changed && tidied.reduced.len() == 1, "{tidied:?}");
             assert_eq!(answer, shown);
         }
+        let mut answer = json!({ "lines": [{ "title": " Two  words\n" }, { "title": "\u{200b}x" }] });
+        assert_eq!(tidy_answer(&mut answer, &|_| true).reduced, [".lines[1].title"]);
     }
 
     proptest! {

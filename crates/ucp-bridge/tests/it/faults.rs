@@ -417,6 +417,10 @@ async fn what_the_shop_has_signed_is_whole_or_fails() {
         ("/buyer", json!(null), Some("`$.buyer` must not be null")),
         ("/line_items/0/item/image_url", json!(null), Some("`$.line_items[0].item.image_url` must not be null")),
         ("/totals/4/amount", json!(1), Some("`$.totals` must add up")),
+        ("/line_items/0/item/title", json!(" Two  words "), None),
+        ("/line_items/0/item/title", json!("gnp.\u{202e}exe"), Some("`$.line_items[0].item.title` must be plain text")),
+        ("/note", json!({ "description": { "html": "<b>x</b>" } }), Some("`$.note.description` must be plain text")),
+        ("/note", json!("x".repeat(30_000)), Some("`$.note` must be plain text")),
     ] {
         let mut said = with(&sound, pointer, &value);
         said["ap2"] = json!({ "merchant_authorization": authorize(&said, &shop).expect("signed") });
