@@ -1,9 +1,12 @@
 //! Events of the shop about products that changed.
 
-use ucp_core::Refusal;
+use ucp_core::{
+    Refusal,
+    json::{self, Limits},
+};
 use ucp_import::jsonl::typed;
 
-use crate::documents::CatalogChanged;
+use crate::{documents::CatalogChanged, event};
 
 /// Path of the endpoint for these events, which the signature covers.
 pub const CHANGES_PATH: &str = "/upstream/catalog";
@@ -23,8 +26,7 @@ pub fn read(body: &[u8]) -> Result<Vec<String>, Refusal> {
         Refusal::invalid(path, format!("The event must name products: {reason}."))
             .accepting("`{\"products\": [\"ID\", …]}` with 1 to 1,000 identifiers of products")
     };
-    let value = serde_json::from_slice(body)
-        .map_err(|error| unusable("$".to_owned(), format!("it is not JSON in column {}", error.column())))?;
+    let value = json::parse(body, Limits::REQUEST).map_err(|fault| event::unreadable(&fault, &unusable))?;
     let CatalogChanged { products } = typed(value).map_err(|(path, reason)| unusable(path, reason))?;
     if products.is_empty() || products.len() > MOST_PRODUCTS {
         return Err(unusable("$.products".to_owned(), format!("there must be 1 to {MOST_PRODUCTS}")));
@@ -50,6 +52,8 @@ mod tests {
             (r#"{"products":[]}"#, "$.products"),
             (r#"{"products":["a"," "]}"#, "$.products[1]"),
             (r#"{"products":["a",7]}"#, "$.products[1]"),
+            (r#"{"products":["a","b\u0000"]}"#, "$.products[1]"),
+            (r#"{"products":["a"],"products":["b"]}"#, "$.products"),
         ] {
             assert_eq!(read(body.as_bytes()).expect_err(body).path.as_deref(), Some(path), "{body}");
         }

@@ -36,3 +36,9 @@ pub fn verify(secret: &SigningSecret, now: Timestamp, path: &str, notice: &Notic
     }
     Ok(())
 }
+
+/// Returns the error of an event for a fault of its JSON: its place, and the reason, for `unusable`.
+pub(crate) fn unreadable(fault: &Refusal, unusable: &dyn Fn(String, String) -> Refusal) -> Refusal {
+    let path = fault.path.as_deref().unwrap_or("$").to_owned();
+    unusable(path, fault.content.trim_end_matches('.').to_owned())
+}

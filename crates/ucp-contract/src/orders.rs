@@ -8,6 +8,7 @@ use std::{fmt, sync::Arc};
 use jiff::Timestamp;
 use ucp_core::{
     Refusal,
+    json::{self, Limits},
     port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
         line_item::{Item, MAX_QUANTITY},
@@ -59,8 +60,7 @@ impl OrderInbox for OrderEvents {
             Refusal::invalid(path, format!("The event must state an order: {reason}."))
                 .accepting("an order as the backend contract describes it")
         };
-        let value = serde_json::from_slice(notice.body)
-            .map_err(|error| unusable("$".to_owned(), format!("it is not JSON in column {}", error.column())))?;
+        let value = json::parse(notice.body, Limits::REQUEST).map_err(|fault| event::unreadable(&fault, &unusable))?;
         let event: OrderPlaced = typed(value).map_err(|(path, reason)| unusable(path, reason))?;
         read(event).map(Some).map_err(|(path, reason)| unusable(path, reason))
     }
