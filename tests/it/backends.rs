@@ -15,7 +15,7 @@
 //! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
 //! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
 //! [`placing`] is about orders that the gateway places, while it is killed; [`shops`] about shops that nobody here wrote;
-//! [`down`] is about a start while a shop is down.
+//! [`down`] is about a start while a shop is down; [`one_caller`] about what goes wrong for one caller or one kind of call.
 
 mod bot;
 mod browsing;
@@ -23,6 +23,7 @@ mod buying;
 mod choosing;
 mod down;
 mod notices;
+mod one_caller;
 mod orphans;
 mod placing;
 mod shops;
