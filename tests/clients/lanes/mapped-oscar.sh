@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # The gateway in front of a shop made with django-oscar, by examples/oscar.toml: `ucp-gateway backend check`, the rules that
-# every backend has to pass, and what tests/it/backends/shops.rs asks of shops of others.
+# every backend has to pass, what tests/it/backends/shops.rs asks of shops of others, and lib/unreliable_shop.py.
 #
 # The lane's own gateway, in front of the sample shop, is not asked.
 export UCP_OSCAR_SHOP="$VENV/bin/python $REPOSITORY/tests/upstreams/oscar/shop.py" OSCAR_STAFF_PASSWORD=staff-password
 source lib/others.sh
 checked() { mapping oscar http://127.0.0.1:18765 "$1"; }
+configured() { mapped http://127.0.0.1:18765 oscar; }
 published() {
   "$VENV/bin/python" "$REPOSITORY/tests/upstreams/oscar/shop.py" "$LANE_DIR/data" openapi >"$LANE_DIR/openapi.json" 2>"$LANE_DIR/openapi.log"
   drafted --openapi "$LANE_DIR/openapi.json"

@@ -32,4 +32,11 @@ cargo_tests --test it -- documents:: storefront::
 python3 lib/cargo_junit.py <"$LANE_DIR/cargo.log" >"$LANE_DIR/junit-cargo.xml"
 
 node_tests journey lanes/storefront/journey.mjs
+
+# shellcheck source=../lib/others.sh
+source lib/others.sh
+shop=$(curl --silent --fail --max-time 60 --request POST "$UCP_STOREFRONT_URL/shops" | python3 -c 'import json, sys; print(json.load(sys.stdin)["url"])')
+printf 'private-token-of-the-test-shop' >"$LANE_DIR/token"
+configured() { printf '[upstream]\nbackend = "shopify"\nurl = "{origin}"\ntoken_file = "%s"\n' "$LANE_DIR/token"; }
+behind_a_proxy_that_misbehaves storefront "$shop" || status=$?
 exit "$status"

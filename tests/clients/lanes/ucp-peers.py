@@ -7,6 +7,7 @@ import subprocess
 import urllib.request
 import uuid
 from base64 import urlsafe_b64decode
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -223,6 +224,86 @@ def test_what_the_shop_has_forgotten(peer, newest):
     peer.forget(checkout["id"])
     answer = newest.ask("get_checkout", checkout["id"])
     assert (answer.status, answer.codes) == (200, {"not_found"}), str(answer)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"order.permalink_url": "https://elsewhere.example/orders/1"},
+        {"order.permalink_url": "javascript:alert(1)"},
+        {"links": [{"type": "terms_of_service", "url": "javascript:alert(1)"}]},
+        {"totals.*.amount": -5},
+        {"line_items.*.quantity": 0},
+    ],
+    ids=json.dumps,
+)
+def test_a_purchase_that_the_shop_completed_is_told_whatever_else_is_wrong(peer, newest, lie):
+    ready, paying = newest.ready(peer.item), newest.paying(peer.handler, "success_token")
+    with peer.proxy.misbehaves({"about": "/checkout-sessions/", "lie": lie}):
+        answer = newest.ask("complete_checkout", ready["id"], paying)
+        assert (answer.status, answer.document.get("status")) == (200, "completed"), str(answer)
+        assert b"javascript:" not in answer.text
+        again = newest.ask("complete_checkout", ready["id"], paying)
+        assert again.status < 500 and "unavailable" not in again.codes, str(again)
+        # A shop without keys would charge again.
+        completions = [call for call in peer.calls if call.method == "POST" and call.path.endswith("/complete")]
+        assert len(completions) == 1, [str(call) for call in completions]
+    read = newest.ask("get_checkout", ready["id"])
+    assert read.document.get("status") == "completed", str(read)
+    assert peer.checkout(ready["id"])["order"]["id"] == answer.document["order"]["id"]
+
+
+def test_links_on_the_domain_of_a_brand_are_told(peer, newest):
+    links = [{"type": "terms_of_service", "url": "https://brand.example/terms"}, {"type": "faq", "url": "javascript:alert(1)"}]
+    with peer.proxy.misbehaves({"lie": {"links": links}}):
+        answer = newest.ask("create_checkout", payload=newest.lines(peer.item))
+    assert answer.status == 201, str(answer)
+    assert [link["url"] for link in answer.document["links"]] == ["https://brand.example/terms"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"lie": {"status": "whatever"}}, {"lie": {"line_items.*.quantity": 0}}, {"lie": {"totals.0.amount": 1}}, {"twice": "status"}],
+    ids=json.dumps,
+)
+def test_what_is_no_checkout_is_not_handed_on(peer, newest, rule):
+    with peer.proxy.misbehaves({"about": "POST .*/checkout-sessions", **rule}):
+        answer = newest.ask("create_checkout", payload=newest.lines(peer.item))
+        assert (answer.status, answer.codes) == (502, {"upstream_invalid"}), str(answer)
+    newest.ready(peer.item)
+
+
+def test_texts_that_nothing_can_hold_are_cleaned(peer, newest):
+    with peer.proxy.misbehaves({"lie": {"line_items.*.item.title": "Red\u0000 \u202egnp.exe\u200b", "expires_at": "1999-01-01T00:00:00Z"}}):
+        answer = newest.ask("create_checkout", payload=newest.lines(peer.item))
+    assert answer.status == 201, str(answer)
+    assert answer.document["line_items"][0]["item"]["title"] == "Red gnp.exe"
+    assert "1999" not in answer.document.get("expires_at", "")
+
+
+@pytest.mark.parametrize("fault", [{"hang": 20}, {"answer": {"status": 403}}, {"answer": {"status": 500}}], ids=json.dumps)
+def test_one_question_that_fails_says_nothing_about_others(peer, newest, fault):
+    strange = newest.lines(peer.item, quantity=7)
+    stranger = Platform(peer.gateway, RELEASES[-1], "rest", "https://stranger.example/profile.json", "127.0.0.2")
+    with ThreadPoolExecutor(8) as callers, peer.proxy.misbehaves({"about": '"quantity": ?7', **fault}):
+        asked = [callers.submit(stranger.ask, "create_checkout", payload=strange) for _ in range(8)]
+        for _ in range(4):
+            test_a_purchase(peer, newest)
+        for answer in asked:
+            assert answer.result(120).status != 201
+    assert newest.ask("create_checkout", payload=strange).status == 201, "it works at once"
+    test_a_purchase(peer, newest)
+
+
+def test_a_completion_whose_answer_is_lost(peer, newest):
+    ready, paying = newest.ready(peer.item), newest.paying(peer.handler, "success_token")
+    with peer.proxy.misbehaves({"about": "/complete", "lost": True}):
+        answer = newest.ask("complete_checkout", ready["id"], paying)
+        # The shop has completed it, and says so when it is read.
+        assert answer.document.get("status") in ("completed", "complete_in_progress"), str(answer)
+        assert len([call for call in peer.calls if call.path.endswith("/complete")]) == 1
+    read = newest.ask("get_checkout", ready["id"])
+    assert read.document.get("status") == "completed", str(read)
 
 
 def test_payment_handlers_in_the_profile_are_what_the_shop_has(peer):

@@ -1,5 +1,6 @@
 """A platform of any release, on either transport: it buys as its release says, and knows nothing of the shop's."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -15,6 +16,9 @@ ADDRESS = {
 }
 BUYER = {"email": "bea@example.com", "first_name": "Bea", "last_name": "Buyer"}
 REST = {
+    "search_catalog": ("POST", "/catalog/search"),
+    "lookup_catalog": ("POST", "/catalog/lookup"),
+    "create_cart": ("POST", "/carts"),
     "create_checkout": ("POST", "/checkout-sessions"),
     "get_checkout": ("GET", "/checkout-sessions/{id}"),
     "update_checkout": ("PUT", "/checkout-sessions/{id}"),
@@ -37,7 +41,8 @@ class Answer:
     def codes(self):
         """The codes of every refusal, warning or outcome in it, wherever its release puts them."""
         data = (self.error or {}).get("data") or {}
-        messages = [*(self.document.get("messages") or []), *(data.get("errors") or []), *(data.get("messages") or [])]
+        lists = (self.document.get("messages"), self.document.get("errors"), data.get("errors"), data.get("messages"))
+        messages = [each for listed in lists for each in listed or []]
         stated = [self.document.get("code"), data.get("code")]
         return {each["code"] for each in messages if "code" in each} | {each for each in stated if each}
 
@@ -45,11 +50,24 @@ class Answer:
         return f"{self.status} {self.text.decode(errors='replace')}"
 
 
+class From(urllib.request.HTTPHandler):
+    """Requests from an address of this machine."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.source = source
+
+    def http_open(self, request):
+        connection = lambda host, **options: http.client.HTTPConnection(host, source_address=(self.source, 0), **options)
+        return self.do_open(connection, request)
+
+
 class Platform:
     """A platform of `release` that reaches a gateway over `transport`, as its profile says."""
 
-    def __init__(self, gateway, release, transport):
-        self.release, self.transport = release, transport
+    def __init__(self, gateway, release, transport, named=PROFILE, source="127.0.0.1"):
+        self.release, self.transport, self.named = release, transport, named
+        self.opener = urllib.request.build_opener(From(source))
         with urllib.request.urlopen(f"{gateway}/ucp/{release}/.well-known/ucp", timeout=30) as response:
             self.profile = json.load(response)
         service = self.profile["ucp"]["services"]["dev.ucp.shopping"]
@@ -82,12 +100,12 @@ class Platform:
         if self.is_first:
             # Operations are methods, and complete takes the payment by itself.
             inner = {} if payload is None else payload if operation == "complete_checkout" else {"checkout": payload}
-            params = {"_meta": {"ucp": {"profile": PROFILE}}, **about, **inner}
+            params = {"_meta": {"ucp": {"profile": self.named}}, **about, **inner}
             if keyed:
                 params["idempotency_key"] = key
             message = {"method": operation, "params": params}
         else:
-            meta = {"ucp-agent": {"profile": PROFILE}}
+            meta = {"ucp-agent": {"profile": self.named}}
             if keyed:
                 meta["idempotency-key"] = key
             inner = {} if payload is None else {"checkout": payload}
@@ -96,11 +114,11 @@ class Platform:
         return self.send("POST", "", {"jsonrpc": "2.0", "id": 1, **message}, accept)
 
     def send(self, method, path, body, headers):
-        headers = {"UCP-Agent": f'profile="{PROFILE}"', "Content-Type": "application/json", **headers}
+        headers = {"UCP-Agent": f'profile="{self.named}"', "Content-Type": "application/json", **headers}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.endpoint + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as response:
+            with self.opener.open(request, timeout=60) as response:
                 return Answer(response.status, response.read())
         except urllib.error.HTTPError as error:
             return Answer(error.code, error.read())
@@ -129,9 +147,9 @@ class Platform:
         }
         return {"methods": [method]}
 
-    def paying(self, handler, token):
+    def paying(self, handler, token, kind="card"):
         """What pays, as a release has it."""
-        instrument = {"id": "card_1", "handler_id": handler, "type": "card"}
+        instrument = {"id": "card_1", "handler_id": handler, "type": kind}
         credential = {"credential": {"type": "token", "token": token}}
         shown = {"brand": "visa", "last_digits": "1111"}
         if self.is_first and self.transport == "rest":
@@ -142,23 +160,23 @@ class Platform:
         payment = {"payment": {"instruments": [instrument | {"selected": True, "display": shown} | credential]}}
         return payment | ({"signals": {"dev.ucp.buyer_ip": "192.0.2.1"}} if self.release >= "2026-04-08" else {})
 
-    def begun(self, item):
+    def begun(self, item, buyer=BUYER):
         """A checkout, just created."""
-        answer = self.ask("create_checkout", payload=self.lines(item) | {"buyer": BUYER})
+        answer = self.ask("create_checkout", payload=self.lines(item) | {"buyer": buyer})
         assert answer.document.get("id"), str(answer)
         return answer.document
 
-    def ready(self, item):
+    def ready(self, item, buyer=BUYER):
         """A checkout that can be completed: it has a buyer, a destination, and a way there."""
-        first = self.begun(item)
+        first = self.begun(item, buyer)
         path = first["id"]
-        answer = self.ask("update_checkout", path, self.change(first, item, fulfillment=self.delivery(first)))
+        answer = self.ask("update_checkout", path, self.change(first, item, buyer=buyer, fulfillment=self.delivery(first)))
         assert answer.document.get("id") == path, str(answer)
         chosen = answer.document["fulfillment"]
         [method] = chosen["methods"]
         [group] = method["groups"]
         group["selected_option_id"] = group["options"][0]["id"]
-        answer = self.ask("update_checkout", path, self.change(answer.document, item, fulfillment=chosen))
+        answer = self.ask("update_checkout", path, self.change(answer.document, item, buyer=buyer, fulfillment=chosen))
         assert answer.document.get("status") == "ready_for_complete", str(answer)
         return answer.document
 

@@ -4,50 +4,25 @@ Between the gateway and the shop everything is written down: `Peer.calls` says w
 `calls-SHOP.log` in the lane's folder.
 """
 
-import http.client
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
-import threading
 import time
 import urllib.request
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
 from lib.gateway import RUNS, run, serving
+from lib.unreliable import Unreliable
 
 ROOT = Path(os.environ["CLIENTS_DIR"])
 LOOPBACK = Path(__file__).with_name("loopback.py")
 # How long a shop may take to start, and the gateway for an answer of the shop.
 STARTS, ANSWERS = 60, 30
-
-
-@dataclass
-class Call:
-    """A request of the gateway to the shop, and the answer."""
-
-    method: str
-    path: str
-    headers: dict
-    body: bytes
-    status: int = 0
-    answer: bytes = b""
-
-    def header(self, name):
-        return next((value for each, value in self.headers.items() if each.lower() == name.lower()), None)
-
-    def json(self):
-        return json.loads(self.body)
-
-    def __str__(self):
-        headers = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
-        answer = self.answer.decode(errors="replace")
-        return f"{self.method} {self.path}\n{headers}\n{self.body.decode()}\n-> {self.status} {answer}\n"
 
 
 @dataclass
@@ -67,10 +42,15 @@ class Peer:
     declining: str | None = None
     # Where the shop's own REST API is below its address.
     base: str = ""
-    calls: list = field(default_factory=list)
+    proxy: Unreliable | None = None
     log: Path | None = None
     # Where it keeps its checkouts, if that is a file.
     store: Path | None = None
+
+    @property
+    def calls(self):
+        """What the shop was asked."""
+        return self.proxy.calls
 
     def forget(self, id):
         """Has the shop forget a checkout."""
@@ -91,45 +71,11 @@ def free_port():
         return free.getsockname()[1]
 
 
-class Recorder:
-    """Hands everything on to the shop at `port`, and writes it down."""
-
-    def __init__(self, name, port):
-        calls, log = [], RUNS / f"calls-{name}.log"
-        log.unlink(missing_ok=True)
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def hand_on(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                call = Call(self.command, self.path, dict(self.headers.items()), body)
-                calls.append(call)
-                shop = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWERS)
-                # With the `Host` that was asked for: shops write it into their profiles.
-                shop.request(self.command, self.path, body or None, call.headers)
-                answer = shop.getresponse()
-                call.status, call.answer = answer.status, answer.read()
-                shop.close()
-                with log.open("a") as written:
-                    print(call, file=written)
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
-                    if name.lower() not in ("connection", "content-length", "date", "server", "transfer-encoding"):
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(call.answer)))
-                self.end_headers()
-                self.wfile.write(call.answer)
-
-            do_GET = do_POST = do_PUT = hand_on
-
-            def log_message(self, *_):
-                pass
-
-        self.calls = calls
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+def recorder(name, port):
+    """A proxy before the shop at `port`, which hands everything on and writes it down, and misbehaves as it is told."""
+    log = RUNS / f"calls-{name}.log"
+    log.unlink(missing_ok=True)
+    return Unreliable(f"http://127.0.0.1:{port}", log=log)
 
 
 @contextmanager
@@ -174,20 +120,20 @@ def sample(release):
     filled = subprocess.run(list(map(str, fill)), cwd=root / "server", capture_output=True, timeout=STARTS, check=False)
     assert filled.returncode == 0, filled.stderr.decode()
     port = free_port()
-    recorder = Recorder(name, port)
+    proxy = recorder(name, port)
     program = root / "server/server.py"
     with shop(f"flowers-{release}", name, port, program, *stores, f"--port={port}", folder=root / "server") as log:
         yield Peer(
             name,
             release,
-            recorder.url,
+            proxy.url,
             f"http://127.0.0.1:{port}",
             item="bouquet_roses",
             price=3500,
             handler="google_pay",
             # Not in its profile.
             declining="mock_payment_handler",
-            calls=recorder.calls,
+            proxy=proxy,
             log=log,
             store=data / "transactions.db",
         )
@@ -200,10 +146,10 @@ def ucpify(_release):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     port = free_port()
-    recorder = Recorder("ucpify", port)
+    proxy = recorder("ucpify", port)
     config = {
         "name": "Two goods",
-        "domain": recorder.url,
+        "domain": proxy.url,
         "currency": "USD",
         "tax_rate": 0.08,
         "items": [
@@ -224,13 +170,13 @@ def ucpify(_release):
         yield Peer(
             "ucpify",
             "2026-01-11",
-            recorder.url,
+            proxy.url,
             f"http://127.0.0.1:{port}",
             item="lamp",
             price=2500,
             handler="stripe_handler",
             base="/ucp/v1",
-            calls=recorder.calls,
+            proxy=proxy,
             log=log,
         )
 
