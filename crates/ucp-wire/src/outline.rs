@@ -25,8 +25,9 @@ const LEFT_OUT: &[(&str, &str)] = &[
 /// Members whose own members an outline does not name.
 const CLOSED: &[&str] = &["billing_address", "consent"];
 
-/// Keywords that an outline keeps.
-const KEPT: &[&str] = &["enum", "const", "minItems", "minimum"];
+/// Keywords that an outline keeps. Limits are none of them: clients that check arguments by them refuse a call in words of
+/// their own, which not all show to their model, where the gateway says what it accepts.
+const KEPT: &[&str] = &["enum", "const", "minItems"];
 
 /// Words that add nothing to a name.
 const FILLERS: &[&str] = &["a", "an", "and", "by", "for", "in", "is", "of", "on", "or", "the", "to", "with"];
@@ -120,8 +121,7 @@ fn outlined(schema: &Value, names: &[&str], depth: usize) -> Value {
         outline.insert("description".to_owned(), description.into());
     }
     for (keyword, value) in schema.as_object().into_iter().flatten() {
-        let is_usual = keyword == "minimum" && *value == 0;
-        if KEPT.contains(&keyword.as_str()) && !is_usual {
+        if KEPT.contains(&keyword.as_str()) {
             outline.insert(keyword.clone(), value.clone());
         }
     }
@@ -231,7 +231,7 @@ mod tests {
             "description": "A search",
             "required": ["links"],
             "properties": {
-                "limit": { "type": "integer", "description": "Products per page", "minimum": 1 },
+                "limit": { "type": "integer", "description": "Products per page" },
                 "links": { "type": "array", "description": "Pages", "items": {
                     "type": "object",
                     "properties": {
