@@ -17,7 +17,6 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("destinations", "address"),
     ("destinations", "name"),
     ("destinations", "type"),
-    ("instruments", "display"),
     ("item", "quantity_unit"),
     ("line_items", "parent_id"),
 ];

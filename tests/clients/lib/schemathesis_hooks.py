@@ -13,12 +13,32 @@ def objects(elements):
     return [element for element in elements if isinstance(element, dict)] if isinstance(elements, list) else []
 
 
+def is_unneeded(character):
+    """Whether no text needs a character: a control other than tab and line breaks, or a noncharacter."""
+    code = ord(character)
+    is_control = (code < 0x20 and character not in "\t\n\r") or 0x7F <= code <= 0x9F
+    return is_control or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE or 0xD800 <= code <= 0xDFFF
+
+
+def readable(value):
+    """A value whose texts and names hold no characters that no text needs."""
+    if isinstance(value, str):
+        return "".join("?" if is_unneeded(character) else character for character in value)
+    if isinstance(value, list):
+        return [readable(element) for element in value]
+    if isinstance(value, dict):
+        return {readable(name): readable(member) for name, member in value.items()}
+    return value
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
         return
+    case.path_parameters = readable(case.path_parameters)
     if not isinstance(case.body, dict):
         return
+    case.body = readable(case.body)
     # The path names the resource; another `id` beside it contradicts it.
     if "id" in (case.path_parameters or {}):
         case.body.pop("id", None)
