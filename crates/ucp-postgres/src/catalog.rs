@@ -63,7 +63,7 @@ pub struct Stock {
     pub stated_at: Option<i64>,
 }
 
-/// How products are published.
+/// Publication of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Publication {
     /// As a statement about them: a number that is stored already changes no quantity, and of another one what is held

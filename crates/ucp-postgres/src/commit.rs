@@ -43,7 +43,7 @@ pub(crate) struct Commit {
     pub(crate) tells: bool,
 }
 
-/// What goods leave the stock for, and where they come back from.
+/// Party for which goods leave the stock, and from which they come back.
 enum Taker {
     /// A checkout whose payment has no end yet.
     Checkout(String),

@@ -22,7 +22,7 @@ pub(crate) const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub(crate) const OLD: &str = "DELETE FROM catalog_events WHERE shop = $1 AND number = ANY (ARRAY(SELECT number FROM catalog_events \
     WHERE shop = $1 AND at < $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED))";
 
-/// What a gateway has not read yet.
+/// Events that a gateway has not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// Products, in the order in which they were said to have changed.

@@ -39,7 +39,7 @@ pub struct Step {
     pub as_of: Timestamp,
     /// Number of the question that it answers.
     pub question: i64,
-    /// What was asked for by name; `None` for a page.
+    /// Products that were asked for by name; `None` for a page.
     pub named: Option<ByName>,
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn quantity(db: ShopConnection<'_>, variant: &str) -> rusqlite::Resul
         .optional()
 }
 
-/// What goods leave the stock for, and where they come back from.
+/// Party for which goods leave the stock, and from which they come back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Taker<'a> {
     /// A checkout whose payment has no end yet.

@@ -20,7 +20,7 @@ use ucp_shop::{Database, Opening};
 
 use crate::{Feed, Options, Ran, Source, SyncError, Synchroniser, state::Kind};
 
-/// How a shop says where a page begins.
+/// Form in which a shop says where a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paging {
     /// By the number of products before.
@@ -31,7 +31,7 @@ enum Paging {
     Cursor,
 }
 
-/// What happens at the shop between two pages.
+/// Change at the shop between two pages.
 #[derive(Clone, Debug)]
 enum Act {
     /// Products at these places are deleted.
@@ -47,7 +47,7 @@ struct Goods {
     /// Number and price of each product, in the order of the pages.
     products: Vec<(u32, u64)>,
     inserted: u32,
-    /// What happens after each page.
+    /// Changes after each page.
     acts: VecDeque<Act>,
     /// Products that `/resolve` names no variants of.
     emptied: BTreeSet<u32>,
