@@ -111,7 +111,7 @@ def backend(_):
         "contract": "1",
         "market": {"name": company().party.name, "currency": company().currency.code, "language": "en"},
         "catalog": {"most_ids": 50},
-        "cart": {"completion": "place", "codes": True, "delivery": True},
+        "cart": {"completion": "place", "codes": True, "delivery": True, "keys": True},
         "payment_handlers": [HANDLER],
     }
 
@@ -177,13 +177,13 @@ def carriers(sale):
 
 def sync(stated):
     Sale, Party = pool.get("sale.sale"), pool.get("party.party")
-    if stated.get("cart"):
-        sale = sale_of(stated["cart"])
-        if sale is None or sale.state != "draft":
-            return GONE
-    else:
+    made = f"sale-{stated.get('key') or uuid.uuid4()}"
+    sale = sale_of(stated.get("cart") or made)
+    if (sale.state != "draft") if sale else stated.get("cart"):
+        return GONE
+    if sale is None:
         party, = Party.create([{"name": "Guest", "addresses": []}])
-        sale = Sale(party=party, company=company(), reference=f"sale-{uuid.uuid4()}")
+        sale = Sale(party=party, company=company(), reference=made)
         sale.on_change_company()
         sale.on_change_party()
         sale.invoice_method = sale.shipment_method = "order"

@@ -41,7 +41,7 @@ def backend():
         "contract": "1",
         "market": {"name": "Starter Shop", "currency": "USD", "language": "en"},
         "catalog": {"most_ids": 50},
-        "cart": {"completion": "place", "codes": True, "delivery": True},
+        "cart": {"completion": "place", "codes": True, "delivery": True, "keys": True},
         "payment_handlers": [HANDLER],
     }
 
@@ -93,7 +93,7 @@ def priced(cart: str, stated: dict) -> dict:
 
 @app.post("/cart/sync")
 def sync(stated: dict):
-    cart = stated.get("cart") or f"starter-cart-{uuid.uuid4()}"
+    cart = stated.get("cart") or f"starter-cart-{stated.get('key') or uuid.uuid4()}"
     if stated.get("cart") and cart not in carts:
         raise HTTPException(404)
     carts[cart] = stated

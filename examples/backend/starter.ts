@@ -7,7 +7,7 @@ type Variant = { id: string; sku?: string; price: { amount: number }; availabili
 type Product = { id: string; handle?: string; title: string; description: { plain: string }; variants: Variant[] };
 type Wanted = { variant: string; quantity: number };
 type Statement = {
-  cart?: string; reference?: string; lines: Wanted[]; codes: string[];
+  cart?: string; key?: string; reference?: string; lines: Wanted[]; codes: string[];
   address?: { address_country?: string }; delivery_option?: string;
 };
 type Placing = {
@@ -34,7 +34,7 @@ function backend() {
     contract: "1",
     market: { name: "Starter Shop", currency: "USD", language: "en" },
     catalog: { most_ids: 50 },
-    cart: { completion: "place", codes: true, delivery: true },
+    cart: { completion: "place", codes: true, delivery: true, keys: true },
     payment_handlers: [HANDLER],
   };
 }
@@ -77,7 +77,7 @@ function priced(cart: string, stated: Statement) {
 }
 
 function sync(stated: Statement) {
-  const cart = stated.cart ?? `starter-cart-${randomUUID()}`;
+  const cart = stated.cart ?? `starter-cart-${stated.key ?? randomUUID()}`;
   if (stated.cart !== undefined && !carts.has(cart)) return undefined;
   carts.set(cart, stated);
   return priced(cart, stated);

@@ -27,8 +27,10 @@ use ucp_core::{
         terms::{Amounts, Combines, Discount, Fee, Pickup, PickupPlace, Shipping, ShippingRate, Target, Terms, Value},
         totals::{TotalKind, amount_of},
     },
+    record,
 };
-use ucp_net::{Failure, deadline, failure::Reach, lock::ResourceLock};
+use ucp_net::{Failure, Scope, deadline, failure::Reach, lock::ResourceLock};
+use uuid::Uuid;
 
 use crate::{
     documents::{
@@ -44,6 +46,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Longest pause of a shop that throttles after which it is told within the same call to forget an attempt.
 const SHORT_PAUSE: Duration = Duration::from_secs(5);
+
+/// Pauses before each question for a cart whose making was not answered.
+const SEARCHES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(15), Duration::from_secs(60)];
+
+/// Maximum number of such carts that are looked for at once.
+pub(crate) const SEARCHED: usize = 32;
 
 /// Time after the beginning of an attempt from which no `/place` can reach the shop any more.
 const PLACE_DEADLINE: Duration = Duration::from_secs(90);
@@ -131,7 +139,15 @@ impl ContractShop {
                 }
             };
             let Some(answer) = answer else { return Ok(None) };
-            let priced = inquiry.price(Some(&answer))?;
+            let priced = match inquiry.price(Some(&answer)) {
+                Ok(priced) => priced,
+                Err(error) => {
+                    if request.remote_cart.is_none() {
+                        self.give_up(answer.cart).await;
+                    }
+                    return Err(error);
+                }
+            };
             cart = Some(answer.cart.clone());
             let chosen = (&priced.option, &priced.place);
             if !last && question == Question::CartSync && chosen != (&answer.delivery_option, &answer.pickup_place) {
@@ -218,11 +234,17 @@ impl ContractShop {
         }
     }
 
-    /// Asks for a new cart. The question goes on when the time of the call is up: a cart that is made too late is
-    /// abandoned, because the call is repeated for another one.
+    /// Asks for a new cart. The question goes on when the time of the call is up: a cart that is made too late, or that
+    /// nobody was told of, is abandoned, because the call is repeated for another one.
     async fn make(&self, document: &CartQuestion) -> Result<Option<Cart>, Failure> {
         let (asking, keeping, document) = (self.clone(), self.clone(), document.clone());
-        let work = async move { asking.ask::<Cart>(Question::CartSync, &document).await };
+        let work = async move {
+            let made = asking.ask::<Cart>(Question::CartSync, &document).await;
+            if document.key.is_some() && made.as_ref().is_err_and(|failure| failure.reach() == Reach::Perhaps) {
+                tokio::spawn(record::inherit_trace(Scope::current().run(asking.abandon_unknown(document))));
+            }
+            made
+        };
         deadline::outlast(work, move |made: Option<Cart>| async move {
             if let Some(cart) = made {
                 tracing::warn!("the shop made a cart too late; it is abandoned");
@@ -230,6 +252,24 @@ impl ContractShop {
             }
         })
         .await
+    }
+
+    /// Finds a cart by its key, and abandons it.
+    async fn abandon_unknown(self, document: CartQuestion) {
+        let Ok(_place) = self.searches().try_acquire() else {
+            tracing::warn!("a cart that the shop may have made is not looked for: too many are");
+            return;
+        };
+        for pause in SEARCHES {
+            tokio::time::sleep(pause).await;
+            if let Ok(made) = self.ask::<Cart>(Question::CartSync, &document).await {
+                if let Some(cart) = made {
+                    self.give_up(cart.cart).await;
+                }
+                return;
+            }
+        }
+        tracing::warn!("a cart that the shop may have made is not found");
     }
 
     /// Abandons a cart that nothing will refer to.
@@ -246,6 +286,7 @@ impl ContractShop {
         let country = wanted.address.as_ref().and_then(|address| address.address_country.clone());
         let country = country.or_else(|| draft.context.country.clone());
         CartQuestion {
+            key: (inquiry.abilities.keys && cart.is_none()).then(|| Uuid::new_v4().simple().to_string()),
             cart,
             purpose: if purpose == Purpose::Cart { CartPurpose::Cart } else { CartPurpose::Checkout },
             reference: reference.map(str::to_owned),
@@ -502,8 +543,9 @@ impl RemoteCart for ContractShop {
     fn capabilities(&self) -> SalesCapabilities {
         let abilities = self.cart_abilities();
         let purchases = abilities.is_some();
-        let catalog = CartAbilities { completion: Completion::HandOff, codes: false, delivery: false, pickup: false };
-        let CartAbilities { completion, codes, delivery, pickup } = abilities.unwrap_or(catalog);
+        let completion = Completion::HandOff;
+        let catalog = CartAbilities { completion, codes: false, delivery: false, pickup: false, keys: false };
+        let CartAbilities { completion, codes, delivery, pickup, .. } = abilities.unwrap_or(catalog);
         SalesCapabilities {
             purchases,
             completion: match completion {

@@ -9,6 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
+use uuid::Uuid;
 
 use crate::{
     documents::{Backend, Cart, CatalogAbilities, Found, Outcome, Resolved},
@@ -190,6 +191,11 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
             unknown_carts_are_gone,
             unknown_variants_are_left_out,
             abandoned_carts_are_gone,
+        }
+        if shop.backend.cart.as_ref().is_some_and(|cart| cart.keys) {
+            rules! { a_key_makes_one_cart }
+        } else {
+            report.skipped.push(("a_key_makes_one_cart", "the shop does not state `cart.keys`".to_owned()));
         }
         let judged = shop.canceled_attempts_place_nothing().await;
         report.note("canceled_attempts_place_nothing", judged);
@@ -447,6 +453,21 @@ impl<'a> Shop<'a> {
         }
         let fetched: Option<Value> = trial.ask(Question::CartFetch, self.cart(Some(&made.cart), &[(one, 1)])).await?;
         trial.must(fetched.is_none(), "a cart that was abandoned is there")
+    }
+
+    async fn a_key_makes_one_cart(&self) -> Judged<()> {
+        let cure = "answer `/cart/sync` without `cart` and with the `key` of an earlier one with the cart that it has made, \
+                    or leave out `cart.keys` of `GET /backend`";
+        let mut trial = self.trial("a_key_makes_one_cart", cure);
+        let [one, _] = self.bought(&trial)?;
+        let mut asked = self.cart(None, &[(one, 1)]);
+        asked["key"] = json!(format!("check-{}", Uuid::new_v4().simple()));
+        let made: Cart = trial.ask_existing(Question::CartSync, asked.clone()).await?;
+        let again: Cart = trial.ask_existing(Question::CartSync, asked).await?;
+        for cart in [&made.cart, &again.cart] {
+            let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": cart })).await?;
+        }
+        trial.must(made.cart == again.cart, "a second question with the same key makes another cart")
     }
 
     async fn canceled_attempts_place_nothing(&self) -> Judged<()> {

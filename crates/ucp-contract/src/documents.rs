@@ -94,6 +94,10 @@ pub struct CartAbilities {
     /// `true` if goods can be picked up at places of the shop, which `/cart/sync` states.
     #[serde(default)]
     pub pickup: bool,
+    /// `true` if a question to make a cart is answered with the cart that an earlier one with the same `key` has made. The
+    /// gateway finds a cart by it whose making was not answered, and abandons it.
+    #[serde(default)]
+    pub keys: bool,
 }
 
 /// Means by which purchases are completed.
@@ -280,6 +284,9 @@ pub struct CartQuestion {
     /// Identifier of the cart; absent to make one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cart: Option<String>,
+    /// Key of the cart to make, which is never used for another one; for shops that state `keys`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// `cart` for an estimate, `checkout` for a purchase.
     pub purpose: CartPurpose,
     /// Reference that an order of this cart has to state, for purchases.

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use ucp_core::{
     Code, Refusal,
     catalog::{
@@ -37,6 +37,7 @@ use ucp_net::{
 };
 
 use crate::{
+    cart::SEARCHED,
     documents::{Backend, CartAbilities, Completion, Context, Find, Found, PriceBounds, Resolve, Resolved, VERSION},
     position::Position,
     transport::{Question, Reply, Transport},
@@ -86,6 +87,8 @@ struct Inner {
     pages: CoalescingCache<Arc<Listing>>,
     resolved: CoalescingCache<Arc<Listing>>,
     locks: ResourceLocks,
+    /// Places of carts whose making was not answered and that are looked for.
+    searches: Semaphore,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
@@ -192,6 +195,7 @@ impl ContractShop {
             pages: cache(),
             resolved: cache(),
             locks: ResourceLocks::default(),
+            searches: Semaphore::new(SEARCHED),
             now,
         })))
     }
@@ -336,6 +340,10 @@ impl ContractShop {
 
     pub(crate) fn locks(&self) -> &ResourceLocks {
         &self.0.locks
+    }
+
+    pub(crate) fn searches(&self) -> &Semaphore {
+        &self.0.searches
     }
 
     /// Asks a question, and reads the answer; `None` if what was asked about does not exist.

@@ -156,6 +156,8 @@ impl Mapped {
                 codes: cart.codes,
                 delivery: cart.delivery,
                 pickup: cart.pickup,
+                // What a mapping asks in steps is not told apart by a key.
+                keys: false,
             }),
             payment_handlers: mapping.payment_handlers.clone(),
         };
@@ -458,8 +460,13 @@ impl Mapped {
         }
         for (name, program) in &made.headers {
             for (headers, value) in headers.iter_mut().zip(column(Some(*program)).await?) {
-                let value = value.and_then(|value| HeaderValue::from_str(&plain(&value)).ok());
-                headers.extend(value.map(|value| (name.clone(), value)));
+                let Some(value) = value else { continue };
+                let value = HeaderValue::from_bytes(plain(&value).as_bytes()).map_err(|_| {
+                    let program = format!("{}.headers.{name}", made.name);
+                    asking.finding(&program, "a program of the mapping makes no header", "must be one line of text");
+                    asking.unmade()
+                })?;
+                headers.push((name.clone(), value));
             }
         }
         let parts = paths.into_iter().zip(bodies).zip(queries).zip(headers);

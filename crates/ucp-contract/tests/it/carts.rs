@@ -474,6 +474,31 @@ async fn a_cart_that_is_made_too_late_is_abandoned() {
     assert_eq!((gateway.stall.times(Question::CartAbandon), gateway.stall.carts().len()), (1, 1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_cart_whose_making_is_not_answered_is_found_by_its_key_and_abandoned() {
+    let gateway = Gateway::new().await;
+    let create = || SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    let lost = || Err(Failure::Timeout { sent: true });
+    gateway
+        .stall
+        .spoil(move |question, _, answer| if question == Question::CartSync { lost() } else { Ok(Some(answer)) });
+    gateway.call(create()).await.expect_err("no answer");
+    assert_eq!(gateway.stall.carts().len(), 1);
+    // The shop answers again after the first question for it.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!((gateway.stall.times(Question::CartSync), gateway.stall.carts().len()), (3, 0));
+    // What the shop never got is not asked for again.
+    gateway.stall.spoil(|question, _, answer| match question {
+        Question::CartSync => Err(Failure::Connect),
+        _ => Ok(Some(answer)),
+    });
+    gateway.call(create()).await.expect_err("no connection");
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    assert_eq!(gateway.stall.times(Question::CartSync), 4);
+}
+
 #[tokio::test]
 async fn a_shop_that_cannot_be_reached_declines_and_the_purchase_can_be_repeated() {
     let gateway = Gateway::new().await;

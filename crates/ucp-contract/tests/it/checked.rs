@@ -1,5 +1,7 @@
 //! The rules of `ucp-gateway backend check`, each broken once.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::{Value, json};
 use ucp_contract::{Question, check::check};
 use ucp_net::Failure;
@@ -10,7 +12,7 @@ use crate::stall::Stall;
 async fn a_shop_that_keeps_the_contract_has_no_findings() {
     let report = check(&*Stall::new(), true).await;
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
-    assert_eq!((report.kept.len(), report.skipped.len()), (15, 0));
+    assert_eq!((report.kept.len(), report.skipped.len()), (16, 0));
     let stall = Stall::new();
     let report = check(&*stall, false).await;
     assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 8, 1));
@@ -25,7 +27,7 @@ type Broken = (&'static str, fn(Question, &Value, Value) -> Result<Option<Value>
 
 #[tokio::test]
 async fn every_rule_finds_what_breaks_it() {
-    let broken: [Broken; 15] = [
+    let broken: [Broken; 16] = [
         ("backend_is_described", |_, _, _| Err(Failure::Connect)),
         ("products_are_usable", |question, _, mut answer| {
             if question == Question::Find {
@@ -90,6 +92,13 @@ async fn every_rule_finds_what_breaks_it() {
             Question::CartAbandon => Err(Failure::Connect),
             _ => Ok(Some(answer)),
         }),
+        ("a_key_makes_one_cart", |question, asked, mut answer| {
+            static MADE: AtomicU32 = AtomicU32::new(0);
+            if question == Question::CartSync && asked["key"].is_string() {
+                answer["cart"] = json!(format!("other-{}", MADE.fetch_add(1, Ordering::Relaxed)));
+            }
+            Ok(Some(answer))
+        }),
         ("canceled_attempts_place_nothing", |question, _, answer| {
             let placed = json!({ "status": "placed", "order": { "id": "o1" } });
             Ok(Some(if question == Question::Place { placed } else { answer }))
@@ -111,7 +120,7 @@ async fn every_rule_finds_what_breaks_it() {
         assert!(!finding.cure.is_empty() && !finding.problem.is_empty());
         tried += 1;
     }
-    assert_eq!(tried, 15);
+    assert_eq!(tried, 16);
 }
 
 #[tokio::test]

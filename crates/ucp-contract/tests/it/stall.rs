@@ -126,7 +126,7 @@ impl Stall {
                 "contract": "1",
                 "market": { "name": "Stall", "currency": "EUR", "language": "en" },
                 "catalog": { "most_ids": 10 },
-                "cart": { "completion": "place", "codes": true, "delivery": true, "pickup": true },
+                "cart": { "completion": "place", "codes": true, "delivery": true, "pickup": true, "keys": true },
                 "payment_handlers": [{ "name": "com.example.stall", "id": "stall", "version": "2026-01-01", "instruments": ["card"] }],
             }),
             Question::Find => {
@@ -152,7 +152,12 @@ impl Stall {
                     return None;
                 }
                 state.made += usize::from(known.is_none());
-                let id = if known.is_some() { cart } else { format!("secret-{}", state.made) };
+                let same = state.carts.iter().find(|(_, before)| asked["key"].is_string() && before["key"] == asked["key"]);
+                let id = match (known, same) {
+                    (Some(_), _) => cart,
+                    (None, Some((same, _))) => same.clone(),
+                    (None, None) => format!("secret-{}", state.made),
+                };
                 state.carts.retain(|(own, _)| *own != id);
                 state.carts.push((id.clone(), asked.clone()));
                 priced(&id, asked)
