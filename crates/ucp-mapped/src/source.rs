@@ -130,8 +130,8 @@ impl Source {
     pub(super) fn open(name: &str, source: &file::Source, around: &Surroundings<'_>) -> Result<Self, SourceError> {
         let missing = |secret: &str| SourceError::Secret { source_name: name.to_owned(), secret: secret.to_owned() };
         let secret = |secret: &str| (around.secret)(secret).ok_or_else(|| missing(secret));
-        let upstream = |address: &Url| {
-            let options = (around.options)(name, address.clone());
+        let options = |address: &Url| (around.options)(name, address.clone());
+        let upstream = |options: Options| {
             let plain_http = options.plain_http || source.plain_http;
             let classifier: fn(&Received) -> Verdict = classify;
             upstream(&Options { plain_http, ..options }, classifier, around)
@@ -153,8 +153,11 @@ impl Source {
                 Access::Fixed(header::AUTHORIZATION, sensitive(format!("Basic {pair}"), named)?)
             }
             Some(file::Auth::Oauth { token_address, client, secret: named, scope }) => {
+                let mut options = options(&token_address.0);
+                // Whoever waits for a token waits for one request: an answer may take the time of all attempts.
+                options.timeouts.read.answer = options.timeouts.read.total;
                 Access::Tokens(Arc::new(Tokens {
-                    upstream: upstream(&token_address.0)?,
+                    upstream: upstream(options)?,
                     address: token_address.0.clone(),
                     client: client.clone(),
                     secret: secret(named)?,
@@ -171,7 +174,7 @@ impl Source {
         }
         let headers = source.headers.iter();
         let headers = headers.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect();
-        let upstream = upstream(&address)?;
+        let upstream = upstream(options(&address))?;
         let (name, session_cookies) = (name.to_owned(), source.session_cookies.clone());
         Ok(Self { name, session_cookies, address, headers, access, upstream })
     }

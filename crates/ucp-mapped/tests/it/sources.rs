@@ -78,6 +78,16 @@ async fn paths_stay_below_the_address() {
     }
 }
 
+#[tokio::test]
+async fn a_request_whose_header_cannot_be_made_is_not_sent() {
+    let mapping = QUESTIONS.replace("$question.context.country", "$question.words");
+    let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+    shop.ask(Question::Find, find(&json!({ "words": "one\ntwo" }))).await.expect_err("no header");
+    assert!(shop.asked().is_empty(), "{:?}", shop.asked());
+    shop.answer(Question::Find, find(&json!({ "words": "one two" }))).await;
+    assert_eq!(shop.asked(), ["GET /api/products"]);
+}
+
 /// A shop with a token endpoint that answers like this.
 fn with_tokens(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Shop {
     let auth = "auth = { kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"me\", secret = \"A\" }";
