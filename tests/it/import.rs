@@ -364,7 +364,7 @@ fn a_format_may_be_named_when_the_file_does_not_tell() {
 
 #[test]
 fn an_import_that_is_repeated_gives_no_sold_goods_back() {
-    let (_folder, data) = fresh();
+    let (folder, data) = fresh();
     let [two, seven] = [2, 7].map(|count| format!("{}\n{}\n", counted("vase", 2_000, count), counted("bowl", 500, 4)));
     assert_eq!(import(&data, "goods.jsonl", &two, &["--currency", "EUR"]).code, Some(0));
     let gateway = Gateway::on(&data, &[]);
@@ -373,6 +373,15 @@ fn an_import_that_is_repeated_gives_no_sold_goods_back() {
     let said = "0 new, 0 changed, 2 unchanged, 0 skipped, 0 rejected; 1 stock number is as before, and what was sold since stays sold";
     assert!(again.stdout.contains(said), "{}", again.stdout);
     eventually("nothing to be left", NOTICE, || (!is_available(&gateway, "vase")).then_some(()));
+    // Nor does one into a backup that was restored.
+    let (backup, restored) = (folder.path().join("backup.db"), folder.path().join("restored"));
+    for (command, data) in [("backup", &data), ("restore", &restored)] {
+        let output = binary().args(["store", command]).arg(&backup).arg("--data-dir").arg(data).ends();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let again = import(&restored, "goods.jsonl", &two, &[]);
+    assert!(again.stdout.contains(said), "{}", again.stdout);
+    assert!(!is_available(&Gateway::on(&restored, &[]), "vase"));
     // A number that is corrected takes effect.
     let corrected = import(&data, "goods.jsonl", &seven, &[]);
     assert!(

@@ -18,3 +18,18 @@ CREATE TABLE takings (
     PRIMARY KEY (shop, variant, checkout, at)
 );
 CREATE INDEX takings_by_age ON takings (shop, at);
+
+-- What is held, and what was sold within thirty days.
+INSERT INTO takings (shop, variant, checkout, at, quantity)
+    SELECT checkouts.shop, stock.variant, checkouts.id, 9223372036854775807, sum((line ->> 'quantity')::bigint)
+    FROM checkouts, json_array_elements(document::json -> 'line_items') AS line
+    JOIN stock ON stock.variant = line #>> '{item,id}'
+    WHERE attempted_at IS NOT NULL AND stock.shop = checkouts.shop AND json_typeof(line -> 'quantity') = 'number'
+    GROUP BY checkouts.shop, stock.variant, checkouts.id;
+INSERT INTO takings (shop, variant, checkout, at, quantity)
+    SELECT orders.shop, stock.variant, checkout_id, placed_at, sum((line ->> 'total')::bigint)
+    FROM orders, json_array_elements(document::json -> 'line_items') AS line
+    JOIN stock ON stock.variant = line #>> '{item,id}'
+    WHERE placed_at > (extract(epoch FROM now())::bigint - 30 * 24 * 3600) * 1000000000
+        AND stock.shop = orders.shop AND json_typeof(line -> 'total') = 'number'
+    GROUP BY orders.shop, stock.variant, checkout_id, placed_at;

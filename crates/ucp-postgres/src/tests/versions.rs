@@ -8,7 +8,8 @@ use ucp_testkit::{
 
 use crate::{
     OpenError, Options, PostgresStore,
-    migrations::{MIGRATIONS, Migration},
+    migrations::{MIGRATIONS, Migration, migrate},
+    transaction::Database,
 };
 
 /// A later version adds a column, which this one does not know.
@@ -100,6 +101,43 @@ async fn a_failed_migration_leaves_everything_as_it_was() {
     assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
     let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
     assert_eq!(cluster.psql(columns), "0");
+}
+
+#[tokio::test]
+async fn what_orders_have_taken_is_known_of_an_older_database() {
+    const OLDER: &[Migration] = &[MIGRATIONS[0]];
+    let Some((cluster, options)) = cluster() else { return };
+    let database = Database::new(&options).expect("a database");
+    migrate(&database, OLDER).await.expect("the version before");
+    let made = "gen_random_uuid()";
+    let columns = "shop, id, owner, token, version, made, held";
+    for (id, status, attempted, document) in [
+        (
+            "held",
+            "complete_in_progress",
+            "7",
+            r#"{"line_items": [{"item": {"id": "a-0"}, "quantity": 2}, {"item": {"id": "b"}, "quantity": 1}]}"#,
+        ),
+        ("open", "incomplete", "NULL", r#"{"line_items": [{"item": {"id": "a-0"}, "quantity": 4}]}"#),
+    ] {
+        cluster.psql(&format!(
+            "INSERT INTO checkouts ({columns}, status, attempted_at, expires_at, document) \
+             VALUES ('default', '{id}', 'o', '{id}', 1, {made}, 0, '{status}', {attempted}, 9, '{document}')"
+        ));
+    }
+    drop(cluster.psql("INSERT INTO stock (shop, variant, product, quantity) VALUES ('default', 'a-0', 'a', 5)"));
+    for (id, age) in [("new", 1), ("old", 40)] {
+        cluster.psql(&format!(
+            "INSERT INTO orders (shop, id, owner, token, version, made, checkout_id, placed_at, document) \
+             VALUES ('default', '{id}', 'o', '{id}', 1, {made}, 'of {id}', \
+                 (extract(epoch FROM now())::bigint - {age} * 86400) * 1000000000, \
+                 '{{\"line_items\": [{{\"item\": {{\"id\": \"a-0\"}}, \"total\": 3}}]}}')"
+        ));
+    }
+    PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("the newest version");
+    let taken = "SELECT string_agg(variant || ' ' || checkout || ' ' || quantity || ' ' || (at = 9223372036854775807), ', ' ORDER BY checkout) \
+                 FROM takings";
+    assert_eq!(cluster.psql(taken), "a-0 held 2 true, a-0 of new 3 false");
 }
 
 #[tokio::test]
