@@ -548,20 +548,20 @@ impl Synchroniser {
         // The tally of the state is that before the page: what the page does is known only once it is stored.
         run.tally = tally;
         let state = State { under_way: Some(run.clone()), ..self.state() };
-        let step = Step {
-            changes: page.changes,
-            run: state.run,
-            state: text(&state)?,
-            as_of: page.as_of,
-            question,
-            named: None,
-        };
-        let stepped = self.stepped(step, state).await?;
-        count(&mut tally, stepped);
+        count(&mut tally, self.stepped(page, question, state, None).await?);
         Ok(tally)
     }
 
-    async fn stepped(&self, step: Step, state: State) -> Result<Vec<Stepped>, SyncError> {
+    /// Stores a page and a state.
+    async fn stepped(
+        &self,
+        page: Page,
+        question: i64,
+        state: State,
+        named: Option<ByName>,
+    ) -> Result<Vec<Stepped>, SyncError> {
+        let Page { changes, as_of, .. } = page;
+        let step = Step { changes, run: state.run, state: text(&state)?, as_of, question, named };
         let database = Arc::clone(&self.0.database);
         let stepped = blocking(move || database.step(step)).await??;
         // Questions may have been asked meanwhile.
@@ -574,18 +574,10 @@ impl Synchroniser {
     /// Asks for products by name, and stores what the shop states. Those that are gone are marked.
     async fn ask(&self, shop: &ContractShop, ids: &[String], changed: Vec<ChangedProduct>) -> Result<Tally, SyncError> {
         let question = self.question();
-        let page = named(shop, ids, &self.0.database.market(), (self.0.options.now)()).await?;
-        let state = self.state();
-        let step = Step {
-            changes: page.changes,
-            run: state.run,
-            state: text(&state)?,
-            as_of: page.as_of,
-            question,
-            named: Some(ByName { unusable: page.unusable, changed }),
-        };
+        let mut page = named(shop, ids, &self.0.database.market(), (self.0.options.now)()).await?;
+        let named = ByName { unusable: std::mem::take(&mut page.unusable), changed };
         let mut tally = Tally { rejected: page.rejected, ..Tally::default() };
-        count(&mut tally, self.stepped(step, state).await?);
+        count(&mut tally, self.stepped(page, question, self.state(), Some(named)).await?);
         Ok(tally)
     }
 
