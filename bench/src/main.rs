@@ -21,6 +21,7 @@
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
 //! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
+//! | [`hanging`] | payments beside a caller whose searches hang |
 //! | [`synchronised`] | the copy of a large catalog of another shop |
 //! | [`soak`] | a long time at capacity, and ten times more than a slow shop can take |
 //! | [`report`] | figures as people read them |
@@ -29,6 +30,7 @@ mod bare;
 mod callers;
 mod fronting;
 mod goods;
+mod hanging;
 mod load;
 mod nginx;
 mod places;
@@ -191,6 +193,7 @@ async fn measure(options: &Options) -> Done<()> {
     places::all(options, &gateway, directory.path()).await?;
     fronting::all(options, &gateway, directory.path()).await?;
     shops::all(options, &gateway, directory.path()).await?;
+    hanging::all(options, &gateway, directory.path()).await?;
     soak::all(options, &gateway, directory.path()).await
 }
 

@@ -167,6 +167,11 @@ impl<'a> Buyer<'a> {
         Ok(requests)
     }
 
+    /// What is asked at a rate for a while.
+    pub(crate) async fn scenario_for(&mut self, ask: Ask, rate: f64, duration: Duration) -> Done<Scenario> {
+        self.scenario(ask, times(rate, duration) + 1).await
+    }
+
     async fn scenario(&mut self, ask: Ask, count: usize) -> Done<Scenario> {
         let requests = self.requests(ask, count).await?;
         Ok(Scenario { name: ask.name().to_owned(), requests, kinds: Vec::new() })
@@ -182,7 +187,7 @@ impl<'a> Buyer<'a> {
     async fn paced(&mut self, ask: Ask, effort: &Effort, rate: f64) -> Done<Vec<Run>> {
         let mut runs = Vec::new();
         for _ in 0..effort.rounds {
-            let scenario = &self.scenario(ask, times(rate / 2.0, effort.round) + 1).await?;
+            let scenario = &self.scenario_for(ask, rate / 2.0, effort.round).await?;
             let load = Load { server: self.server, scenario, connections: ask.connections(effort) };
             runs.push(load.paced(rate / 2.0, effort.round).await?);
         }
