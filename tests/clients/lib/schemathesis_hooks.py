@@ -4,6 +4,8 @@ Schemathesis expects every call that fits the schemas to be carried out. Calls t
 so that they also keep the rules below; calls that it makes up to be bad stay as they are.
 """
 
+from urllib.parse import quote, unquote
+
 import schemathesis
 from schemathesis.generation import GenerationMode
 
@@ -35,7 +37,9 @@ def readable(value):
 def before_call(context, case, kwargs):
     if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
         return
-    case.path_parameters = readable(case.path_parameters)
+    for name, value in (case.path_parameters or {}).items():
+        if isinstance(value, str):
+            case.path_parameters[name] = quote(readable(unquote(value)), safe="")
     if not isinstance(case.body, dict):
         return
     case.body = readable(case.body)
