@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use ucp_testkit::{host::Request, server};
+use ucp_testkit::{host, server};
 
 use crate::{
     Done, Options,
     load::{Load, Run},
     purchase::{Ask, Buyer},
     report::percentiles,
-    scenario::{Scenario, post},
+    scenario::{Request, Scenario, post},
     server::Server,
 };
 
@@ -37,13 +37,15 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
         return Ok(());
     }
     let effort = options.effort();
-    let shop = server::Server::start(answer);
-    let config = "[callers]\npolicy = \"development\"\n";
+    // It has a runtime of its own.
+    let shop = tokio::task::spawn_blocking(|| server::Server::start(answer)).await?;
+    // Checkouts are made by more callers at once than a shop is asked by default.
+    let config = "[callers]\npolicy = \"development\"\n[upstream]\nwrites_in_flight = 128\n";
     let front = Server::fronting(gateway, &directory.join("hanging"), "http", shop.address(), config)?;
     let mut buyer = Buyer::with(&front, 1).await?;
-    let fine = search("shoes");
+    let fine = search((0..5_000).map(|number| format!("shoes {number}")));
     let fine = Load { server: &front, scenario: &fine, connections: OTHERS };
-    let hanging = search(HANGS);
+    let hanging = search([HANGS.to_owned()]);
     let hanging = Load { server: &front, scenario: &hanging, connections: CALLERS };
     let (mut alone, mut beside) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
     // The first round warms up.
@@ -85,16 +87,20 @@ fn show(name: &str, runs: &[Run]) {
     println!("  {name:<32}{p50:>10}{p99:>10}");
 }
 
-fn search(words: &str) -> Scenario {
-    Scenario::one(words, post("/catalog/search", &json!({ "query": words }).to_string()))
+/// Searches for these words in turn.
+fn search(words: impl IntoIterator<Item = String>) -> Scenario {
+    let bytes = |words: String| post("/catalog/search", &json!({ "query": words }).to_string());
+    let requests = words.into_iter().map(|words| Request { bytes: bytes(words), kind: 0 }).collect();
+    Scenario { name: HANGING.to_owned(), requests, kinds: Vec::new() }
 }
 
 /// Answer of the shop, which has whatever it is asked for.
-fn answer(request: &Request) -> server::Answer {
+fn answer(request: &host::Request) -> server::Answer {
     let asked: Value = serde_json::from_slice(request.body()).unwrap_or_default();
     let named = |id: &Value| {
+        let product = format!("product-{}", id.as_str().unwrap_or_default());
         json!({
-            "id": id, "title": "Shoes", "description": { "plain": "Light." },
+            "id": product, "title": "Shoes", "description": { "plain": "Light." },
             "variants": [{ "id": id, "price": { "amount": 1_000, "currency": "USD" } }],
         })
     };

@@ -126,7 +126,8 @@ impl<'a> Buyer<'a> {
                 let Some(request) = requests.borrow_mut().pop() else { return Done::Ok(()) };
                 let body = String::from_utf8(connection.body(&request.bytes).await?)?;
                 let id = body.split_once(r#""id":"chk_"#).and_then(|(_, rest)| rest.split_once('"'));
-                made.borrow_mut().push(format!("chk_{}", id.ok_or("a checkout without an id")?.0));
+                let Some((id, _)) = id else { return Err(format!("a checkout without an id: {body}").into()) };
+                made.borrow_mut().push(format!("chk_{id}"));
             }
         };
         (0..WRITERS).map(|_| caller()).collect::<FuturesUnordered<_>>().try_collect::<()>().await?;
