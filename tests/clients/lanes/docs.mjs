@@ -58,7 +58,7 @@ test('calls the gateway from the page', async () => {
   await agent.locator('input').fill('profile="https://agent.example.com/.well-known/ucp"');
   await agent.locator('button.authorize').click();
   await page.locator('.modal-ux .close-modal').click();
-  const operation = page.locator('.opblock', { hasText: 'Search the catalog' });
+  const operation = page.locator('.opblock', { hasText: 'Search catalog' });
   await operation.locator('.opblock-summary').click();
   await operation.locator('textarea.body-param__text').fill('{"query": "runner pro"}');
   await operation.getByRole('button', { name: 'Execute' }).click();

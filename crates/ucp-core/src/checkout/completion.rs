@@ -191,6 +191,12 @@ impl SalesService {
         self.committed(stored, decision).await
     }
 
+    /// Returns a checkout that waits for its buyer as it is once its payment is called off; `None` for any other.
+    pub(super) fn if_called_off(&self, stored: &Stored<Checkout>) -> Option<Stored<Checkout>> {
+        stored.document.state.challenge()?;
+        self.settled(&stored.document, stored.version, Ending::called_off())?.change.checkout
+    }
+
     /// Calls off a payment that waits for its buyer, so that the checkout can be changed or canceled, and returns the
     /// checkout as it stands after that: a payment may have been captured meanwhile.
     ///
@@ -204,9 +210,7 @@ impl SalesService {
             return Ok(stored);
         };
         let ending = match handler.inquire(&attempt).await {
-            Settlement::AwaitingBuyer { .. } if handler.forget(&attempt).await => {
-                Ending::Declined { reason: "The payment was called off. Nothing was charged.".into() }
-            }
+            Settlement::AwaitingBuyer { .. } if handler.forget(&attempt).await => Ending::called_off(),
             other => other.into(),
         };
         let decision = self.settled(&stored.document, stored.version, ending);
@@ -597,6 +601,11 @@ enum Ending {
 }
 
 impl Ending {
+    /// End of a payment that waited for its buyer.
+    fn called_off() -> Self {
+        Self::Declined { reason: "The payment was called off. Nothing was charged.".into() }
+    }
+
     fn nothing_to_pay() -> Self {
         Self::Captured { reference: String::new() }
     }

@@ -130,14 +130,35 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
+        if let Some(trial) = self.if_called_off(&stored).filter(|_| self.remote_carts.is_none()) {
+            let standing = Some(stored.document.clone());
+            let tried = self.updated(caller, request.clone(), trial, standing).await?;
+            // A call that changes nothing calls nothing off.
+            if tried.change.is_empty() {
+                return Ok(tried);
+            }
+        }
         let stored = if request.draft.line_items.is_empty() { stored } else { self.released(stored).await? };
+        self.updated(caller, request, stored, None).await
+    }
+
+    /// Decides about the update of a checkout whose payment does not wait for its buyer. `standing` is shown instead if
+    /// nothing changes.
+    async fn updated(
+        &self,
+        caller: &Caller,
+        request: Update,
+        stored: Stored<Checkout>,
+        standing: Option<Checkout>,
+    ) -> Result<Decision, Refusal> {
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         if !checkout.status().is_open() {
             return Ok(self.closed(checkout, "be changed"));
         }
         something(&request.draft, "at least one line item")?;
         // A shop behind another API has applied what it could by the time that it answers.
-        let before = (request.draft.all_or_nothing && self.remote_carts.is_none()).then(|| checkout.clone());
+        let before = (request.draft.all_or_nothing && self.remote_carts.is_none())
+            .then(|| standing.unwrap_or_else(|| checkout.clone()));
         checkout.mandated |= caller.has(AP2_MANDATE);
         let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
         if !caller.has(FULFILLMENT) {

@@ -60,6 +60,21 @@ async fn a_change_calls_the_payment_off_and_gives_the_goods_back() {
 }
 
 #[tokio::test]
+async fn a_change_that_is_refused_calls_nothing_off() {
+    let shop = shop();
+    let id = waiting(&shop, 0).await.checkout.id;
+    let mut twice = draft(&[("rose", 1), ("ticket", 1)]);
+    twice.line_items.iter_mut().for_each(|line| line.id = Some("same".to_owned()));
+    for draft in [twice, Draft::default()] {
+        let request = SaleRequest::UpdateCheckout(checkout::Update { id: id.clone(), draft });
+        shop.call(&caller(), request).await.expect_err("refused");
+    }
+    assert_eq!(shop.ledger.remaining("rose"), Some(4), "the goods are set aside");
+    assert_eq!(look(&shop, &id).await.status, Status::Completed, "the payment goes on");
+    assert_eq!((shop.handler.attempts(), shop.handler.captures().len()), (1, 1));
+}
+
+#[tokio::test]
 async fn whoever_confirmed_before_the_change_has_bought() {
     let shop = shop();
     let view = waiting(&shop, 0).await;
