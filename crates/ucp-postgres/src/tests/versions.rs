@@ -120,19 +120,19 @@ async fn what_orders_have_taken_is_known_of_an_older_database() {
         ),
         ("open", "incomplete", "NULL", r#"{"line_items": [{"item": {"id": "a-0"}, "quantity": 4}]}"#),
     ] {
-        cluster.psql(&format!(
+        drop(cluster.psql(&format!(
             "INSERT INTO checkouts ({columns}, status, attempted_at, expires_at, document) \
              VALUES ('default', '{id}', 'o', '{id}', 1, {made}, 0, '{status}', {attempted}, 9, '{document}')"
-        ));
+        )));
     }
     drop(cluster.psql("INSERT INTO stock (shop, variant, product, quantity) VALUES ('default', 'a-0', 'a', 5)"));
     for (id, age) in [("new", 1), ("old", 40)] {
-        cluster.psql(&format!(
+        drop(cluster.psql(&format!(
             "INSERT INTO orders (shop, id, owner, token, version, made, checkout_id, placed_at, document) \
              VALUES ('default', '{id}', 'o', '{id}', 1, {made}, 'of {id}', \
                  (extract(epoch FROM now())::bigint - {age} * 86400) * 1000000000, \
                  '{{\"line_items\": [{{\"item\": {{\"id\": \"a-0\"}}, \"total\": 3}}]}}')"
-        ));
+        )));
     }
     PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("the newest version");
     let taken = "SELECT string_agg(variant || ' ' || checkout || ' ' || quantity || ' ' || (at = 9223372036854775807), ', ' ORDER BY checkout) \
