@@ -50,9 +50,6 @@ const SHORT_PAUSE: Duration = Duration::from_secs(5);
 /// Pauses before each question for a cart whose making was not answered.
 const SEARCHES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(15), Duration::from_secs(60)];
 
-/// Maximum number of such carts that are looked for at once.
-pub(crate) const SEARCHED: usize = 32;
-
 /// Time after the beginning of an attempt from which no `/place` can reach the shop any more.
 const PLACE_DEADLINE: Duration = Duration::from_secs(90);
 

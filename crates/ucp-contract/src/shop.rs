@@ -37,7 +37,6 @@ use ucp_net::{
 };
 
 use crate::{
-    cart::SEARCHED,
     documents::{Backend, CartAbilities, Completion, Context, Find, Found, PriceBounds, Resolve, Resolved, VERSION},
     position::Position,
     transport::{Question, Reply, Transport},
@@ -54,6 +53,9 @@ const MOST_PAGES: usize = 8;
 
 /// Maximum number of products that an answer may hold, whatever was asked for.
 const MOST_PRODUCTS: usize = 500;
+
+/// Maximum number of carts whose making was not answered that are looked for at once.
+const SEARCHED: usize = 32;
 
 /// Interval at which the shop is asked what it is.
 pub const RENEWAL: Duration = Duration::from_secs(300);
