@@ -33,9 +33,9 @@ use crate::{
 const IMPATIENT: &str = "
     [upstream]
     connect_timeout_ms = 2000
-    read_timeout_ms = 4000
-    write_timeout_ms = 12000
-    complete_timeout_ms = 14000
+    read_timeout_ms = 8000
+    write_timeout_ms = 20000
+    complete_timeout_ms = 22000
 ";
 
 /// Longest time after which an attempt that never arrived is given up, on a machine that is busy.
@@ -483,7 +483,7 @@ fn a_slow_shop_sells(kind: &'static Kind) {
 
     proxy.is(Fault::Sound);
     let checkout = prepared(&shopper, kind, "later@example.com");
-    proxy.is(Fault::Late(kind.placing, Duration::from_secs(20)));
+    proxy.is(Fault::Late(kind.placing, Duration::from_secs(28)));
     let said = completed(&shopper, kind, &checkout).document();
     assert_eq!(said["status"], "complete_in_progress", "{said}");
     proxy.is(Fault::Sound);
