@@ -168,7 +168,7 @@ impl<'a> Buyer<'a> {
         Ok(requests)
     }
 
-    /// What is asked at a rate for a while.
+    /// Requests of a kind at `rate` per second for `duration`.
     pub(crate) async fn scenario_for(&mut self, ask: Ask, rate: f64, duration: Duration) -> Done<Scenario> {
         self.scenario(ask, times(rate, duration) + 1).await
     }

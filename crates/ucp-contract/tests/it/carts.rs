@@ -500,6 +500,21 @@ async fn a_cart_whose_making_is_not_answered_is_found_by_its_key_and_abandoned()
 }
 
 #[tokio::test]
+async fn a_new_cart_that_cannot_be_priced_is_abandoned() {
+    let gateway = Gateway::new().await;
+    gateway.stall.spoil(|question, _, mut answer| {
+        if question == Question::CartSync {
+            answer["lines"][0]["price"] = json!(9_007_199_254_740_991_i64);
+        }
+        Ok(Some(answer))
+    });
+    let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    let refusal = gateway.call(create).await.expect_err("more than can be charged");
+    assert!(refusal.content.contains("more than can be charged"), "{refusal:?}");
+    assert_eq!((gateway.stall.times(Question::CartAbandon), gateway.stall.carts().len()), (1, 0));
+}
+
+#[tokio::test]
 async fn a_shop_that_cannot_be_reached_declines_and_the_purchase_can_be_repeated() {
     let gateway = Gateway::new().await;
     let id = gateway.made(sent(Some("cart"))).await.checkout.id;

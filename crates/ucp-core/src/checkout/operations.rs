@@ -130,7 +130,10 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
-        if let Some(trial) = self.if_called_off(&stored).filter(|_| self.remote_carts.is_none()) {
+        if self.remote_carts.is_none()
+            && stored.document.expires_at > self.now()
+            && let Some(trial) = self.if_called_off(&stored)
+        {
             let standing = Some(stored.document.clone());
             let tried = self.updated(caller, request.clone(), trial, standing).await?;
             // A call that changes nothing calls nothing off.

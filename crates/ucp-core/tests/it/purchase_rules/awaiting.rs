@@ -75,6 +75,19 @@ async fn a_change_that_is_refused_calls_nothing_off() {
 }
 
 #[tokio::test]
+async fn a_change_after_the_time_of_the_checkout_tells_what_the_bank_says() {
+    let shop = shop();
+    let view = waiting(&shop, 0).await;
+    shop.clock.advance(7 * 86_400);
+    assert!(view.checkout.expires_at < shop.clock.now());
+    let draft = Draft { fulfillment: Some(home()), ..draft(&[("rose", 6)]) };
+    let request = SaleRequest::UpdateCheckout(checkout::Update { id: view.checkout.id.clone(), draft });
+    let late = shop.call(&caller(), request).await.expect("carried out");
+    assert!(format!("{late:?}").contains("checkout_completed"), "{late:?}");
+    assert_eq!(shop.handler.captures().len(), 1);
+}
+
+#[tokio::test]
 async fn whoever_confirmed_before_the_change_has_bought() {
     let shop = shop();
     let view = waiting(&shop, 0).await;
