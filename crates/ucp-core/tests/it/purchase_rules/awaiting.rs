@@ -69,6 +69,13 @@ async fn a_change_that_is_refused_calls_nothing_off() {
         let request = SaleRequest::UpdateCheckout(checkout::Update { id: id.clone(), draft });
         shop.call(&caller(), request).await.expect_err("refused");
     }
+    // A draft of which all or nothing is to be applied, and that names a destination that is not there.
+    let mut fulfillment = home();
+    fulfillment.methods[0].selected_destination_id = Some("elsewhere".to_owned());
+    let lost = Draft { fulfillment: Some(fulfillment), all_or_nothing: true, ..draft(&[("rose", 6)]) };
+    let unchanged = update(&shop, &id, lost).await;
+    assert_eq!(unchanged.status, Status::RequiresEscalation);
+    assert!(codes(&unchanged.messages).contains(&"destination_unknown".to_owned()), "{:?}", unchanged.messages);
     assert_eq!(shop.ledger.remaining("rose"), Some(4), "the goods are set aside");
     assert_eq!(look(&shop, &id).await.status, Status::Completed, "the payment goes on");
     assert_eq!((shop.handler.attempts(), shop.handler.captures().len()), (1, 1));
