@@ -26,6 +26,7 @@ pub mod cart;
 pub mod catalog;
 pub mod checkout;
 pub mod country;
+mod errands;
 pub mod json;
 pub mod merchant;
 pub mod message;

@@ -4,6 +4,7 @@
 //! ([`UcpUpstream`]). A backend implements the ports of the operations that it supports; the gateway mounts and
 //! advertises nothing else.
 
+pub mod agenda;
 mod backend;
 mod body;
 pub mod buyers;
@@ -21,7 +22,7 @@ pub use self::{
     backend::{Backend, Directory, Shop},
     body::{Body, NEGOTIATED, Written},
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
-    commerce::{Commerce, Completion, Decision, SalesCapabilities},
+    commerce::{Commerce, Completion, Decision, SalesCapabilities, Then},
     error::PortError,
     order_inbox::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},

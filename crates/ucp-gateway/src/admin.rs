@@ -16,13 +16,13 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
-use http::{HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ucp_core::{
     Refusal,
     json::{Limits, parse},
-    port::{PortError, store::Store},
+    port::{PortError, agenda::Kind, store::Store},
 };
 use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::address::ProfileUrl;
@@ -36,7 +36,7 @@ use crate::{
     inspector::{self, recorder::Recorder},
     local::{is_local, is_local_page, is_own_page},
     metrics::{Sources, TEXT_FORMAT},
-    orders::{self, Details, NotTaken, Step},
+    orders::{self, Details, NotTaken, Once, Step},
     running::Running,
     shop::Shop,
     slot::Slot,
@@ -84,7 +84,8 @@ impl From<NotTaken> for Failure {
             NotTaken::Impossible(_) | NotTaken::NotCaptured(_) | NotTaken::NotRefunded(_) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
-            NotTaken::CaptureUnknown | NotTaken::RefundUnknown => StatusCode::BAD_GATEWAY,
+            NotTaken::Seen(_) | NotTaken::KeyReused => StatusCode::CONFLICT,
+            NotTaken::Unknown(_) => StatusCode::BAD_GATEWAY,
             NotTaken::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self(status, why.to_string())
@@ -110,7 +111,7 @@ pub(crate) fn router(sources: Sources, recorder: Option<Arc<Recorder>>) -> Route
         .nest("/shops/{shop}", of_shop())
         .merge(of_shop())
         .fallback(async || {
-            let problem = "there is nothing here; see `/operator` for pages, `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, `/catalog`, \
+            let problem = "there is nothing here; see `/operator` for pages, `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/tasks`, `/upstream`, `/catalog`, \
                            `/metrics`, `/livez` and `/readyz`";
             Failure(StatusCode::NOT_FOUND, problem.to_owned())
         })
@@ -135,6 +136,8 @@ fn of_shop() -> Router<Arc<Running>> {
         .route("/orders/{id}/{step}", post(step))
         .route("/webhooks", get(webhooks))
         .route("/webhooks/{id}/resend", post(resend))
+        .route("/tasks", get(tasks))
+        .route("/tasks/{step}/{id}/retry", post(retry))
 }
 
 /// The shop that a call is about.
@@ -381,24 +384,52 @@ async fn step(
     State(running): State<Arc<Running>>,
     of: Of,
     Path(Identified { id, step }): Path<Identified>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Answer {
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+    take(actor, &running, &of, &id, &step, Once { key, seen: None }, &body).await
+}
+
+/// Takes a step of an order, as the body says it.
+async fn take(actor: Actor, running: &Running, of: &Of, id: &str, step: &str, once: Once<'_>, body: &[u8]) -> Answer {
     let details = if body.is_empty() {
         Details::default()
     } else {
         let wrong = |problem: String| Failure(StatusCode::BAD_REQUEST, format!("the body cannot be read: {problem}"));
-        let document = parse(&body, Limits::REQUEST).map_err(|refusal| wrong(refusal.content))?;
+        let document = parse(body, Limits::REQUEST).map_err(|refusal| wrong(refusal.content))?;
         serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
     };
     let action = format!("order {step}");
-    let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    audited(&of.0.decisions, actor, &action, &id)?;
-    let shop = of.opened(&running).await?;
-    Ok(Document(orders::shown(&orders::take(&*shop.store, shop.handlers(), &id, &step, clock::timestamp).await?)))
+    let step = Step::of(step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
+    audited(&of.0.decisions, actor, &action, id)?;
+    let shop = of.opened(running).await?;
+    let order = orders::take(&*shop.store, shop.handlers(), id, &step, once, clock::timestamp).await?;
+    Ok(Document(orders::shown(&order)))
 }
 
 async fn webhooks(State(running): State<Arc<Running>>, of: Of) -> Answer {
     Ok(Document(json!(of.store(&running).await?.webhook_events(LISTED).await?)))
+}
+
+async fn tasks(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    Ok(Document(json!(of.store(&running).await?.tasks(LISTED).await?)))
+}
+
+async fn retry(
+    Extension(actor): Extension<Actor>,
+    State(running): State<Arc<Running>>,
+    of: Of,
+    Path(Identified { id, step }): Path<Identified>,
+) -> Answer {
+    audited(&of.0.decisions, actor, "task retry", &id)?;
+    let kind = Kind::from_name(&step);
+    if let Some(kind) = kind
+        && of.store(&running).await?.retry(kind, &id, clock::timestamp()).await?
+    {
+        return Ok(Document(json!({ "kind": kind, "key": id, "given_up": false })));
+    }
+    Err(Failure(StatusCode::NOT_FOUND, format!("there is no task `{step}` of `{id}`; see `/tasks`")))
 }
 
 async fn resend(

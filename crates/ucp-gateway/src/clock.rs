@@ -14,3 +14,9 @@ pub(crate) fn now() -> SystemTime {
 pub(crate) fn timestamp() -> Timestamp {
     Timestamp::try_from(now()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
+
+/// Returns a uniformly distributed number, so that what many do again is not done at the same time.
+pub(crate) fn jitter() -> u32 {
+    let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}

@@ -13,6 +13,7 @@ use prometheus::{
 use ucp_core::{
     Release,
     order::outbox::Backlog,
+    port::agenda::{Kind, Tally},
     record::{Facts, Stage, Step},
 };
 use ucp_listener::Connections;
@@ -260,6 +261,14 @@ impl Sources {
         let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
         let payments = "Calls of payment handlers, by result";
         let payments = read.counter("ucp_payment_calls_total", payments, &["shop", "handler", "call", "result"])?;
+        let tasks = "Tasks that are carried out when they are due, by kind";
+        let tasks = read.gauge("ucp_tasks", tasks, &["shop", "kind"])?;
+        let given_up = "Tasks that were given up, by kind: an operator can retry them";
+        let given_up = read.gauge("ucp_tasks_given_up", given_up, &["shop", "kind"])?;
+        let lateness = "Seconds for which the longest overdue task is due, by kind";
+        let lateness = read.gauge("ucp_task_lateness_seconds", lateness, &["shop", "kind"])?;
+        let carried_out = "Tasks that were carried out, by kind and result";
+        let carried_out = read.counter("ucp_tasks_carried_out_total", carried_out, &["shop", "kind", "result"])?;
         let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
         let sync_age =
             read.gauge("ucp_catalog_age_seconds", "Time since the copy of a catalog was up to date", SHOP)?;
@@ -301,6 +310,22 @@ impl Sources {
             }
             for (result, count) in shop.webhooks.by_result() {
                 attempts.set(&[id, result], count);
+            }
+            match shop.store.tallies().await {
+                Ok(tallies) => {
+                    for kind in Kind::ALL {
+                        let tally = tallies.iter().find(|tally| tally.kind == kind);
+                        let late =
+                            |tally: &Tally| clock::timestamp().duration_since(tally.due?).as_secs().try_into().ok();
+                        tasks.set(&[id, kind.as_str()], tally.map_or(0, |tally| tally.waiting));
+                        given_up.set(&[id, kind.as_str()], tally.map_or(0, |tally| tally.given_up));
+                        lateness.set(&[id, kind.as_str()], tally.and_then(late).unwrap_or(0));
+                    }
+                }
+                Err(error) => tracing::warn!(error = &error as &dyn Error, "tasks cannot be counted"),
+            }
+            for (kind, result, count) in shop.agenda.all() {
+                carried_out.set(&[id, kind.as_str(), result], count);
             }
             for (Counted { handler, call, result }, count) in shop.payments.all() {
                 payments.set(&[id, &handler, call, result], count);

@@ -2,23 +2,26 @@
 //!
 //! A step is applied to the order as stored, and committed only if the order has not changed since; otherwise it is
 //! applied again, so that several processes can change orders at the same time. The commit also queues the webhook
-//! event for the platform.
+//! event for the platform. Money that a step moves is stored before the processor is asked, and the agenda goes on asking
+//! if the step is interrupted.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use ucp_core::{
-    money::Amount,
+    Refusal,
     order::{
-        Hold, LineQuantity, Order,
+        AdjustmentStatus, LineQuantity, Order,
+        money::{self, Settled},
         progress::{Impossible, Tracking},
     },
     port::{PortError, store::Store},
     purchase::{
-        ledger::{Change, Committed, Movement, Stored},
-        payment::{Handler, Moved, Refund},
+        ledger::{Change, Committed, Kept, Key, Movement, Stored},
+        payment::Handler,
         totals::{TotalKind, amount_of},
     },
 };
@@ -43,8 +46,10 @@ pub(crate) enum Step {
     Capture { amount: Option<i64> },
     /// Money that waits for the merchant is released.
     Release,
-    /// Money was refunded.
+    /// Money is given back.
     Refund { amount: Option<i64>, lines: Vec<LineQuantity>, reason: Option<String> },
+    /// The operator has given money back at the processor.
+    Confirm { refund: String },
 }
 
 /// Details of a step, as the admin endpoint accepts them. Each step accepts some of them.
@@ -57,6 +62,7 @@ pub(crate) struct Details {
     pub(crate) tracking_url: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) amount: Option<i64>,
+    pub(crate) refund: Option<String>,
 }
 
 /// Quantity of a line item.
@@ -68,7 +74,16 @@ pub(crate) struct StatedLine {
 }
 
 /// Names of the steps.
-pub(crate) const STEPS: [&str; 6] = ["ship", "deliver", "cancel", "capture", "release", "refund"];
+pub(crate) const STEPS: [&str; 7] = ["ship", "deliver", "cancel", "capture", "release", "refund", "confirm"];
+
+/// Means by which a step is taken once, however often it is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Once<'a> {
+    /// Idempotency key.
+    pub(crate) key: Option<&'a str>,
+    /// Version of the order that the operator has seen.
+    pub(crate) seen: Option<u64>,
+}
 
 /// Reasons why a step was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -79,23 +94,24 @@ pub(crate) enum NotTaken {
     /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
+    /// The order was changed since the operator has seen it.
+    #[error("the order is in version {0} by now; look at it again, and take the step if it is still to be taken")]
+    Seen(u64),
+    /// Another step was taken under the idempotency key.
+    #[error("another step was taken under this `Idempotency-Key`")]
+    KeyReused,
     /// The payment service provider refused to capture or release the money.
     #[error("nothing was captured or released: {0}")]
     NotCaptured(String),
-    /// The result of a capture or release is unknown.
-    #[error(
-        "it is not known whether the money was captured or released; the same step can be taken again, and is carried out \
-         once"
-    )]
-    CaptureUnknown,
     /// The payment service provider refused the refund.
     #[error("nothing was refunded: {0}")]
     NotRefunded(String),
-    /// The result of a refund is unknown, or another refund was recorded at the same time.
+    /// The result of a capture, a release or a refund is unknown.
     #[error(
-        "it is not known whether the money was given back; the same refund can be requested again, and is given once"
+        "it is not known yet whether the money was moved ({0}); the provider is asked again by itself, and the order shows what \
+         came of it: do not take the step a second time"
     )]
-    RefundUnknown,
+    Unknown(String),
     /// The database cannot be read or written, or others kept changing the order.
     #[error(transparent)]
     Unavailable(#[from] PortError),
@@ -117,8 +133,8 @@ impl Step {
     /// longer than [`LONGEST_TEXT`] or has control characters, or the tracking URL is not an absolute http or https
     /// URL.
     pub(crate) fn of(name: &str, details: Details) -> Result<Self, String> {
-        let Details { line_items, carrier, tracking_number, tracking_url, reason, amount } = details;
-        let texts = [&carrier, &tracking_number, &tracking_url, &reason];
+        let Details { line_items, carrier, tracking_number, tracking_url, reason, amount, refund } = details;
+        let texts = [&carrier, &tracking_number, &tracking_url, &reason, &refund];
         if texts.into_iter().flatten().any(|text| text.len() > LONGEST_TEXT || text.chars().any(char::is_control)) {
             return Err(format!("texts have at most {LONGEST_TEXT} bytes, without control characters"));
         }
@@ -134,7 +150,10 @@ impl Step {
         if amount.is_some() && !matches!(name, "capture" | "refund") {
             return Err(format!("only `capture` and `refund` have an amount, `{name}` has not"));
         }
-        if !line_items.is_empty() && matches!(name, "capture" | "release") {
+        if refund.is_some() != (name == "confirm") {
+            return Err("`confirm`, and no other step, names a refund".to_owned());
+        }
+        if !line_items.is_empty() && matches!(name, "capture" | "release" | "confirm") {
             return Err(format!("`{name}` is about the money of an order, and has no line items"));
         }
         if reason.is_some() && !matches!(name, "cancel" | "refund") {
@@ -149,8 +168,14 @@ impl Step {
             "capture" => Ok(Self::Capture { amount }),
             "release" => Ok(Self::Release),
             "refund" => Ok(Self::Refund { amount, lines, reason }),
+            "confirm" => Ok(Self::Confirm { refund: refund.unwrap_or_default() }),
             _ => Err(format!("there is no step `{name}`; there are {}", STEPS.join(", "))),
         }
+    }
+
+    /// Returns `true` if the step is there to move money.
+    const fn moves(&self) -> bool {
+        matches!(self, Self::Refund { .. }) || self.draws()
     }
 
     /// Returns `true` if the step moves money that waits for the merchant.
@@ -183,6 +208,7 @@ impl Step {
             Self::Refund { amount, lines, reason } => {
                 order.refund(at, *amount, lines, reason.clone())?;
             }
+            Self::Confirm { refund } => order.confirm(refund)?,
         }
         Ok(Vec::new())
     }
@@ -190,130 +216,102 @@ impl Step {
 
 /// Takes a step of the order with this identifier, and returns the changed order.
 ///
-/// Money is given back by the handler that took it, if that is one of `handlers` and refunds; otherwise the refund is
-/// only recorded. A capture and a release are carried out by the handler that has authorized the payment. They are stored
-/// before it is asked; if the result is not known, the same step asks again. Where all goods of an order are canceled, its
-/// money is released, if the handler is there.
+/// Money is moved by the handler that took it, or has authorized it: what is to move is stored first, so that it is known
+/// whatever happens, and is moved once. Money that another step has begun to move is moved before. A refund of money that no
+/// handler here has taken is only recorded, and one that the handler leaves to the operator is pending until it is confirmed.
+/// Where all goods of an order are canceled, its money is released.
 ///
 /// # Errors
-/// [`NotTaken`] if the order does not exist or does not allow the step, the money cannot be captured, released or given
-/// back, or the change cannot be stored.
+/// [`NotTaken`] if the order does not exist or does not allow the step, the money is not moved, it is not known yet whether it
+/// was, or the change cannot be stored.
 pub(crate) async fn take(
     store: &dyn Store,
     handlers: &[Arc<dyn Handler>],
     id: &str,
     step: &Step,
+    once: Once<'_>,
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
-    let mut given: Option<Refund> = None;
+    let identity: [u8; 32] = Sha256::digest(format!("{step:?}")).into();
+    let key = once.key.map(|key| {
+        let (owner, resource, key) = ("operator".to_owned(), id.to_owned(), key.to_owned());
+        Key { owner, operation: "take_step", resource, key }
+    });
     for _ in 0..TRIES {
-        let order = store.any_order(id).await?;
-        let Stored { mut document, version } = order.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
-        let handler = handler_of(handlers, &document);
-        let known = document.payment.hold.clone();
-        let before = document.refundable();
-        let refunds = document.adjustments.iter().filter(|adjustment| adjustment.kind == "refund").count();
+        let order = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+        if let Some(key) = &key
+            && let Some(kept) = store.kept(key).await?
+        {
+            return if kept.identity == identity { Ok(order) } else { Err(NotTaken::KeyReused) };
+        }
+        if once.seen.is_some_and(|seen| seen != order.version) {
+            return Err(NotTaken::Seen(order.version));
+        }
+        let order = match moved(store, handlers, order).await? {
+            (_, Settled::Stale) => continue,
+            // What was asked for before is asked for again by itself; only the same capture or release is the same step.
+            (order, Settled::Unknown(problem)) if step.moves() && !step.draws() => {
+                drop(order);
+                return Err(NotTaken::Unknown(problem));
+            }
+            (order, _) => order,
+        };
+        let Stored { mut document, version } = order.clone();
         let stock = step.apply(&mut document, version, now())?;
+        let handler = money::handler_of(handlers, &document);
         if step.draws() && handler.is_none() && document.begun_capture().is_some() {
             let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
             return Err(NotTaken::NotCaptured(problem));
         }
-        let canceled = matches!(step, Step::Cancel { .. }) && document.line_items.iter().all(|line| line.total == 0);
-        if canceled && handler.is_some() && document.payment.hold == Some(Hold::Authorized) {
+        if handler.is_none()
+            && let Step::Refund { .. } = step
+            && let Some(refund) = document.adjustments.last_mut()
+        {
+            refund.status = AdjustmentStatus::Completed;
+        }
+        if matches!(step, Step::Cancel { .. }) && handler.is_some() && document.is_to_be_released() {
             document.begin_release(version)?;
         }
-        if matches!(step, Step::Refund { .. }) {
-            let refund = refund(&document, refunds, before - document.refundable());
-            match (&given, refund) {
-                // Under one identifier money is given back once, so that another refund of the same one must be recorded.
-                (Some(given), refund) if refund.as_ref() != Some(given) => return Err(NotTaken::RefundUnknown),
-                (None, Some(refund)) => {
-                    give_back(handler, &document, &refund).await?;
-                    given = Some(refund);
-                }
-                _ => {}
-            }
-        }
-        let began = document.payment.hold != known;
-        let taken = if step.draws() && !began {
-            Stored { document, version }
+        let begins = document.movement().is_some();
+        // A platform is told of money when it is known what came of it.
+        let quiet = step.draws() || (step.moves() && begins);
+        let taken = if document == order.document {
+            order
         } else {
-            let stored = Stored { document: document.clone(), version };
-            let change = Change { order: Some(stored), quiet: step.draws(), stock, ..Change::default() };
-            if store.commit(change, None).await? != Committed::Done {
+            let changed = Some(Stored { document: document.clone(), version });
+            let keep = key.clone().map(|key| (key, Kept { identity, answer: String::new(), at: now() }));
+            let change = Change { order: changed, quiet, stock, ..Change::default() };
+            if store.commit(change, keep).await? != Committed::Done {
                 continue;
             }
             Stored { document, version: version + 1 }
         };
-        let Some(handler) = handler.filter(|_| began || step.draws()) else { return Ok(taken) };
-        match drawn(store, handler, taken).await? {
-            Some(taken) => return Ok(taken),
-            // Somebody else has changed the order meanwhile: the same step finds out what became of the money.
-            None if step.draws() => {}
-            None => return Err(NotTaken::CaptureUnknown),
+        if !begins {
+            return Ok(taken);
         }
+        let (taken, settled) = moved(store, handlers, taken).await?;
+        return match settled {
+            Settled::Ended(None) => Ok(taken),
+            Settled::Ended(Some(reason)) if step.draws() => Err(NotTaken::NotCaptured(reason)),
+            Settled::Ended(Some(reason)) if step.moves() => Err(NotTaken::NotRefunded(reason)),
+            // The step is taken, whatever becomes of the money.
+            Settled::Ended(Some(_)) => Ok(taken),
+            Settled::Stale => Ok(store.any_order(id).await?.unwrap_or(taken)),
+            Settled::Unknown(_) if !step.moves() => Ok(taken),
+            Settled::Unknown(problem) => Err(NotTaken::Unknown(problem)),
+        };
     }
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
 }
 
-/// Returns the handler that took the payment of an order, or has authorized it.
-fn handler_of<'h>(handlers: &'h [Arc<dyn Handler>], order: &Order) -> Option<&'h Arc<dyn Handler>> {
-    let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
-    handler.filter(|_| order.remote.is_none())
-}
-
-/// Has the handler carry out the capture or release that was begun of an order, and stores the result. Returns the order,
-/// or `None` if it was changed meanwhile.
-async fn drawn(
+/// Has the money of an order moved that is to move.
+async fn moved(
     store: &dyn Store,
-    handler: &Arc<dyn Handler>,
+    handlers: &[Arc<dyn Handler>],
     order: Stored<Order>,
-) -> Result<Option<Stored<Order>>, NotTaken> {
-    let Some(capture) = order.document.begun_capture() else { return Ok(Some(order)) };
-    let Stored { mut document, version } = order;
-    let refused = match handler.capture(&capture).await {
-        Moved::Done { reference } => {
-            tracing::info!(order = document.id, capture = capture.id, reference, "money was captured or released");
-            None
-        }
-        Moved::ByHand => Some("the payment handler does not capture".to_owned()),
-        Moved::Refused { reason } => Some(reason),
-        Moved::Unknown => return Err(NotTaken::CaptureUnknown),
-    };
-    document.end_capture(refused.is_none());
-    let stored = Stored { document: document.clone(), version };
-    let change = Change { order: Some(stored), quiet: true, ..Change::default() };
-    if store.commit(change, None).await? != Committed::Done {
-        return Ok(None);
-    }
-    match refused {
-        Some(reason) => Err(NotTaken::NotCaptured(reason)),
-        None => Ok(Some(Stored { document, version: version + 1 })),
-    }
-}
-
-/// Returns the refund of an amount of an order with this number of earlier refunds.
-fn refund(order: &Order, earlier: usize, minor: i64) -> Option<Refund> {
-    Some(Refund {
-        id: format!("{}:refund:{}:{minor}", order.payment.attempt_id, earlier + 1),
-        reference: order.payment.reference.clone(),
-        amount: Amount::new(minor)?,
-        currency: order.currency,
-    })
-}
-
-/// Has the handler that took the money of an order give an amount of it back.
-async fn give_back(handler: Option<&Arc<dyn Handler>>, order: &Order, refund: &Refund) -> Result<(), NotTaken> {
-    let Some(handler) = handler else { return Ok(()) };
-    match handler.refund(refund).await {
-        Moved::Done { reference } => {
-            tracing::info!(order = order.id, refund = refund.id, reference, "money was given back");
-            Ok(())
-        }
-        Moved::ByHand => Ok(()),
-        Moved::Refused { reason } => Err(NotTaken::NotRefunded(reason)),
-        Moved::Unknown => Err(NotTaken::RefundUnknown),
-    }
+) -> Result<(Stored<Order>, Settled), NotTaken> {
+    let settled = money::settle(store, handlers, order).await;
+    settled.map_err(|refusal: Refusal| NotTaken::Unavailable(refusal.into()))
 }
 
 /// Encodes an order as JSON for operators.

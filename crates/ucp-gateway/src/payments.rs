@@ -19,7 +19,7 @@ use ucp_core::{
 use ucp_rest::error;
 use ucp_trust::limit::BodyLimit;
 
-use crate::{config::Settings, reception::Reception};
+use crate::{clock, config::Settings, reception::Reception};
 
 /// State of the endpoint.
 struct PaymentEvents {
@@ -39,7 +39,8 @@ impl PaymentEvents {
         handler.ok_or_else(|| Refusal::new(Code::UnknownPath, "There is no payment handler of this id."))
     }
 
-    /// Acts on an event. What follows from it is on disk when this returns.
+    /// Acts on an event: the payment that it is about is asked for, by whichever gateway comes to it first. That is on disk when
+    /// this returns.
     ///
     /// # Errors
     /// [`Refusal`] if a limit is exceeded, the event is not the provider's or cannot be read, or the store fails.
@@ -51,8 +52,8 @@ impl PaymentEvents {
             tracing::debug!(handler = id, "an event about something else than a payment of this gateway");
             return Ok(());
         };
-        let settled = self.sales.settle(&attempt).await?;
-        tracing::info!(handler = id, attempt, settled, "an event about a payment");
+        let waits = self.sales.ledger.wake(&attempt, clock::timestamp()).await?;
+        tracing::info!(handler = id, attempt, waits, "an event about a payment");
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::{sync::watch::Receiver, task::JoinSet};
+use ucp_agenda::{Counts, Runner};
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Code, Refusal, Release,
@@ -71,14 +72,8 @@ const KEY_INTERVAL: Duration = Duration::from_secs(5);
 /// Time after which callers of a paused shop may try again, in seconds.
 const PAUSED_SECONDS: u32 = 60;
 
-/// Interval at which payments with an unknown outcome and orphaned carts are looked for.
-const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
-
 /// Interval at which expired rows are removed.
 const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
-
-/// Maximum number of interrupted payments, and of orphaned carts, that are handled per interval.
-const RECONCILED: usize = 100;
 
 /// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
 #[derive(Debug)]
@@ -96,6 +91,8 @@ pub(crate) struct Shop {
     pub(crate) counters: Option<Arc<Counters>>,
     /// Numbers of the results of the payment handlers.
     pub(crate) payments: Arc<PaymentCounts>,
+    /// Numbers of tasks that were carried out.
+    pub(crate) agenda: Arc<Counts>,
     /// Synchronisation of the copy of the catalog, if there is one.
     pub(crate) synchroniser: Option<Synchroniser>,
     /// Results of the attempts to deliver webhook events.
@@ -209,7 +206,11 @@ impl Shop {
         let (store_of, tracer) = (Arc::clone(&store), pool.tracer.clone());
         let dispatcher = webhooks::dispatcher(store_of, platforms, settings, &signing_key, &base, &webhooks, tracer)?;
         tasks.spawn(dispatcher.run());
-        let upkeep = Upkeep { keyring, signing_key, publications, sales: sales.clone(), store: Arc::clone(&store) };
+        let agenda = Arc::new(Counts::default());
+        if let Some(sales) = &sales {
+            tasks.spawn(runner(sales.clone(), &agenda).run());
+        }
+        let upkeep = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
         Ok(Self {
             name,
@@ -218,6 +219,7 @@ impl Shop {
             sales,
             counters,
             payments,
+            agenda,
             synchroniser,
             webhooks,
             held,
@@ -252,6 +254,7 @@ impl Shop {
             sales: None,
             counters: None,
             payments: Arc::default(),
+            agenda: Arc::default(),
             synchroniser: None,
             webhooks,
             held: None,
@@ -298,6 +301,18 @@ pub(crate) fn paused(origins: Origins) -> Router {
     refusing(origins, move || Refusal::unavailable(content, PAUSED_SECONDS))
 }
 
+/// Returns the runner of a shop's agenda, which counts in `counts`.
+fn runner(sales: SalesService, counts: &Arc<Counts>) -> Runner {
+    Runner {
+        agenda: Arc::clone(&sales.ledger) as _,
+        worker: Arc::new(sales),
+        clock: Arc::new(clock::timestamp),
+        random: Arc::new(clock::jitter),
+        claimant: uuid::Uuid::new_v4().to_string(),
+        counts: Arc::clone(counts),
+    }
+}
+
 /// Returns the routes of a host and path at which no shop is. They tell nothing of the shops that there are.
 pub(crate) fn nowhere() -> Router {
     let content = "Nothing is served under this host and path.";
@@ -326,19 +341,15 @@ struct Upkeep {
     keyring: Keyring,
     signing_key: Arc<CurrentKey>,
     publications: Publications,
-    /// Sales service, if the gateway itself carries out purchases.
-    sales: Option<SalesService>,
     store: Arc<dyn Store>,
 }
 
 impl Upkeep {
-    /// Repeats every task at its interval. The first round starts at once, to resume what a crash has interrupted.
+    /// Repeats every task at its interval. The first round starts at once.
     async fn run(mut self) {
-        let [mut keys, mut payments, mut rest] =
-            [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
+        let [mut keys, mut rest] = [KEY_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
         loop {
             tokio::select! {
-                _ = payments.tick() => self.reconcile().await,
                 _ = rest.tick() => self.prune().await,
                 _ = keys.tick() => {
                     if let Err(error) = self.refresh_keys() {
@@ -346,20 +357,6 @@ impl Upkeep {
                     }
                 }
             }
-        }
-    }
-
-    /// Settles payments that no call waits for any more, and abandons carts at a remote shop that no document names.
-    async fn reconcile(&self) {
-        let Some(sales) = &self.sales else { return };
-        if let Err(refusal) = sales.reconcile(RECONCILED).await {
-            tracing::error!(error = &refusal as &dyn Error, "payments that were interrupted cannot be looked after");
-        }
-        if let Err(refusal) = sales.abandon_orphans(RECONCILED).await {
-            tracing::error!(
-                error = &refusal as &dyn Error,
-                "carts at the shop that nobody names cannot be looked after"
-            );
         }
     }
 

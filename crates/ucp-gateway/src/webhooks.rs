@@ -36,10 +36,7 @@ pub(crate) fn dispatcher(
         key: Arc::new(move || signing_key.get()),
         permalink: Arc::new(move |token| permalink(&pages, token)),
         clock: Arc::new(clock::timestamp),
-        random: Arc::new(|| {
-            let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
-            u32::from_be_bytes([a, b, c, d])
-        }),
+        random: Arc::new(clock::jitter),
         tracer,
         claimant: uuid::Uuid::new_v4().to_string(),
     })

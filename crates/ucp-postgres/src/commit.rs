@@ -15,6 +15,7 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
+    port::agenda::Plan,
     purchase::{
         ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
         mandate::Presented,
@@ -23,6 +24,7 @@ use ucp_core::{
 use uuid::Uuid;
 
 use crate::{
+    agenda,
     connection::{Connection, Value},
     failure::{FULL, Meaning, STALE, meaning},
     text::{escaped, key, nanoseconds, signed, timestamp},
@@ -41,6 +43,8 @@ pub(crate) struct Commit {
     created: u64,
     /// `true` if a webhook event is queued.
     pub(crate) tells: bool,
+    /// `true` if there is something to do afterwards.
+    pub(crate) plans: bool,
 }
 
 /// Party for which goods leave the stock, and from which they come back.
@@ -90,7 +94,8 @@ impl Commit {
         if change.is_empty() && keep.is_none() {
             return Ok(None);
         }
-        let Change { cart, checkout, order, quiet, stock: movements, mandate, holder } = change;
+        let plans = change.plans();
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, holder } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -106,14 +111,8 @@ impl Commit {
         ];
         let created = is_new.into_iter().filter(|is_new| *is_new).count() as u64;
         let tells = order.is_some() && !quiet;
-        let mut named = Vec::new();
-        named.extend(cart.iter().filter_map(|cart| cart.document.remote_cart.as_ref()));
-        named.extend(checkout.iter().filter_map(|checkout| checkout.document.remote_cart.as_ref()));
-        let named: Vec<_> = named.into_iter().map(|cart| key(&cart.reference).into_owned()).collect();
-        if !named.is_empty() {
-            let named = parts.bind(Value::Texts(named));
-            parts.part("noted", &format!("DELETE FROM remote_carts WHERE shop = {SHOP} AND reference = ANY({named})"));
-        }
+        parts.plans(&plans);
+        let plans = plans.iter().any(|plan| matches!(plan, Plan::Due(_)));
         match &keep {
             Some((key, kept)) => parts.keep(key, kept, name.clone()),
             None => {
@@ -174,7 +173,7 @@ impl Commit {
             result = format!("SELECT CAST(CASE{full} WHEN {stale} THEN '1' ELSE '{STALE}' END AS integer)");
         }
         let sql = format!("WITH {} {result}", parts.parts.join(", "));
-        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, tells }))
+        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, tells, plans }))
     }
 
     /// Writes everything. `in_doubt` says that an earlier attempt may have done so.
@@ -228,7 +227,7 @@ impl Parts {
                 "{before} + coalesce((SELECT held FROM {table} WHERE shop = {SHOP} AND id = {id} AND holder = {name}), 0)"
             );
         }
-        let grown = self.bind(Value::Number(signed(grown)));
+        let grown = self.bind(Value::Number(signed(grown).saturating_add_unsigned(holder.reserve)));
         let most = self.bind(number(holder.bytes));
         let held = ["carts", "checkouts", "kept"].map(|table| {
             format!("coalesce((SELECT sum(held) FROM {table} WHERE shop = {SHOP} AND holder = {name}), 0)")
@@ -241,6 +240,29 @@ impl Parts {
         let (created, open) = (self.bind(number(created)), self.bind(number(holder.open)));
         let count = OPEN.replace("$2", &name);
         format!("({count} + {created} > {open} OR {bytes})")
+    }
+
+    /// Changes the agenda.
+    fn plans(&mut self, plans: &[Plan]) {
+        let (mut kinds, mut keys, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for plan in plans {
+            match plan {
+                Plan::Due(task) => rows.push(format!("({SHOP}, {})", self.all(agenda::values(task)))),
+                Plan::Done(kind, key) => {
+                    kinds.push(kind.as_str().to_owned());
+                    keys.push(escaped(key).into_owned());
+                }
+            }
+        }
+        if !rows.is_empty() {
+            let (columns, replaced, rows) = (agenda::COLUMNS, agenda::REPLACED, rows.join(", "));
+            self.part("planned", &format!("INSERT INTO tasks (shop, {columns}) VALUES {rows} {replaced}"));
+        }
+        if !kinds.is_empty() {
+            let (kinds, keys) = (self.bind(Value::Texts(kinds)), self.bind(Value::Texts(keys)));
+            let done = format!("(kind, key) IN (SELECT * FROM unnest({kinds}, {keys}))");
+            self.part("over", &format!("DELETE FROM tasks WHERE shop = {SHOP} AND {done}"));
+        }
     }
 
     fn keep(&mut self, key: &Key, kept: &Kept, holder: Option<String>) {
@@ -295,7 +317,7 @@ impl Parts {
         text: String,
         holder: Option<String>,
     ) {
-        let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
+        let Checkout { id, owner, token, cart_id, state, created_at, expires_at, .. } = checkout;
         let (id, owner) = (Value::key(id), Value::text(owner));
         let status = state.status().as_str();
         let set = [
@@ -310,12 +332,28 @@ impl Parts {
         let columns = "status, cart_id, attempted_at, expires_at, held, document";
         if *version == 0 {
             let (token, made) = (Value::key(token), Value::Uuid(Uuid::now_v7()));
-            let values = self.all([id, owner, token, Value::OptionalText(holder), made]);
+            let open = cart_id.as_ref().filter(|_| !state.status().is_terminal()).map(|id| key(id).into_owned());
+            let mut after = "";
+            if let Some(open) = &open {
+                // An open checkout that has expired makes room, before the new one takes it; whoever is about to change it
+                // finds it changed.
+                let (open, now) =
+                    (self.bind(Value::Text(open.clone())), self.bind(Value::Number(nanoseconds(*created_at))));
+                self.part(
+                    "expired",
+                    &format!(
+                        "UPDATE checkouts SET open_cart = NULL, version = version + 1 WHERE shop = {SHOP} \
+                         AND open_cart = {open} AND expires_at <= {now} AND attempted_at IS NULL RETURNING 1"
+                    ),
+                );
+                after = " FROM (SELECT count(*) FROM expired) AS room";
+            }
+            let values = self.all([id, owner, token, Value::OptionalText(holder), made, Value::OptionalText(open)]);
             self.part(
                 "checkout",
                 &format!(
-                    "INSERT INTO checkouts (shop, {columns}, id, owner, token, holder, made, version) \
-                     VALUES ({SHOP}, {set}, {values}, 1)"
+                    "INSERT INTO checkouts (shop, {columns}, id, owner, token, holder, made, open_cart, version) \
+                     SELECT {SHOP}, {set}, {values}, 1{after}"
                 ),
             );
             return;
@@ -323,11 +361,12 @@ impl Parts {
         let row = self.row(id, owner, *version);
         // What has become an order is counted to nobody.
         let holder = if status == "completed" { "NULL" } else { "holder" };
+        let open = if state.status().is_terminal() { "NULL" } else { "open_cart" };
         self.part(
             "checkout",
             &format!(
-                "UPDATE checkouts SET ({columns}, holder, leased_by, leased_until, version) \
-                 = ROW({set}, {holder}, NULL, NULL, version + 1) WHERE {row} RETURNING 1"
+                "UPDATE checkouts SET ({columns}, holder, open_cart, version) \
+                 = ROW({set}, {holder}, {open}, version + 1) WHERE {row} RETURNING 1"
             ),
         );
         self.once.push("checkout");

@@ -1,7 +1,6 @@
 //! The [`Ledger`] of a [`PostgresStore`].
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use tokio_postgres::Row;
 use ucp_core::{
@@ -9,10 +8,7 @@ use ucp_core::{
     checkout::Checkout,
     order::Order,
     port::PortError,
-    purchase::{
-        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
-        remote_cart_ref::RemoteCartRef,
-    },
+    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
 };
 
 use crate::{
@@ -20,11 +16,8 @@ use crate::{
     connection::Value,
     failure::Failure,
     store::PostgresStore,
-    text::{escaped, nanoseconds, plain, signed},
+    text::{escaped, plain},
 };
-
-/// Time for which a gateway looks after an unfinished payment before another one does.
-const LEASE: SignedDuration = SignedDuration::from_secs(20);
 
 impl PostgresStore {
     /// Reads a document with its version. `$1` of the condition is the shop.
@@ -101,64 +94,11 @@ impl Ledger for PostgresStore {
         if commit.tells && committed == Committed::Done {
             self.bell().notify_one();
         }
+        if commit.plans && committed == Committed::Done {
+            self.planned_bell().notify_one();
+        }
         Ok(committed)
     }
-
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
-        let document = serde_json::to_string(cart).map_err(|error| PortError::internal().because(error))?;
-        let values = [self.key(), Value::key(&cart.reference), Value::Text(document), Value::Number(nanoseconds(at))];
-        let sql = "INSERT INTO remote_carts (shop, reference, document, at) VALUES ($1, $2, $3, $4) \
-                   ON CONFLICT (shop, reference) DO UPDATE SET document = excluded.document, at = excluded.at";
-        self.execute(sql, &values).await.map(drop)
-    }
-
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
-        let sql =
-            "SELECT 0::bigint, document, reference FROM remote_carts WHERE shop = $1 AND at < $2 ORDER BY at LIMIT $3";
-        let values = [self.key(), Value::Number(nanoseconds(before)), Value::Number(signed(limit))];
-        let noted: Vec<Stored<RemoteCartRef>> = readable(self.rows(sql, &values).await?.iter())?;
-        Ok(noted.into_iter().map(|stored| stored.document).collect())
-    }
-
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
-        let values = [self.key(), Value::key(&cart.reference)];
-        self.execute("DELETE FROM remote_carts WHERE shop = $1 AND reference = $2", &values).await.map(drop)
-    }
-
-    /// Returns what this gateway looks after from now on: what another one has begun to look after is left to it for a while.
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
-        let sql = "UPDATE checkouts SET leased_by = $4, leased_until = $5 WHERE shop = $1 AND id = ANY (ARRAY( \
-                       SELECT id FROM checkouts WHERE shop = $1 AND attempted_at < $2 \
-                       AND (leased_by IS NULL OR leased_by = $4 OR leased_until <= $2) \
-                       ORDER BY attempted_at LIMIT $3 FOR UPDATE SKIP LOCKED)) \
-                   RETURNING version, document, id, attempted_at";
-        let until = before.saturating_add(LEASE).unwrap_or(Timestamp::MAX);
-        let values = [
-            self.key(),
-            Value::Number(nanoseconds(before)),
-            Value::Number(signed(limit)),
-            Value::Uuid(self.handle()),
-            Value::Number(nanoseconds(until)),
-        ];
-        let mut rows = self.rows(sql, &values).await?;
-        rows.sort_by_key(|row| row.try_get::<_, i64>(3).unwrap_or_default());
-        Ok(readable(rows.iter())?)
-    }
-}
-
-/// Reads documents. Damaged ones are logged and left out, so that they keep nobody from the others.
-fn readable<'r, T: DeserializeOwned>(rows: impl Iterator<Item = &'r Row>) -> Result<Vec<Stored<T>>, Failure> {
-    let mut read = Vec::new();
-    for row in rows {
-        match stored(row) {
-            Ok(stored) => read.push(stored),
-            Err(error @ Failure::Unreadable(_)) => {
-                tracing::error!(%error, "a row of the database is damaged and passed over");
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }
 
 /// Reads `version, document, id`.

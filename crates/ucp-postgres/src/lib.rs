@@ -31,6 +31,7 @@
 //! commits of a whole database wait for each other: whoever has to learn of a change looks for it.
 
 mod address;
+mod agenda;
 mod buyers;
 pub mod catalog;
 mod commit;

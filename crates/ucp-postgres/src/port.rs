@@ -63,6 +63,10 @@ const TAKINGS: &str = "WITH old AS MATERIALIZED (SELECT variant, checkout, at FR
 const SETTLED: &str = "DELETE FROM outbox WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox WHERE shop = $1 AND settled_at < $2 \
     ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED))";
 
+/// Carts at a remote shop that could not be abandoned.
+const GIVEN_UP: &str = "DELETE FROM tasks WHERE (shop, kind, key) IN (SELECT shop, kind, key FROM tasks \
+    WHERE shop = $1 AND since < $2 AND given_up AND kind = 'abandon' LIMIT $3 FOR UPDATE SKIP LOCKED)";
+
 const UNSETTLED: &str = "DELETE FROM outbox WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox WHERE shop = $1 AND since < $2 \
     AND state = 'waiting' ORDER BY since LIMIT $3 FOR UPDATE SKIP LOCKED))";
 
@@ -88,6 +92,8 @@ impl Store for PostgresStore {
 
     async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
         let Forwarded { id, owner, order_id, webhook_message, at } = forwarded;
+        // Two messages about one order that arrive at once at two gateways come one after the other.
+        let lock = "SELECT 1 FROM shops WHERE shop = $1 FOR UPDATE";
         let sql = "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, release, body, made, \
                        state, attempts, next_at, untold) \
                    SELECT $1, $2, $3, $4, coalesce(max(order_version), 0) + 1, $5, $5, $6, $7, $8, 'waiting', 0, 0, true \
@@ -102,11 +108,24 @@ impl Store for PostgresStore {
             Value::Bytes(webhook_message.body),
             Value::Uuid(Uuid::now_v7()),
         ];
-        let new = self.run(async |connection, in_doubt| match connection.execute(sql, &values).await {
-            Ok(_) => Ok(true),
-            // It is there: because of another message of this identifier, or because of an attempt whose reply was lost.
-            Err(error) if meaning(&error) == Meaning::Contradicted => Ok(in_doubt),
-            Err(error) => Err(error),
+        let new = self.run(async |connection, in_doubt| {
+            connection.object.batch_execute("BEGIN").await?;
+            let queued = async {
+                connection.rows(lock, &values[..1]).await?;
+                connection.execute(sql, &values).await?;
+                connection.object.batch_execute("COMMIT").await
+            };
+            let queued = queued.await;
+            if queued.is_err() {
+                // Fails only with the connection.
+                drop(connection.object.batch_execute("ROLLBACK").await);
+            }
+            match queued {
+                Ok(()) => Ok(true),
+                // It is there: because of another message of this identifier, or because of an attempt whose reply was lost.
+                Err(error) if meaning(&error) == Meaning::Contradicted => Ok(in_doubt),
+                Err(error) => Err(error),
+            }
         });
         let new = new.await?;
         if new {
@@ -125,6 +144,7 @@ impl Store for PostgresStore {
         let mut removed = self.prune_owners(now, owners::MOST).await?;
         let marked = now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN);
         self.forget_marks(marked).await?;
+        self.adopt(now).await?;
         for (statement, condition, before) in [
             (KEPT, "", before(KEPT_FOR)),
             (CARTS, "", before(unfinished)),
@@ -134,6 +154,7 @@ impl Store for PostgresStore {
             (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (TAKINGS, "", before(TAKEN_FOR)),
             (events::OLD, "", before(events::KEPT_FOR)),
+            (GIVEN_UP, "", before(REMEMBERED_FOR)),
             (SETTLED, "", before(SETTLED_FOR)),
             (UNSETTLED, "", before(REMEMBERED_FOR)),
         ] {

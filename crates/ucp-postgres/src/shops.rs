@@ -12,12 +12,10 @@ use ucp_core::{
 
 use crate::{connection::Value, failure::Failure, store::PostgresStore, text::nanoseconds};
 
-/// Shops with webhook events that are due, payments whose outcome is unknown, or carts at a remote shop that no document
-/// names.
+/// Shops with webhook events or tasks that are due.
 const AT_WORK: &str = "SELECT shop FROM shops AS own WHERE \
     EXISTS (SELECT 1 FROM outbox WHERE shop = own.shop AND state = 'waiting' AND next_at <= $1) \
-    OR EXISTS (SELECT 1 FROM checkouts WHERE shop = own.shop AND attempted_at IS NOT NULL) \
-    OR EXISTS (SELECT 1 FROM remote_carts WHERE shop = own.shop)";
+    OR EXISTS (SELECT 1 FROM tasks WHERE shop = own.shop AND NOT given_up AND due <= $1)";
 
 /// Shops with rows that expire.
 const EXPIRING: &str = "SELECT shop FROM shops AS own WHERE \

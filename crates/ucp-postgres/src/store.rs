@@ -10,7 +10,6 @@ use ucp_core::{
     port::{PortError, buyers::Retention},
     record::{self, Stage},
 };
-use uuid::Uuid;
 
 use crate::{
     address::Options,
@@ -32,10 +31,10 @@ struct Inner {
     database: Arc<Database>,
     shop: ShopId,
     cursor_secret: CursorSecret,
-    /// Identity of this handle, under which it looks after unfinished payments.
-    handle: Uuid,
     /// Notified when this process has queued a webhook event of the shop.
     queued: Notify,
+    /// Notified when this process has planned or woken a task of the shop.
+    planned: Notify,
     retention: OnceLock<Retention>,
 }
 
@@ -88,8 +87,8 @@ impl PostgresStore {
             database,
             shop,
             cursor_secret: CursorSecret::new(secret),
-            handle: Uuid::new_v4(),
             queued: Notify::new(),
+            planned: Notify::new(),
             retention: OnceLock::new(),
         };
         Ok(Self(Arc::new(inner)))
@@ -153,8 +152,9 @@ impl PostgresStore {
         Value::Text(self.0.shop.to_string())
     }
 
-    pub(crate) fn handle(&self) -> Uuid {
-        self.0.handle
+    /// Returns the notification for tasks that this process has planned or woken.
+    pub(crate) fn planned_bell(&self) -> &Notify {
+        &self.0.planned
     }
 
     /// Returns the notification for webhook events that this process has queued.

@@ -16,7 +16,7 @@ use ucp_core::{
     merchant,
     message::{Message, Severity},
     operation::{Class, Effect, Row},
-    port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
+    port::{Backend, Catalog, Commerce, Decision, Directory, ForwardedCall, Shop, Then, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
         ledger::{Change, Committed, Full, Holder, Kept, Key},
@@ -335,10 +335,28 @@ impl Inner {
                 browse(&**catalog, &*self.backend.cursors, request, &platform.buyer_signals).await?
             }
             (Request::Sale(request), Shop::Facts { sales, .. }) => {
-                sales.decide(&platform.caller(), request).await?.outcome
+                let decision = sales.decide(&platform.caller(), request).await?;
+                looked_after(sales, &platform.caller(), decision).await?
             }
         };
         platform.answer(operation, outcome, view)
+    }
+}
+
+/// Maximum time that a call which only looks waits for a processor or a shop that is asked for it.
+const GLANCE: Duration = Duration::from_millis(1_500);
+
+/// Returns the answer to a call that only looks. A processor or a shop that is asked meanwhile may take longer: then the call
+/// is answered with what is known, and whoever looks next learns of the rest.
+async fn looked_after(sales: &Arc<dyn Commerce>, caller: &Caller, decision: Decision) -> Result<Outcome, Refusal> {
+    let Decision { outcome, then: Some(then), .. } = decision else { return Ok(decision.outcome) };
+    let (sales, caller) = (Arc::clone(sales), caller.clone());
+    let scope = Scope::current();
+    let asked = async move { scope.run(async move { sales.follow(&caller, then).await }).await };
+    match tokio::time::timeout(GLANCE, tokio::spawn(record::inherit(asked).in_current_span())).await {
+        Ok(Ok(asked)) => Ok(asked?.map_or(outcome, |decision| decision.outcome)),
+        Ok(Err(_)) => Err(Refusal::internal().because("what was asked panicked")),
+        Err(_) => Ok(outcome),
     }
 }
 
@@ -414,6 +432,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
     if keyed.is_some() {
         record::note(|facts| facts.repetition = Some(Repetition::New));
     }
+    let mut followed = Followed::default();
     for _ in 0..TRIES {
         record::enter(Stage::Domain);
         if let Some(Keyed { key, identity }) = &keyed
@@ -423,12 +442,14 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         }
         let (encoded, change) = match shop {
             Shop::Facts { sales, .. } => {
-                let decision = sales.decide(&caller, request.clone()).await?;
-                (platform.answer(operation, decision.outcome, View::Full)?, decision.change)
+                match Box::pin(decided(sales, &platform, &request, holder.as_ref(), &mut followed)).await? {
+                    Some(decided) => decided,
+                    None => continue,
+                }
             }
             // The shop itself stores the change.
             Shop::Upstream(relay) => {
-                (relay_to(&**relay, &platform, relayed.clone(), View::Full).await?, Change::default())
+                (relay_to(&**relay, &platform, relayed.clone(), View::Full).await?, Box::default())
             }
         };
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
@@ -444,7 +465,10 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
             ("stock", !change.stock.is_empty()),
             ("answer under its idempotency key", keep.is_some()),
         ];
-        let committed = ledger.commit(Change { holder: holder.clone(), ..change }, keep).await;
+        // What a payment has led to is committed whatever room there is: it was there when the payment began.
+        let all = |holder| Holder { bytes: u64::MAX, ..holder };
+        let room = if followed.paid { holder.clone().map(all) } else { holder.clone() };
+        let committed = ledger.commit(Change { holder: room, ..*change }, keep).await;
         // A purchase at another shop is made by now, and is told whether or not the answer can be kept.
         let bought = matches!(shop, Shop::Upstream(_)) && operation.row().effect == Effect::Concluding;
         if bought && matches!(committed, Err(_) | Ok(Committed::Full(_))) {
@@ -465,6 +489,50 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         }
     }
     Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+}
+
+/// What has followed the decisions about a call so far.
+#[derive(Debug, Default)]
+struct Followed {
+    /// `true` once a payment was called off.
+    called_off: bool,
+    /// `true` once a payment has begun.
+    paid: bool,
+}
+
+/// Decides about a call of a shop whose sales are carried out here, and carries out what follows. Returns the answer with the
+/// change to commit; `None` if it has to be decided again.
+async fn decided(
+    sales: &Arc<dyn Commerce>,
+    platform: &Platform,
+    request: &SaleRequest,
+    holder: Option<&Holder>,
+    followed: &mut Followed,
+) -> Result<Option<(Encoded, Box<Change>)>, Refusal> {
+    let (operation, caller) = (request.operation(), platform.caller());
+    let Decision { outcome, change, then } = sales.decide(&caller, request.clone()).await?;
+    let encoded = platform.answer(operation, outcome, View::Full)?;
+    let Some(then) = then.filter(|then| !(followed.called_off && matches!(then, Then::CallOff(_)))) else {
+        return Ok(Some((encoded, change)));
+    };
+    if !change.is_empty() {
+        // Nothing moves unless the answer can be kept: there is room for one as large as this, and more.
+        let reserve = (2 * stored(&encoded).len()) as u64;
+        let reserving = holder.cloned().map(|holder| Holder { reserve, ..holder });
+        match sales.ledger().commit(Change { holder: reserving, ..*change }, None).await? {
+            Committed::Done => {}
+            Committed::Full(full) => return Err(no_room(full, holder)),
+            Committed::Stale | Committed::Kept(_) => return Ok(None),
+        }
+    }
+    let calls_off = matches!(then, Then::CallOff(_));
+    followed.called_off |= calls_off;
+    followed.paid |= matches!(then, Then::Pay(_));
+    Ok(match sales.follow(&caller, then).await? {
+        Some(ended) => Some((platform.answer(operation, ended.outcome, View::Full)?, ended.change)),
+        None if calls_off => None,
+        None => Some((encoded, Box::default())),
+    })
 }
 
 /// Returns the refusal of a change that there is no room for.

@@ -24,6 +24,7 @@
 //! `ucp-directory` read and write them, through [`SqliteStore::snapshot`], [`SqliteStore::execute`] and
 //! [`SqliteStore::transaction`].
 
+mod agenda;
 mod backup;
 mod buyers;
 mod connection;

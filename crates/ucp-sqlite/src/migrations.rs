@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_synchronised.sql"),
     include_str!("migrations/0016_takings.sql"),
     include_str!("migrations/0017_asked_products.sql"),
+    include_str!("migrations/0018_agenda.sql"),
 ];
 
 /// Brings the database to the newest schema.
@@ -323,7 +324,7 @@ mod tests {
                 "seq, owner, operation, resource, key, length(identity), answer, at",
                 "8|p|complete_checkout|chk|k|32|answer|12",
             ),
-            ("remote_carts", "reference, document, at", "r|{}|13"),
+            ("tasks", "kind, key, lane, due, body, since", "abandon|r|abandon|600000000013|{}|600000000013"),
             ("owners", "kind, id, owner, release, at, mandates", "order|o|p|2026-01-23|14|1"),
             (
                 "outbox",
@@ -389,6 +390,48 @@ mod tests {
                      FROM (SELECT * FROM takings ORDER BY checkout)";
         let taken: String = connection.query_row(taken, (), |row| row.get(0)).expect("takings");
         assert_eq!(taken, "a-0 held 2 1, a-0 sold 3 0");
+    }
+
+    #[test]
+    fn what_was_to_be_done_is_on_the_agenda_of_an_older_database() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..17]).expect("the version before");
+        connection
+            .execute_batch(
+                r#"INSERT INTO checkouts (shop, id, owner, token, version, status, cart_id, attempted_at, expires_at, document) VALUES
+                     ('s', 'paid', 'o', '1', 1, 'complete_in_progress', 'c1', 7, 9,
+                      '{"attempt": {"id": "pay_1", "handler_id": "stripe"}}'),
+                     ('s', 'placed', 'p', '2', 1, 'complete_in_progress', NULL, 8, 9,
+                      '{"attempt": {"id": "pay_2", "handler_id": "x", "at_shop": true}}'),
+                     ('s', 'damaged', 'o', '3', 1, 'complete_in_progress', NULL, 7, 9, 'no JSON'),
+                     ('s', 'first', 'o', '4', 1, 'incomplete', 'c2', NULL, 9, '{}'),
+                     ('s', 'second', 'o', '5', 1, 'incomplete', 'c2', NULL, 9, '{}'),
+                     ('s', 'over', 'o', '6', 1, 'canceled', 'c2', NULL, 9, '{}'),
+                     ('t', 'other', 'o', '4', 1, 'incomplete', 'c2', NULL, 9, '{}');
+                   INSERT INTO orders (shop, id, owner, token, version, checkout_id, document) VALUES
+                     ('s', 'ord_1', 'o', '1', 1, 'k1',
+                      '{"payment": {"handler_id": "stripe", "attempt_id": "pay_3", "hold": {"status": "releasing"}}}'),
+                     ('s', 'ord_2', 'o', '2', 1, 'k2', '{"payment": {"handler_id": "stripe", "hold": {"status": "captured"}}}');
+                   INSERT INTO remote_carts VALUES ('s', 'r', '{"reference": "r"}', 5);"#,
+            )
+            .expect("rows");
+        migrate(&mut connection, path).expect("the newest version");
+        let text = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, String>(0)).expect("a text");
+        assert_eq!(
+            text(
+                "SELECT group_concat(concat_ws('|', shop, kind, key, lane, name, body), ' ') FROM \
+                 (SELECT * FROM tasks ORDER BY kind, key)"
+            ),
+            "s|abandon|r|abandon|{\"reference\": \"r\"} s|move_money|ord_1|move_money:stripe|pay_3|o \
+             s|settle|damaged|settle:|o s|settle|paid|settle:stripe|pay_1|o s|settle|placed|settle:shop|pay_2|p"
+        );
+        assert_eq!(
+            text(
+                "SELECT group_concat(shop || ' ' || id || ' ' || open_cart, ', ') FROM checkouts WHERE open_cart IS NOT NULL"
+            ),
+            "s paid c1, s second c2, t other c2"
+        );
     }
 
     #[test]

@@ -135,6 +135,11 @@ impl Store for SqliteStore {
                 before(SETTLED_FOR),
             ),
             (
+                "DELETE FROM tasks WHERE (shop, kind, key) IN (SELECT shop, kind, key FROM tasks \
+                 WHERE shop = ? AND since < ? AND given_up <> 0 AND kind = 'abandon' LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+            (
                 "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox \
                  WHERE shop = ? AND since < ? AND state = 'waiting' ORDER BY since LIMIT ?)",
                 before(REMEMBERED_FOR),

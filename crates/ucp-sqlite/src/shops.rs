@@ -12,11 +12,9 @@ use ucp_core::{
 
 use crate::{error::StoreError, store::SqliteStore, time::nanoseconds};
 
-/// Shops with webhook events that are due, payments whose outcome is unknown, or carts at a remote shop that no document
-/// names.
+/// Shops with webhook events or tasks that are due.
 const AT_WORK: &str = "SELECT DISTINCT shop FROM outbox WHERE next_at <= ?1 \
-                       UNION SELECT DISTINCT shop FROM checkouts WHERE attempted_at IS NOT NULL \
-                       UNION SELECT DISTINCT shop FROM remote_carts";
+                       UNION SELECT DISTINCT shop FROM tasks WHERE given_up = 0 AND due <= ?1";
 
 /// Tables with rows that expire.
 const EXPIRING: [&str; 6] = ["kept", "carts", "checkouts", "outbox", "owners", "takings"];
@@ -93,7 +91,8 @@ mod tests {
         assert!(store.shops_with_rows().await.expect("reads").is_empty());
         let db = Connection::open(store.path()).expect("opens");
         db.execute_batch(
-            "INSERT INTO remote_carts (shop, reference, document, at) VALUES ('one', 'r', '{}', 1), ('one', 's', '{}', 1);
+            "INSERT INTO tasks (shop, kind, key, lane, due, body, since)
+             VALUES ('one', 'abandon', 'r', 'abandon', -1, '{}', 1), ('four', 'abandon', 's', 'abandon', 1, '{}', 1);
              INSERT INTO owners (shop, kind, id, owner, release, at)
              VALUES ('two', 'cart', 'c', 'o', '2026-04-08', 1), ('three', 'cart', 'c', 'o', '2026-04-08', 1);",
         )

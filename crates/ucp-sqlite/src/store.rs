@@ -58,6 +58,8 @@ struct Inner {
     cursor_secret: CursorSecret,
     /// Notified when this process has queued a webhook event of the shop.
     queued: Notify,
+    /// Notified when this process has planned or woken a task of the shop.
+    planned: Notify,
     retention: OnceLock<Retention>,
 }
 
@@ -149,8 +151,8 @@ impl SqliteStore {
     }
 
     fn for_shop(file: Arc<File>, shop: ShopId, cursor_secret: CursorSecret) -> Self {
-        let (queued, retention) = (Notify::new(), OnceLock::new());
-        Self(Arc::new(Inner { file, shop, cursor_secret, queued, retention }))
+        let (queued, planned, retention) = (Notify::new(), Notify::new(), OnceLock::new());
+        Self(Arc::new(Inner { file, shop, cursor_secret, queued, planned, retention }))
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
@@ -346,6 +348,11 @@ impl SqliteStore {
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, PortError> {
         self.execute(job).await.map_err(unwritable)
+    }
+
+    /// Returns the notification for tasks that this process has planned or woken.
+    pub(crate) fn planned_bell(&self) -> &Notify {
+        &self.0.planned
     }
 
     /// Returns the notification for webhook events that this process has queued.

@@ -70,6 +70,7 @@ struct Truth {
     script: VecDeque<Course>,
     attempts: BTreeMap<String, Standing>,
     captures: Vec<Capture>,
+    asked: usize,
 }
 
 /// Where an attempt stands at the processor.
@@ -149,6 +150,12 @@ impl ScriptedHandler {
         *self.begun.borrow()
     }
 
+    /// How often it was asked what became of an attempt.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        locked(&self.truth).asked
+    }
+
     /// All the money that was captured.
     #[must_use]
     pub fn captures(&self) -> Vec<Capture> {
@@ -188,6 +195,7 @@ impl Truth {
     }
 
     fn ask(&mut self, attempt: &Attempt) -> Settlement {
+        self.asked += 1;
         let Some(standing) = self.attempts.get_mut(&attempt.id) else { return Settlement::Absent };
         match standing {
             Standing::Captured => captured(attempt),

@@ -9,15 +9,18 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::Notify;
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    port::PortError,
+    port::{
+        PortError,
+        agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Room, Tally, Task},
+    },
     purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::Mandate,
-        remote_cart_ref::RemoteCartRef,
     },
 };
 
@@ -39,6 +42,7 @@ type Fates = Box<dyn FnMut() -> Fate + Send>;
 /// A [`Ledger`] in memory. Documents are kept as JSON, as a database would.
 #[derive(Default)]
 pub struct MemoryLedger {
+    planned: Notify,
     books: Mutex<Books>,
     trouble: Mutex<Trouble>,
 }
@@ -51,9 +55,35 @@ struct Books {
     stock: BTreeMap<String, u64>,
     mandates: HashMap<String, Mandate>,
     kept: HashMap<Key, Kept>,
-    /// Carts at a shop behind another API that no document names yet, and since when.
-    remote_carts: BTreeMap<String, (Timestamp, RemoteCartRef)>,
+    tasks: BTreeMap<(Kind, String), Planned>,
+    /// The open checkout of each cart.
+    open_carts: HashMap<Option<String>, String>,
     commits: usize,
+}
+
+/// A task, and what became of it so far.
+#[derive(Clone)]
+struct Planned {
+    task: Task,
+    since: Timestamp,
+    tries: u32,
+    given_up: bool,
+    problem: Option<String>,
+    woken: bool,
+    claim: Option<Claim>,
+    claimed_at: Timestamp,
+}
+
+impl Planned {
+    fn is_free(&self, now: Timestamp) -> bool {
+        self.claim.as_ref().is_none_or(|claim| claim.until <= now)
+    }
+
+    fn claimed(&mut self, now: Timestamp, claim: &Claim) -> Claimed {
+        (self.claim, self.claimed_at, self.woken) = (Some(claim.clone()), now, false);
+        let Task { kind, key, lane, body, .. } = self.task.clone();
+        Claimed { kind, key, lane, body, tries: self.tries, since: self.since }
+    }
 }
 
 #[derive(Default)]
@@ -103,6 +133,11 @@ impl<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug> Shelf<T> {
         self.0.iter().find(|row| row.id == id && row.owner == owner).map(Row::read)
     }
 
+    /// Gives a document another version.
+    fn touch(&mut self, id: &str) {
+        self.0.iter_mut().filter(|row| row.id == id).for_each(|row| row.version += 1);
+    }
+
     /// Stores a document; whether it was made of the version that is there, and no other has its token.
     fn put(&mut self, id: &str, owner: &str, token: &str, stored: &Stored<T>) -> bool {
         let text = serde_json::to_string(&stored.document).expect("documents serialise");
@@ -128,14 +163,25 @@ impl Books {
         {
             return Committed::Kept(kept.clone());
         }
-        let Change { cart, checkout, order, quiet: _, stock, mandate, holder: _ } = change;
+        let plans = change.plans();
+        let Change { cart, checkout, order, quiet: _, stock, mandate, plans: _, holder: _ } = change;
         let cart = cart.as_ref().is_none_or(|stored| {
             let Cart { id, owner, token, .. } = &stored.document;
             self.carts.put(id, owner, token, stored)
         });
         let checkout = checkout.as_ref().is_none_or(|stored| {
-            let Checkout { id, owner, token, .. } = &stored.document;
-            self.checkouts.put(id, owner, token, stored)
+            let Checkout { id, owner, token, cart_id, created_at, .. } = &stored.document;
+            let mut taken = false;
+            if stored.version == 0 && cart_id.is_some() {
+                let open = self.open_carts.get(cart_id).and_then(|open| self.checkouts.get(owner, open));
+                if let Some(Stored { document: open, .. }) = open.filter(|open| !open.document.status().is_terminal()) {
+                    taken = open.expires_at > *created_at || open.state.attempt().is_some();
+                    // Whoever is about to change one that is replaced finds it changed.
+                    self.checkouts.touch(&open.id);
+                }
+                self.open_carts.insert(cart_id.clone(), id.clone());
+            }
+            !taken && self.checkouts.put(id, owner, token, stored)
         });
         let order = order.as_ref().is_none_or(|stored| {
             let Order { id, owner, token, checkout_id, .. } = &stored.document;
@@ -154,18 +200,35 @@ impl Books {
         if !(cart && checkout && order && enough) {
             return Committed::Stale;
         }
-        let named = [
-            change.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
-            change.checkout.as_ref().and_then(|checkout| checkout.document.remote_cart.as_ref()),
-        ];
-        for remote_cart in named.into_iter().flatten() {
-            self.remote_carts.remove(&remote_cart.reference);
+        for plan in plans {
+            self.plan(plan);
         }
         let presented = mandate.iter().map(|presented| (presented.checkout_id.clone(), presented.mandate.clone()));
         self.mandates.extend(presented);
         self.kept.extend(keep);
         self.commits += 1;
         Committed::Done
+    }
+
+    fn plan(&mut self, plan: Plan) {
+        match plan {
+            Plan::Done(kind, key) => drop(self.tasks.remove(&(kind, key))),
+            Plan::Due(mut task) => {
+                let place = (task.kind, task.key.clone());
+                let since = task.due;
+                if let Some(there) = self.tasks.get(&place)
+                    && there.woken
+                    && there.task.name == task.name
+                {
+                    task.due = task.due.min(there.task.due);
+                }
+                let woken = self.tasks.get(&place).is_some_and(|there| there.woken);
+                let claimed_at = self.tasks.get(&place).map_or(Timestamp::MIN, |there| there.claimed_at);
+                let planned =
+                    Planned { task, since, tries: 0, given_up: false, problem: None, woken, claim: None, claimed_at };
+                self.tasks.insert(place, planned);
+            }
+        }
     }
 }
 
@@ -298,42 +361,174 @@ impl Ledger for MemoryLedger {
             let committed = after.commit(&change, keep);
             if committed == Committed::Done {
                 *books = after;
+                self.planned.notify_one();
             }
             committed
         };
         give_way().await;
         if fate == Fate::FailsAfter { Err(failed()) } else { Ok(committed) }
     }
+}
 
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
+#[async_trait]
+impl Agenda for MemoryLedger {
+    async fn plan(&self, plan: Plan) -> Result<(), PortError> {
         give_way().await;
-        locked(&self.books).remote_carts.insert(cart.reference.clone(), (at, cart.clone()));
+        locked(&self.books).plan(plan);
+        self.planned.notify_one();
         Ok(())
     }
 
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
+    async fn due_tasks(&self, now: Timestamp, room: Room<'_>) -> Result<Vec<Due>, PortError> {
         self.read(|books| {
-            let mut noted: Vec<_> = books.remote_carts.values().filter(|(at, _)| *at < before).cloned().collect();
-            noted.sort_by_key(|(at, _)| *at);
-            noted.into_iter().take(limit).map(|(_, cart)| cart).collect()
+            let mut lanes: BTreeMap<&str, Vec<&Planned>> = BTreeMap::new();
+            let is_due = |planned: &&Planned| !planned.given_up && planned.task.due <= now && planned.is_free(now);
+            for planned in books.tasks.values().filter(is_due) {
+                lanes.entry(&planned.task.lane).or_default().push(planned);
+            }
+            lanes.retain(|lane, _| !room.except.contains(lane));
+            let mut found = Vec::new();
+            for planned in lanes.values_mut() {
+                planned.sort_by_key(|planned| planned.task.due);
+                found.extend(planned.iter().take(room.per_lane).enumerate().map(|(turn, planned)| (turn, *planned)));
+            }
+            found.sort_by_key(|(turn, planned)| (*turn, planned.task.due));
+            let due = |(_, planned): (usize, &Planned)| {
+                let Task { kind, key, lane, .. } = planned.task.clone();
+                Due { kind, key, lane }
+            };
+            found.into_iter().take(room.total).map(due).collect()
         })
         .await
     }
 
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
+    async fn claim_tasks(&self, tasks: Vec<Due>, now: Timestamp, claim: &Claim) -> Result<Vec<Claimed>, PortError> {
         give_way().await;
-        locked(&self.books).remote_carts.remove(&cart.reference);
+        let mut books = locked(&self.books);
+        let mut claimed = Vec::new();
+        for Due { kind, key, .. } in tasks {
+            if let Some(planned) = books.tasks.get_mut(&(kind, key))
+                && !planned.given_up
+                && planned.task.due <= now
+                && planned.is_free(now)
+            {
+                claimed.push(planned.claimed(now, claim));
+            }
+        }
+        Ok(claimed)
+    }
+
+    async fn seize(
+        &self,
+        kind: Kind,
+        key: &str,
+        rested: Timestamp,
+        now: Timestamp,
+        claim: &Claim,
+    ) -> Result<Option<Claimed>, PortError> {
+        give_way().await;
+        let mut books = locked(&self.books);
+        let planned = books.tasks.get_mut(&(kind, key.to_owned()));
+        let planned = planned.filter(|planned| planned.is_free(now) && planned.claimed_at <= rested);
+        Ok(planned.map(|planned| {
+            (planned.given_up, planned.task.due) = (false, planned.task.due.min(now));
+            planned.claimed(now, claim)
+        }))
+    }
+
+    async fn extend_tasks(&self, tasks: Vec<Due>, claim: &Claim) -> Result<(), PortError> {
+        for Due { kind, key, .. } in tasks {
+            if let Some(planned) = locked(&self.books).tasks.get_mut(&(kind, key))
+                && planned.claim.as_ref().is_some_and(|there| there.claimant == claim.claimant)
+            {
+                planned.claim = Some(claim.clone());
+            }
+        }
         Ok(())
     }
 
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
+    async fn record_task(&self, kind: Kind, key: &str, claimant: &str, recorded: Recorded) -> Result<bool, PortError> {
+        give_way().await;
+        let mut books = locked(&self.books);
+        let place = (kind, key.to_owned());
+        let Some(planned) = books.tasks.get_mut(&place) else { return Ok(false) };
+        if planned.claim.as_ref().is_none_or(|claim| claim.claimant != claimant) {
+            return Ok(false);
+        }
+        let woken = planned.woken;
+        if recorded == Recorded::Done && !woken {
+            books.tasks.remove(&place);
+            return Ok(true);
+        }
+        planned.claim = None;
+        planned.tries += 1;
+        let at = planned.claimed_at;
+        (planned.task.due, planned.problem, planned.given_up) = match recorded {
+            Recorded::Done => (at, None, false),
+            Recorded::Again { at: again, problem } => (if woken { at } else { again }, problem, false),
+            Recorded::GivenUp { problem } => (at, Some(problem), !woken),
+        };
+        Ok(true)
+    }
+
+    async fn wake(&self, name: &str, now: Timestamp) -> Result<bool, PortError> {
+        give_way().await;
+        let mut woken = false;
+        for planned in locked(&self.books).tasks.values_mut() {
+            if planned.task.name.as_deref() == Some(name) {
+                (planned.woken, planned.given_up, woken) = (true, false, true);
+                planned.task.due = planned.task.due.min(now);
+            }
+        }
+        self.planned.notify_one();
+        Ok(woken)
+    }
+
+    async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError> {
+        give_way().await;
+        let mut books = locked(&self.books);
+        let planned = books.tasks.get_mut(&(kind, key.to_owned()));
+        self.planned.notify_one();
+        Ok(planned.is_some_and(|planned| {
+            (planned.woken, planned.given_up, planned.since) = (true, false, now);
+            planned.task.due = planned.task.due.min(now);
+            true
+        }))
+    }
+
+    async fn planned(&self) {
+        self.planned.notified().await;
+    }
+
+    async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
         self.read(|books| {
-            let begun_at = |stored: &Stored<Checkout>| stored.document.state.attempt().map(|attempt| attempt.begun_at);
-            let mut unsettled: Vec<_> =
-                books.checkouts.all().filter(|stored| begun_at(stored).is_some_and(|at| at < before)).collect();
-            unsettled.sort_by_key(begun_at);
-            unsettled.truncate(limit);
-            unsettled
+            let entry = |planned: &Planned| {
+                let Task { kind, key, lane, due, .. } = planned.task.clone();
+                let Planned { since, tries, given_up, problem, .. } = planned.clone();
+                Entry { kind, key, lane, due, since, tries, given_up, problem }
+            };
+            let mut entries: Vec<_> = books.tasks.values().map(entry).collect();
+            entries.sort_by_key(|entry| (!entry.given_up, entry.due));
+            entries.truncate(limit);
+            entries
+        })
+        .await
+    }
+
+    async fn tallies(&self) -> Result<Vec<Tally>, PortError> {
+        self.read(|books| {
+            let mut tallies: BTreeMap<Kind, Tally> = BTreeMap::new();
+            for planned in books.tasks.values() {
+                let kind = planned.task.kind;
+                let tally = tallies.entry(kind).or_insert(Tally { kind, waiting: 0, given_up: 0, due: None });
+                if planned.given_up {
+                    tally.given_up += 1;
+                } else {
+                    tally.waiting += 1;
+                    tally.due = Some(tally.due.map_or(planned.task.due, |due| due.min(planned.task.due)));
+                }
+            }
+            tallies.into_values().collect()
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, json};
 use ucp_core::{
     Outcome, Refusal,
@@ -10,7 +10,10 @@ use ucp_core::{
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
     order::Order,
-    port::{self, Backend, Catalog, Commerce as _, Decision},
+    port::{
+        self, Backend, Catalog, Commerce as _, Decision, Then,
+        agenda::{Agenda as _, Claim, Room},
+    },
     purchase::{
         buyer::Buyer,
         caller::{BuyerSignals, Caller},
@@ -23,6 +26,9 @@ use ucp_core::{
 };
 
 use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random, shelf::PlainCursors};
+
+/// Duration of a claim on tasks.
+const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
 /// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales) is what is
 /// tested.
@@ -71,12 +77,56 @@ impl Shop {
     /// If the call is stale again and again.
     pub async fn call(&self, caller: &Caller, request: SaleRequest) -> Result<Outcome, Refusal> {
         for _ in 0..16 {
-            let Decision { outcome, change } = self.sales.decide(caller, request.clone()).await?;
-            if change.is_empty() || self.ledger.commit(change, None).await? == Committed::Done {
-                return Ok(outcome);
+            let Decision { outcome, change, then } = self.sales.decide(caller, request.clone()).await?;
+            if !change.is_empty() && self.ledger.commit(*change, None).await? != Committed::Done {
+                continue;
+            }
+            let Some(then) = then else { return Ok(outcome) };
+            let called_off = matches!(then, Then::CallOff(_));
+            match self.sales.follow(caller, then).await? {
+                Some(ended) => {
+                    if ended.change.is_empty() || self.ledger.commit(*ended.change, None).await? == Committed::Done {
+                        return Ok(ended.outcome);
+                    }
+                }
+                None if called_off => {}
+                None => return Ok(outcome),
             }
         }
         panic!("stale again and again: {request:?}")
+    }
+
+    /// Carries out the tasks that are due, as the gateway does, each once. Returns how many there were.
+    ///
+    /// # Errors
+    /// What the books fail with.
+    pub async fn carry_out_due(&self) -> Result<usize, Refusal> {
+        let now = self.clock.now();
+        let room = Room { per_lane: usize::MAX, total: usize::MAX, except: &[] };
+        let claim =
+            Claim { claimant: "tests".into(), until: now.saturating_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX) };
+        let due = self.ledger.due_tasks(now, room).await?;
+        let claimed = self.ledger.claim_tasks(due, now, &claim).await?;
+        let number = claimed.len();
+        for task in claimed {
+            let next = self.sales.carry_out(&task).await?;
+            let recorded = next.recorded(&task, self.clock.now(), 0);
+            self.ledger.record_task(task.kind, &task.key, &claim.claimant, recorded).await?;
+        }
+        Ok(number)
+    }
+
+    /// Carries out all tasks, due or not, each once. Returns how many of them came to an end.
+    ///
+    /// # Errors
+    /// What the books fail with.
+    pub async fn carry_out_all(&self) -> Result<usize, Refusal> {
+        let tasks = self.ledger.tasks(usize::MAX).await?;
+        for task in &tasks {
+            self.ledger.retry(task.kind, &task.key, self.clock.now()).await?;
+        }
+        self.carry_out_due().await?;
+        Ok(tasks.len().saturating_sub(self.ledger.tasks(usize::MAX).await?.len()))
     }
 
     /// The shop as a backend.

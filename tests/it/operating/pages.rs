@@ -142,7 +142,7 @@ fn an_order_takes_its_steps_on_its_page() {
     let order = completed["order"]["id"].as_str().expect("an order");
     let shop = send(address, "GET", "/operator/shops/default", &[], "");
     assert!(shop.body.contains(&format!("default/orders/{order}")), "{}", shop.body);
-    for part in ["Webhooks", "Without a known end", "Keys", "Funnel", "mock_payment_handler"] {
+    for part in ["Webhooks", "Agenda", "Keys", "Funnel", "mock_payment_handler"] {
         assert!(shop.body.contains(part), "{part} in {}", shop.body);
     }
     let path = format!("/operator/shops/default/orders/{order}");

@@ -18,25 +18,22 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use ucp_bridge::{Bridge, Options, SetupError, profile::Transport};
 use ucp_core::{
-    Operation, Refusal, Release, cart, checkout,
+    Operation, Refusal, Release, checkout,
     message::Message,
     negotiation::Active,
     operation::Offering,
-    order,
     port::{
         ForwardedAnswer, ForwardedCall, PortError, Trace, UcpUpstream as _,
         owners::{Kind, Owned, Owner, Owners},
     },
     purchase::{
         caller::{BuyerSignals, Caller},
-        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::{Evidence, Mandate},
         mandate_verifier::MandateVerifier,
-        remote_cart_ref::RemoteCartRef,
     },
 };
 use ucp_net::coalescing::Capacity;
-use ucp_testkit::{Host, host::Peer};
+use ucp_testkit::{Host, MemoryLedger, host::Peer};
 use ucp_trust::signature::SigningKey;
 use ucp_wire::{dialect::offered, offer::Offer, releases::dialect, site::Site};
 use url::Url;
@@ -253,68 +250,6 @@ impl Owners for Memory {
     }
 }
 
-/// The books, which a bridge has for others and does not touch.
-struct Untouched;
-
-#[async_trait]
-impl Ledger for Untouched {
-    async fn cart(&self, _: &str, _: &str) -> Result<Option<Stored<cart::Cart>>, PortError> {
-        panic!("the shop keeps carts")
-    }
-
-    async fn checkout(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
-        panic!("the shop keeps checkouts")
-    }
-
-    async fn checkout_of_cart(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
-        panic!("the shop keeps checkouts")
-    }
-
-    async fn order(&self, _: &str, _: &str) -> Result<Option<Stored<order::Order>>, PortError> {
-        panic!("the shop keeps orders")
-    }
-
-    async fn cart_by_token(&self, _: &str) -> Result<Option<Stored<cart::Cart>>, PortError> {
-        panic!("the shop has the pages")
-    }
-
-    async fn checkout_by_token(&self, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
-        panic!("the shop has the pages")
-    }
-
-    async fn order_by_token(&self, _: &str) -> Result<Option<Stored<order::Order>>, PortError> {
-        panic!("the shop has the pages")
-    }
-
-    async fn stock(&self, _: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
-        panic!("the shop counts its goods")
-    }
-
-    async fn kept(&self, _: &Key) -> Result<Option<Kept>, PortError> {
-        panic!("the pipeline keeps answers")
-    }
-
-    async fn commit(&self, _: Change, _: Option<(Key, Kept)>) -> Result<Committed, PortError> {
-        panic!("the pipeline keeps answers")
-    }
-
-    async fn note_remote_cart(&self, _: &RemoteCartRef, _: Timestamp) -> Result<(), PortError> {
-        panic!("the shop keeps its carts")
-    }
-
-    async fn orphaned_remote_carts(&self, _: Timestamp, _: usize) -> Result<Vec<RemoteCartRef>, PortError> {
-        panic!("the shop keeps its carts")
-    }
-
-    async fn forget_remote_cart(&self, _: &RemoteCartRef) -> Result<(), PortError> {
-        panic!("the shop keeps its carts")
-    }
-
-    async fn unsettled(&self, _: Timestamp, _: usize) -> Result<Vec<Stored<checkout::Checkout>>, PortError> {
-        panic!("the shop takes the money")
-    }
-}
-
 /// Options for a bridge to a shop, over one transport.
 pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
     let mut call = ucp_net::Options::new("stub", stub.url());
@@ -334,7 +269,7 @@ pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
         base: "https://gateway.example".to_owned(),
         key: Arc::new(|| None),
         now: Arc::new(now),
-        ledger: Arc::new(Untouched),
+        ledger: Arc::new(MemoryLedger::default()),
         owners: Arc::new(Memory::default()),
         last: None,
     }

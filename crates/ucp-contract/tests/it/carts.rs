@@ -384,7 +384,7 @@ async fn a_shop_that_does_not_answer_is_asked_what_became_of_the_order() {
         assert_eq!(gateway.paid(&id).await.checkout.status(), Status::CompleteInProgress);
         // Calls that may still be waiting are left alone.
         gateway.shop.clock.advance(120);
-        gateway.shop.sales.reconcile(10).await.expect("asks");
+        gateway.shop.carry_out_all().await.expect("asks");
         let view = gateway.checkout(SaleRequest::GetCheckout(ById { id })).await;
         assert_eq!((view.checkout.status(), gateway.stall.times(Question::Place)), (known, 1));
     }

@@ -5,7 +5,7 @@ use crate::{
     Answer, Outcome, Refusal,
     message::Message,
     operation::ById,
-    port::Decision,
+    port::{Decision, agenda::Plan},
     purchase::{
         caller::Caller,
         draft::Draft,
@@ -90,15 +90,14 @@ impl SalesService {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
-        if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, &cart.remote_cart) {
-            shop.abandon(remote_cart, &caller.buyer_signals).await?;
-        }
+        let plans = cart.remote_cart.iter().map(|held| Plan::Due(held.abandonment(self.now()))).collect();
         let canceled = Cart { canceled: true, remote_cart: None, ..cart.clone() };
         let mut view = self.view_cart(cart, false);
         view.continue_url = None;
         Ok(Decision {
             outcome: Outcome::Answer(Answer::Cart(view)),
-            change: Change { cart: Some(Stored { document: canceled, version }), ..Change::default() },
+            change: Change { cart: Some(Stored { document: canceled, version }), plans, ..Change::default() }.into(),
+            then: None,
         })
     }
 
@@ -160,7 +159,8 @@ impl SalesService {
 
     fn changed_cart(&self, cart: Cart, version: u64) -> Decision {
         let change = Change { cart: Some(Stored { document: cart.clone(), version }), ..Change::default() };
-        Decision { outcome: Outcome::Answer(Answer::Cart(self.view_cart(cart, version == 0))), change }
+        let outcome = Outcome::Answer(Answer::Cart(self.view_cart(cart, version == 0)));
+        Decision { outcome, change: change.into(), then: None }
     }
 }
 

@@ -1,194 +1,102 @@
-//! Completing a checkout: a saga of three steps that may be interrupted anywhere (rule CHK-08).
+//! Decisions about the payment of a checkout: how it begins, and what its end means (rule CHK-08).
 //!
-//! 1. The payment to make is stored as an [`Attempt`], together with the removal of the goods from the stock.
+//! Completing a checkout is a saga of three steps that may be interrupted anywhere. The [settlement](super::settlement)
+//! carries out what is decided here:
+//!
+//! 1. The payment to make is stored as an [`Attempt`], together with the removal of the goods from the stock and the task
+//!    that settles it.
 //! 2. The handler is called to pay, once; or the shop behind another API to place the order and take the payment.
 //! 3. The result is stored: an order, or a checkout that is open again with its goods back in the stock.
 //!
 //! A call that finds a checkout between 1 and 3, after a crash or because the processor did not answer, never pays
-//! again: it *asks* the handler or the shop for the result of the attempt. Until the result is known the checkout is
+//! again: the handler or the shop is *asked* for the result of the attempt. Until the result is known the checkout is
 //! `complete_in_progress`.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{Checkout, Complete, Status, operations::unreachable_transition};
+use super::{
+    Checkout, Complete, Status,
+    due_payment::{DuePayment, Payer},
+    operations::unreachable_transition,
+};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{AP2_MANDATE, PAYMENT_AUTHENTICATION},
     order::{Confirmation, Expectation, Hold, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
-    port::{Completion, Decision},
+    port::{
+        Completion, Decision, Then,
+        agenda::{Kind, Plan},
+    },
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
         fulfillment::fulfillable_on,
-        ledger::{Change, Committed, Movement, Stored},
+        ledger::{Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, AuthenticationStep, Challenge, Handler, Settlement, Tender},
-        remote_cart::{OrderOutcome, PlaceRequest, RemoteCart, ShopOrder},
+        remote_cart::{OrderOutcome, RemoteCart, ShopOrder},
         sales_service::{SalesService, not_found},
         totals::{Total, TotalKind, amount_of},
     },
 };
 
-/// Maximum number of tries to begin a payment while other calls change the checkout or buy the same goods.
-const TRIES: usize = 16;
-
-/// Maximum number of open payments among which that of a processor's message is looked for.
-const UNSETTLED: usize = 1_000;
-
 /// JSONPath prefix in messages of handlers.
 const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
 
 impl SalesService {
-    /// Pays for a checkout and turns it into an order.
+    /// Begins the payment that turns a checkout into an order.
     ///
     /// # Errors
-    /// Errors of the ports before the payment, and [`Unavailable`](Code::Unavailable) if concurrent changes persist.
-    /// Once the payment was made the answer is the checkout as it stands.
+    /// Errors of the ports.
     pub async fn complete_checkout(&self, caller: &Caller, request: Complete) -> Result<Decision, Refusal> {
-        self.complete_seen(caller, request, None).await?.ok_or_else(Refusal::internal)
+        let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
+            return Ok(Decision::unchanged(not_found("checkout", &request.id)));
+        };
+        self.completed(caller, &request, stored, false).await
     }
 
-    /// Completes a checkout for a buyer who agreed to one version of it; returns `None` if the checkout has another
-    /// version by now.
-    pub(super) async fn complete_seen(
+    /// Begins the payment of a checkout as it was read. With `in_person` the buyer approves what is about to be paid.
+    pub(super) async fn completed(
         &self,
         caller: &Caller,
-        request: Complete,
-        seen: Option<u64>,
-    ) -> Result<Option<Decision>, Refusal> {
-        for _ in 0..TRIES {
-            let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
-                return Ok(Some(Decision::unchanged(not_found("checkout", &request.id))));
+        request: &Complete,
+        stored: Stored<Checkout>,
+        in_person: bool,
+    ) -> Result<Decision, Refusal> {
+        let version = stored.version;
+        let checkout = self.as_of_now(stored.document.clone());
+        let begun = request.call.is_some() && checkout.completing == request.call;
+        if checkout.state.attempt().is_some() {
+            let decision = if begun {
+                self.standing(checkout)
+            } else if checkout.state.challenge().is_some() {
+                self.outstanding(caller, checkout)
+            } else {
+                self.closed(checkout, "be completed again")
             };
-            if seen.is_some_and(|seen| seen != stored.version) {
-                return Ok(None);
-            }
-            let (checkout, version) = (self.as_of_now(stored.document), stored.version);
-            let begun = request.call.is_some() && checkout.completing == request.call;
-            if checkout.state.attempt().is_some() {
-                return Ok(Some(match self.reconciled(checkout.clone(), version).await {
-                    Some(decision) => decision,
-                    None if begun => self.standing(checkout),
-                    None if checkout.state.challenge().is_some() => self.outstanding(caller, checkout),
-                    None => self.closed(checkout, "be completed again"),
-                }));
-            }
-            // Another call finished what this call had begun. A call pays only once, whatever the result was.
-            if begun && checkout.status() != Status::Canceled {
-                return Ok(Some(self.standing(checkout)));
-            }
-            if !checkout.status().is_open() {
-                return Ok(Some(self.closed(checkout, "be completed")));
-            }
-            match self.begin(caller, checkout, version, &request, seen.is_some()).await? {
-                Begun::Decided(decision) => return Ok(Some(*decision)),
-                Begun::Stale => {}
-                Begun::Paying { checkout, version, payer, tender } => {
-                    let Some(attempt) = checkout.state.attempt() else { return Err(Refusal::internal()) };
-                    let ending = match (&payer, tender.as_deref()) {
-                        (Payer::Handler(handler), Some(tender)) => handler.pay(attempt, tender).await.into(),
-                        (Payer::Shop(shop), tender) => {
-                            let buyer_signals = caller.buyer_signals;
-                            shop.place(PlaceRequest { attempt, checkout: &checkout, tender, buyer_signals })
-                                .await
-                                .into()
-                        }
-                        (Payer::Nobody, _) | (Payer::Handler(_), None) => Ending::nothing_to_pay(),
-                    };
-                    return Ok(Some(match self.settled(&checkout, version, ending) {
-                        Some(decision) => decision,
-                        None => self.standing(*checkout),
-                    }));
-                }
-            }
+            return Ok(decision.then(Then::Ask(Box::new(stored))));
         }
-        Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
+        // Another call finished what this call had begun. A call pays only once, whatever the result was.
+        if begun && checkout.status() != Status::Canceled {
+            return Ok(self.standing(checkout));
+        }
+        if !checkout.status().is_open() {
+            return Ok(self.closed(checkout, "be completed"));
+        }
+        self.begin(caller, checkout, version, request, in_person).await
     }
 
-    /// Asks for the results of payments that no call is waiting for any more, and stores them: all that are known now,
-    /// or about `limit` of them. Returns the number of settled checkouts.
-    ///
-    /// Errors of the ports.
-    pub async fn reconcile(&self, limit: usize) -> Result<usize, Refusal> {
-        let (mut settled, mut unknown) = (0, HashSet::new());
-        loop {
-            // Attempts without a known result must not keep others from being settled.
-            let wanted = limit + unknown.len();
-            let found = self.ledger.unsettled(self.now(), wanted).await?;
-            let all = found.len() < wanted;
-            for Stored { document, version } in found {
-                if unknown.contains(&document.id) {
-                    continue;
-                }
-                let id = document.id.clone();
-                // Whoever looks at the checkout asks meanwhile, and so does the processor's message.
-                if document.state.challenge().is_some_and(|challenge| challenge.until > self.now()) {
-                    unknown.insert(id);
-                    continue;
-                }
-                if let Some(decision) = self.reconciled(document, version).await
-                    && self.ledger.commit(decision.change, None).await? == Committed::Done
-                {
-                    settled += 1;
-                } else {
-                    unknown.insert(id);
-                }
-            }
-            if all || settled >= limit {
-                return Ok(settled);
-            }
-        }
+    /// Returns the shop behind another API, if orders are placed there.
+    pub(super) fn placing_shop(&self) -> Option<&Arc<dyn RemoteCart>> {
+        self.remote_carts.as_ref().filter(|shop| shop.capabilities().completion == Completion::Native)
     }
 
-    /// Settles a checkout whose payment was begun by a call that may be gone; returns `None` as long as the result is
-    /// unknown.
-    async fn reconciled(&self, checkout: Checkout, version: u64) -> Option<Decision> {
-        let attempt = checkout.state.attempt()?.clone();
-        // A handler or a shop that is no longer configured cannot be asked: the checkout waits until it is configured
-        // again.
-        if attempt.at_shop {
-            let shop = self.placing_shop()?;
-            let cart = checkout.remote_cart.as_ref();
-            let ending = match shop.placed(&attempt, cart).await {
-                OrderOutcome::Absent
-                    if self.is_lost(&attempt, shop.place_deadline()) && shop.cancel(&attempt, cart).await =>
-                {
-                    Ending::Declined { reason: "The order did not reach the shop.".into() }
-                }
-                other => other.into(),
-            };
-            return self.settled(&checkout, version, ending);
-        }
-        if attempt.amount == Amount::ZERO {
-            return self.settled(&checkout, version, Ending::nothing_to_pay());
-        }
-        let handler = self.handler(&attempt.handler_id)?;
-        let ending = match handler.inquire(&attempt).await {
-            Settlement::Absent if self.is_lost(&attempt, handler.deadline()) && handler.forget(&attempt).await => {
-                Ending::Declined { reason: "The payment did not reach the processor.".into() }
-            }
-            Settlement::AwaitingBuyer { until, .. } if until <= self.now() && handler.forget(&attempt).await => {
-                Ending::Declined { reason: "The payment was not confirmed in time. Nothing was charged.".into() }
-            }
-            other => other.into(),
-        };
-        self.settled(&checkout, version, ending)
-    }
-
-    /// Returns a checkout as it stands once its processor was asked, if it waits for its buyer.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
-    pub(super) async fn looked_after(&self, stored: Stored<Checkout>) -> Result<Stored<Checkout>, Refusal> {
-        if stored.document.state.challenge().is_none() {
-            return Ok(stored);
-        }
-        let decision = self.reconciled(stored.document.clone(), stored.version).await;
-        self.committed(stored, decision).await
+    pub(super) fn handler(&self, id: &str) -> Option<&Arc<dyn Handler>> {
+        self.handlers.iter().find(|handler| handler.declaration().id == id)
     }
 
     /// Returns a checkout that waits for its buyer as it is once its payment is called off; `None` for any other.
@@ -197,73 +105,7 @@ impl SalesService {
         self.settled(&stored.document, stored.version, Ending::called_off())?.change.checkout
     }
 
-    /// Calls off a payment that waits for its buyer, so that the checkout can be changed or canceled, and returns the
-    /// checkout as it stands after that: a payment may have been captured meanwhile.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
-    pub(super) async fn released(&self, stored: Stored<Checkout>) -> Result<Stored<Checkout>, Refusal> {
-        let attempt = stored.document.state.attempt().filter(|attempt| attempt.challenge.is_some());
-        let Some((attempt, handler)) =
-            attempt.and_then(|attempt| Some((attempt.clone(), self.handler(&attempt.handler_id)?)))
-        else {
-            return Ok(stored);
-        };
-        let ending = match handler.inquire(&attempt).await {
-            Settlement::AwaitingBuyer { .. } if handler.forget(&attempt).await => Ending::called_off(),
-            other => other.into(),
-        };
-        let decision = self.settled(&stored.document, stored.version, ending);
-        self.committed(stored, decision).await
-    }
-
-    /// Commits a decision about a checkout, and returns the checkout as it stands then.
-    async fn committed(
-        &self,
-        stored: Stored<Checkout>,
-        decision: Option<Decision>,
-    ) -> Result<Stored<Checkout>, Refusal> {
-        let Some(decision) = decision else { return Ok(stored) };
-        // Whether this or a concurrent change was committed, the ledger has what came of it.
-        self.ledger.commit(decision.change, None).await?;
-        let now = self.ledger.checkout(&stored.document.owner, &stored.document.id).await?;
-        Ok(now.unwrap_or(stored))
-    }
-
-    /// Settles the checkout with this payment attempt, if it is still open. Returns `true` if it was settled.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
-    pub async fn settle(&self, attempt_id: &str) -> Result<bool, Refusal> {
-        // The message may be faster than the clock is fine.
-        let before = self.now().saturating_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
-        let found = self.ledger.unsettled(before, UNSETTLED).await?;
-        let is_it =
-            |stored: &Stored<Checkout>| stored.document.state.attempt().is_some_and(|attempt| attempt.id == attempt_id);
-        let Some(Stored { document, version }) = found.into_iter().find(is_it) else { return Ok(false) };
-        Ok(match self.reconciled(document, version).await {
-            Some(decision) => self.ledger.commit(decision.change, None).await? == Committed::Done,
-            None => false,
-        })
-    }
-
-    /// Returns the shop behind another API, if orders are placed there.
-    fn placing_shop(&self) -> Option<&Arc<dyn RemoteCart>> {
-        self.remote_carts.as_ref().filter(|shop| shop.capabilities().completion == Completion::Native)
-    }
-
-    /// Returns `true` if an attempt that the processor does not know cannot arrive there any more.
-    fn is_lost(&self, attempt: &Attempt, deadline: Duration) -> bool {
-        let deadline = SignedDuration::try_from(deadline).unwrap_or(SignedDuration::MAX);
-        let over = attempt.begun_at.checked_add(deadline).unwrap_or(Timestamp::MAX);
-        over <= self.now()
-    }
-
-    pub(super) fn handler(&self, id: &str) -> Option<&Arc<dyn Handler>> {
-        self.handlers.iter().find(|handler| handler.declaration().id == id)
-    }
-
-    /// Prices and checks the checkout once more and stores the payment attempt. With `in_person` the buyer approves
+    /// Prices and checks the checkout once more, and decides about the payment attempt. With `in_person` the buyer approves
     /// what is about to be paid.
     async fn begin(
         &self,
@@ -272,7 +114,7 @@ impl SalesService {
         version: u64,
         request: &Complete,
         in_person: bool,
-    ) -> Result<Begun, Refusal> {
+    ) -> Result<Decision, Refusal> {
         let shown = bill(&checkout);
         if in_person {
             checkout.approve(self.now());
@@ -280,16 +122,16 @@ impl SalesService {
         let draft = checkout.draft.clone();
         self.restate(caller, &mut checkout, draft).await?;
         if !checkout.status().is_open() {
-            return Ok(Begun::decided(self.found_over(checkout, version, "be completed")));
+            return Ok(self.found_over(checkout, version, "be completed"));
         }
         if checkout.messages.iter().any(|message| matches!(message, Message::Error { .. })) {
-            return Ok(Begun::decided(self.changed_checkout(checkout, version)));
+            return Ok(self.changed_checkout(checkout, version));
         }
         // A total that the buyer has not seen must not be charged.
         if shown != bill(&checkout) {
             let warning = "What this purchase costs has changed. Show the new total to the buyer before completing it.";
             checkout.messages.push(Message::warning("total_changed", warning).at("$.totals"));
-            return Ok(Begun::decided(self.changed_checkout(checkout, version)));
+            return Ok(self.changed_checkout(checkout, version));
         }
         checkout.mandated |= caller.has(AP2_MANDATE);
         let mut presented = None;
@@ -334,29 +176,19 @@ impl SalesService {
         checkout.state = checkout.state.begin(attempt).map_err(|illegal| unreachable_transition(&illegal))?;
         checkout.completing = request.call.clone();
         checkout.draft.instruments = request.tenders.iter().map(|tender| tender.instrument.clone()).collect();
-        let change = Change {
-            checkout: Some(Stored { document: checkout.clone(), version }),
-            stock: movements(&checkout, -1),
-            mandate: presented,
-            ..Change::default()
-        };
-        Ok(match self.ledger.commit(change, None).await? {
-            Committed::Done => Begun::Paying {
-                checkout: Box::new(checkout),
-                version: version + 1,
-                payer,
-                tender: tender.map(Box::new),
-            },
-            Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Begun::Stale,
-        })
+        let mut decision = self.standing(checkout.clone());
+        decision.change.checkout = Some(Stored { document: checkout.clone(), version });
+        decision.change.stock = movements(&checkout, -1);
+        decision.change.mandate = presented;
+        Ok(decision.then(Then::Pay(Box::new(DuePayment { checkout, version: version + 1, payer, tender }))))
     }
 
     /// Returns the decision for a checkout that is not paid, for the reason in `message`.
-    fn not_begun(&self, mut checkout: Checkout, version: u64, message: Message) -> Result<Begun, Refusal> {
+    fn not_begun(&self, mut checkout: Checkout, version: u64, message: Message) -> Result<Decision, Refusal> {
         checkout.messages.push(message);
         let state = checkout.state.judge(&checkout.messages);
         checkout.state = state.map_err(|illegal| unreachable_transition(&illegal))?;
-        Ok(Begun::decided(self.changed_checkout(checkout, version)))
+        Ok(self.changed_checkout(checkout, version))
     }
 
     /// Verifies that the buyer agrees to the checkout as it stands (rules AP2-03 and AP2-04).
@@ -421,18 +253,19 @@ impl SalesService {
     }
 
     /// Returns the decision for the end of an attempt; `None` as long as it is open.
-    fn settled(&self, checkout: &Checkout, version: u64, ending: Ending) -> Option<Decision> {
+    pub(super) fn settled(&self, checkout: &Checkout, version: u64, ending: Ending) -> Option<Decision> {
         let reopened = |message: Message, page: Option<String>| {
             let mut checkout = checkout.clone();
             if let (Some(page), Some(cart)) = (page, &mut checkout.remote_cart) {
                 cart.continue_url = Some(page);
             }
-            let stock = movements(&checkout, 1);
+            let (stock, id) = (movements(&checkout, 1), checkout.id.clone());
             let messages = vec![message];
             checkout.state = checkout.state.reopen(&messages).ok()?;
             checkout.messages = messages;
             let mut decision = self.changed_checkout(checkout, version);
             decision.change.stock = stock;
+            decision.change.plans = vec![Plan::Done(Kind::Settle, id)];
             Some(decision)
         };
         let chosen = checkout.draft.chosen_instrument();
@@ -508,6 +341,7 @@ impl SalesService {
             placed_at: self.now(),
         };
         let mut decision = self.changed_checkout(checkout, version);
+        decision.change.plans = vec![Plan::Done(Kind::Settle, order.checkout_id.clone())];
         decision.change.order = Some(Stored { document: order, version: 0 });
         Some(decision)
     }
@@ -524,54 +358,10 @@ impl SalesService {
         Decision::unchanged(Outcome::Answer(Answer::Checkout(view)))
     }
 
-    /// Records the answer of a buyer on a page of the gateway that plays the bank, and settles the payment as far as that
-    /// is possible. `challenge` is the identifier of the authentication. Returns `false` if it is not outstanding.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
-    pub async fn answer_challenge(&self, token: &str, challenge: &str, confirmed: bool) -> Result<bool, Refusal> {
-        for _ in 0..TRIES {
-            let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(false) };
-            let Stored { document: mut checkout, version } = stored;
-            let Some(state) = checkout.state.answered(challenge, confirmed) else { return Ok(false) };
-            checkout.state = state;
-            let decision = match self.reconciled(checkout.clone(), version).await {
-                Some(decision) => decision,
-                None => self.changed_checkout(checkout, version),
-            };
-            if self.ledger.commit(decision.change, None).await? == Committed::Done {
-                return Ok(true);
-            }
-        }
-        Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
-    }
-
     /// Returns the answer to a call that has paid, or tried to: the checkout as it stands.
-    fn standing(&self, checkout: Checkout) -> Decision {
+    pub(super) fn standing(&self, checkout: Checkout) -> Decision {
         Decision::unchanged(Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false))))
     }
-}
-
-/// Result of [`SalesService::begin`].
-enum Begun {
-    /// There is an answer, and nothing to pay.
-    Decided(Box<Decision>),
-    /// A concurrent change prevented the commit: start over.
-    Stale,
-    /// The attempt is stored; the payment follows.
-    Paying { checkout: Box<Checkout>, version: u64, payer: Payer, tender: Option<Box<Tender>> },
-}
-
-/// Who takes a payment.
-#[derive(Clone, Default)]
-enum Payer {
-    /// Nobody: there is nothing to pay.
-    #[default]
-    Nobody,
-    /// A payment handler of the gateway.
-    Handler(Arc<dyn Handler>),
-    /// The shop behind another API, which places the order as well.
-    Shop(Arc<dyn RemoteCart>),
 }
 
 /// How a purchase is paid.
@@ -583,7 +373,7 @@ struct Chosen {
 }
 
 /// End of an attempt.
-enum Ending {
+pub(super) enum Ending {
     /// The payment was captured; `reference` is its reference at the processor.
     Captured { reference: String },
     /// The payment was authorized, and the merchant captures it; `reference` is its reference at the processor.
@@ -602,11 +392,11 @@ enum Ending {
 
 impl Ending {
     /// End of a payment that waited for its buyer.
-    fn called_off() -> Self {
+    pub(super) fn called_off() -> Self {
         Self::Declined { reason: "The payment was called off. Nothing was charged.".into() }
     }
 
-    fn nothing_to_pay() -> Self {
+    pub(super) fn nothing_to_pay() -> Self {
         Self::Captured { reference: String::new() }
     }
 }
@@ -632,12 +422,6 @@ impl From<OrderOutcome> for Ending {
             OrderOutcome::Challenged { reason, continue_url } => Self::Challenged { reason, continue_url },
             OrderOutcome::Unknown | OrderOutcome::Absent => Self::Open,
         }
-    }
-}
-
-impl Begun {
-    fn decided(decision: Decision) -> Self {
-        Self::Decided(Box::new(decision))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Checkout, Complete, Status, operations::unreachable_transition};
+use super::{Checkout, Complete, Status, settlement::RESTED};
 use crate::{
     Refusal,
     cart::Cart,
@@ -15,12 +15,13 @@ use crate::{
     negotiation::{Active, Declaration, Requirements},
     operation::{DISCOUNT, FULFILLMENT},
     order::Order,
+    port::{Decision, Then},
     purchase::{
         buyer::{Buyer, PostalAddress},
         caller::Caller,
         draft::{DestinationDraft, FulfillmentDraft, GroupDraft, MethodDraft},
         fulfillment::MethodKind,
-        ledger::{Change, Committed, Stored},
+        ledger::{Committed, Stored},
         payment::{AuthenticationStep, Tender},
         sales_service::SalesService,
         terms::PickupPlace,
@@ -178,7 +179,11 @@ impl SalesService {
     /// Errors of the ledger.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
         if let Some(stored) = self.ledger.checkout_by_token(token).await? {
-            let Stored { document, version } = self.looked_after(stored).await?;
+            let asked = match stored.document.state.challenge() {
+                Some(_) => self.looked_after(stored.clone(), RESTED).await?,
+                None => None,
+            };
+            let Stored { document, version } = asked.unwrap_or(stored);
             let was_open = document.status().is_open();
             let checkout = self.as_of_now(document);
             return Ok(Some(if was_open && !checkout.status().is_open() {
@@ -212,53 +217,56 @@ impl SalesService {
         if stored.version != seen {
             return Ok(Done::Stale);
         }
-        let stored = if matches!(step, Step::Cancel) { self.released(stored).await? } else { stored };
-        let Stored { document, version } = stored;
-        let mut checkout = self.as_of_now(document);
-        if !checkout.status().is_open() {
+        let waits = stored.document.state.challenge().is_some();
+        let mut checkout = self.as_of_now(stored.document.clone());
+        if !checkout.status().is_open() && !(waits && matches!(step, Step::Cancel)) {
             return Ok(Done::Closed);
         }
         let caller = in_person(&checkout);
-        let change = match step {
+        let decision = match step {
             Step::Details(details) => {
                 state(&mut checkout, *details);
-                self.restated(checkout, version, &caller).await?
+                self.restated(checkout, seen, &caller).await?
             }
             Step::Options(chosen) => {
                 choose(&mut checkout, &chosen);
-                self.restated(checkout, version, &caller).await?
+                self.restated(checkout, seen, &caller).await?
             }
             Step::Approve => {
                 checkout.approve(self.now());
-                self.restated(checkout, version, &caller).await?
+                self.restated(checkout, seen, &caller).await?
             }
-            Step::Cancel => {
-                checkout.state = checkout.state.cancel().map_err(|illegal| unreachable_transition(&illegal))?;
-                checkout.messages.clear();
-                Change { checkout: Some(Stored { document: checkout, version }), ..Change::default() }
-            }
+            Step::Cancel => self.canceled(stored)?,
             Step::Pay => {
                 if self.payment(&checkout) == Payment::Elsewhere {
                     return Ok(Done::Closed);
                 }
-                let request = Complete {
-                    id: checkout.id.clone(),
-                    tenders: self.tender(&checkout).into_iter().collect(),
-                    mandate: None,
-                    call: None,
-                };
-                match self.complete_seen(&caller, request, Some(seen)).await? {
-                    Some(decision) => decision.change,
-                    None => return Ok(Done::Stale),
-                }
+                let tenders = self.tender(&checkout).into_iter().collect();
+                let request = Complete { id: checkout.id, tenders, mandate: None, call: None };
+                self.completed(&caller, &request, stored, true).await?
             }
         };
-        Ok(match self.ledger.commit(change, None).await? {
-            Committed::Done => Done::Taken,
-            // A concurrent change was committed first. A payment is stored, and the next reader of the checkout settles
-            // it.
-            Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Done::Stale,
-        })
+        self.taken(&caller, token, decision).await
+    }
+
+    /// Commits a step, and carries out what follows from it.
+    async fn taken(&self, caller: &Caller, token: &str, decision: Decision) -> Result<Done, Refusal> {
+        // A concurrent change may be committed first. A payment is stored by then, and the agenda settles it.
+        let done = |committed| if committed == Committed::Done { Done::Taken } else { Done::Stale };
+        let committed = self.ledger.commit(*decision.change, None).await?;
+        let (Committed::Done, Some(then)) = (&committed, decision.then) else { return Ok(done(committed)) };
+        let called_off = matches!(then, Then::CallOff(_));
+        if let Some(ended) = self.followed(caller, then).await? {
+            return Ok(done(self.ledger.commit(*ended.change, None).await?));
+        }
+        if !called_off {
+            return Ok(Done::Taken);
+        }
+        let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(Done::Nothing) };
+        if !stored.document.status().is_open() {
+            return Ok(Done::Closed);
+        }
+        Ok(done(self.ledger.commit(*self.canceled(stored)?.change, None).await?))
     }
 
     fn desktop(&self, checkout: Checkout, version: u64) -> Desktop {
@@ -323,10 +331,10 @@ impl SalesService {
     }
 
     /// Prices a checkout whose draft the buyer has changed.
-    async fn restated(&self, mut checkout: Checkout, version: u64, caller: &Caller) -> Result<Change, Refusal> {
+    async fn restated(&self, mut checkout: Checkout, version: u64, caller: &Caller) -> Result<Decision, Refusal> {
         let draft = checkout.draft.clone();
         self.restate(caller, &mut checkout, draft).await?;
-        Ok(Change { checkout: Some(Stored { document: checkout, version }), ..Change::default() })
+        Ok(self.changed_checkout(checkout, version))
     }
 }
 

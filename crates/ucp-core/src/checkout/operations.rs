@@ -7,7 +7,7 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
-    port::{Decision, PlacedOrder},
+    port::{Decision, Then, agenda::Plan},
     purchase::{
         approval::Approved,
         caller::Caller,
@@ -111,14 +111,13 @@ impl SalesService {
     /// # Errors
     /// Errors of the ports.
     pub async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Ok(Decision::unchanged(match self.ledger.checkout(&caller.owner, &request.id).await? {
-            Some(stored) => {
-                let stored = self.looked_after(stored).await?;
-                let checkout = self.looked_at_checkout(caller, self.as_of_now(stored.document)).await?;
-                Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false)))
-            }
-            None => not_found("checkout", &request.id),
-        }))
+        let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
+            return Ok(Decision::unchanged(not_found("checkout", &request.id)));
+        };
+        let waits = stored.document.state.challenge().is_some();
+        let (checkout, lost) = self.looked_at_checkout(caller, self.as_of_now(stored.document.clone())).await?;
+        let decision = self.standing(checkout);
+        Ok(if waits || lost { decision.then(Then::Ask(Box::new(stored))) } else { decision })
     }
 
     /// Replaces the contents of a checkout (rule CHK-06), or nothing, if a destination was chosen that the shop does not
@@ -141,8 +140,10 @@ impl SalesService {
                 return Ok(tried);
             }
         }
-        let stored = if request.draft.line_items.is_empty() { stored } else { self.released(stored).await? };
-        self.updated(caller, request, stored, None).await
+        let waits = (stored.document.state.challenge().is_some() && !request.draft.line_items.is_empty())
+            .then(|| Then::CallOff(Box::new(stored.clone())));
+        let decision = self.updated(caller, request, stored, None).await?;
+        Ok(Decision { then: waits, ..decision })
     }
 
     /// Decides about the update of a checkout whose payment does not wait for its buyer. `standing` is shown instead if
@@ -190,26 +191,30 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
-        let stored = self.released(stored).await?;
-        let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
-        match checkout.state.cancel() {
-            Ok(canceled) => {
-                if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, checkout.remote_cart.take()) {
-                    shop.abandon(&remote_cart, &caller.buyer_signals).await?;
-                }
-                checkout.state = canceled;
-                checkout.messages.clear();
-                Ok(self.changed_checkout(checkout, version))
-            }
-            Err(_) => Ok(self.closed(checkout, "be canceled")),
-        }
+        self.canceled(stored)
     }
 
-    /// Brings an open checkout up to date with the shop behind another API. One whose cart the shop no longer has may
-    /// have been bought there: the shop is asked for its order.
-    async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<Checkout, Refusal> {
+    /// Decides to cancel a checkout as it was read. One that waits for its buyer is canceled once its payment is called off,
+    /// and the cart that a shop behind another API holds for it is abandoned.
+    pub(super) fn canceled(&self, stored: Stored<Checkout>) -> Result<Decision, Refusal> {
+        let waits = stored.document.state.challenge().is_some().then(|| Then::CallOff(Box::new(stored.clone())));
+        let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
+        let Ok(canceled) = checkout.state.cancel() else {
+            return Ok(Decision { then: waits, ..self.closed(checkout, "be canceled") });
+        };
+        let abandoned = checkout.remote_cart.take();
+        checkout.state = canceled;
+        checkout.messages.clear();
+        let mut decision = self.changed_checkout(checkout, version);
+        decision.change.plans = abandoned.iter().map(|cart| Plan::Due(cart.abandonment(self.now()))).collect();
+        Ok(decision)
+    }
+
+    /// Brings an open checkout up to date with the shop behind another API. Returns `true` with one
+    /// whose cart the shop no longer has: it may have been bought there.
+    async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<(Checkout, bool), Refusal> {
         let Some(shop) = self.remote_carts.as_ref().filter(|_| checkout.status().is_open()) else {
-            return Ok(checkout);
+            return Ok((checkout, false));
         };
         let (previous, draft) = (checkout.previous(), checkout.draft.clone());
         let request = PriceRequest {
@@ -225,25 +230,12 @@ impl SalesService {
                 let expires_at = checkout.expires_at;
                 self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
                 checkout.expires_at = expires_at;
+                Ok((checkout, false))
             }
             None => {
-                if let Some(placed) = self.reported_order(&checkout).await? {
-                    self.place(&placed).await?;
-                    if let Some(stored) = self.ledger.checkout(&checkout.owner, &checkout.id).await? {
-                        return Ok(stored.document);
-                    }
-                }
                 self.lose_cart(&mut checkout).map_err(|illegal| unreachable_transition(&illegal))?;
+                Ok((checkout, true))
             }
-        }
-        Ok(checkout)
-    }
-
-    /// Returns the order that the buyer placed at the shop, if the shop can be asked for it.
-    async fn reported_order(&self, checkout: &Checkout) -> Result<Option<PlacedOrder>, Refusal> {
-        match &self.order_inbox {
-            Some(inbox) => Ok(inbox.order(&checkout.token).await?),
-            None => Ok(None),
         }
     }
 
@@ -268,8 +260,9 @@ impl SalesService {
 
     /// Returns the decision for a checkout that was just found to be closed, including the commit of that state.
     pub(crate) fn found_over(&self, checkout: Checkout, version: u64, transition: &str) -> Decision {
-        let Decision { outcome, change } = self.closed(checkout.clone(), transition);
-        Decision { outcome, change: Change { checkout: Some(Stored { document: checkout, version }), ..change } }
+        let closed = self.closed(checkout.clone(), transition);
+        let change = Change { checkout: Some(Stored { document: checkout, version }), ..Change::default() };
+        Decision { change: change.into(), ..closed }
     }
 
     /// Returns a checkout as of now: an open one whose time has expired is canceled.
@@ -373,7 +366,8 @@ impl SalesService {
 
     pub(crate) fn changed_checkout(&self, checkout: Checkout, version: u64) -> Decision {
         let change = Change { checkout: Some(Stored { document: checkout.clone(), version }), ..Change::default() };
-        Decision { outcome: Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, version == 0))), change }
+        let outcome = Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, version == 0)));
+        Decision { outcome, change: change.into(), then: None }
     }
 }
 

@@ -13,15 +13,17 @@ use crate::{
 };
 
 impl Order {
-    /// Begins a capture of an amount in minor units, or of all that was authorized if `amount` is `None`. `version` is
-    /// the version of the order. Returns `false` if exactly that was captured before, or is being captured.
+    /// Begins a capture of an amount in minor units, or of all that was authorized if `amount` is `None`, without what was
+    /// canceled. `version` is the version of the order. Returns `false` if exactly that was captured before, or is being
+    /// captured.
     ///
     /// # Errors
-    /// [`Impossible`] if the money does not wait to be captured, or the amount is not from 1 to what was authorized.
+    /// [`Impossible`] if the money does not wait to be captured, or the amount is not from 1 to what is left.
     pub fn begin_capture(&mut self, amount: Option<i64>, version: u64) -> Result<bool, Impossible> {
-        let left = self.authorized();
+        let left = self.capturable();
         let wanted = amount.unwrap_or(left);
         match &self.payment.hold {
+            Some(Hold::Authorized) if left == 0 => Err(Impossible::NothingLeft),
             Some(Hold::Authorized) if wanted < 1 || wanted > left => Err(Impossible::TooMuchCaptured { left, wanted }),
             Some(Hold::Authorized) => {
                 let id = self.capture_id(version);
@@ -89,6 +91,22 @@ impl Order {
             Some(Hold::Captured { amount }) => amount,
             Some(_) => 0,
         }
+    }
+
+    /// Returns what was authorized, without what was canceled; nothing of an order whose goods were all canceled.
+    fn capturable(&self) -> i64 {
+        if self.is_canceled() {
+            return 0;
+        }
+        let canceled = self.adjustments.iter().filter(|adjustment| adjustment.kind == "cancellation");
+        let canceled: i64 = canceled.map(|canceled| amount_of(&canceled.totals, TotalKind::Total)).sum();
+        (self.authorized() + canceled).max(0)
+    }
+
+    /// Returns `true` if all goods of the order were canceled.
+    #[must_use]
+    pub fn is_canceled(&self) -> bool {
+        self.line_items.iter().all(|line| line.total == 0)
     }
 
     fn authorized(&self) -> i64 {

@@ -4,6 +4,7 @@
 //! append-only.
 
 pub mod capture;
+pub mod money;
 mod operations;
 pub mod outbox;
 pub mod progress;
@@ -295,6 +296,9 @@ pub struct Adjustment {
     /// Description for the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// `true` if the operator carries the adjustment out at the processor, and confirms it then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
 }
 
 /// Progress of an adjustment.

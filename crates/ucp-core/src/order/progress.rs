@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::{Adjustment, AdjustmentStatus, Event, LineQuantity, Order};
+use super::{Adjustment, AdjustmentStatus, Event, LineQuantity, Order, OrderLine};
 use crate::purchase::totals::{Total, TotalKind, amount_of};
 
 /// Tracking data of a parcel.
@@ -46,10 +46,16 @@ pub enum Impossible {
         /// Requested amount, in minor units.
         wanted: i64,
     },
-    /// The capture is not from 1 to what was authorized.
+    /// A refund of lines without an amount, for lines that cost nothing.
+    #[error("these lines cost nothing; state the amount to give back")]
+    NothingPaid,
+    /// The order has no adjustment of this identifier that is to be confirmed.
+    #[error("the order has no refund `{0}` that waits to be confirmed")]
+    NoSuchRefund(String),
+    /// The capture is not from 1 to what was authorized of the goods that are left.
     #[error("a capture must be 1 to {left} minor units, not {wanted}")]
     TooMuchCaptured {
-        /// Amount that was authorized, in minor units.
+        /// Amount that was authorized of the goods that are left, in minor units.
         left: i64,
         /// Requested amount, in minor units.
         wanted: i64,
@@ -102,26 +108,21 @@ impl Order {
     /// [`Impossible`] if the quantities to cancel are not left.
     pub fn cancel(&mut self, at: Timestamp, lines: &[LineQuantity], reason: Option<String>) -> Result<i64, Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
-        let mut worth: i128 = 0;
+        let worth = self.worth(&lines);
         for line in &mut self.line_items {
-            let taken = quantity_of(&lines, &line.id);
-            line.total -= taken;
-            if line.original > 0 {
-                let total = i128::from(amount_of(&line.totals, TotalKind::Total));
-                worth += total * i128::from(taken) / i128::from(line.original);
-            }
+            line.total -= quantity_of(&lines, &line.id);
         }
-        let worth = i64::try_from(worth).unwrap_or(i64::MAX);
         let taken = lines.into_iter().map(|line| LineQuantity { quantity: -line.quantity, ..line }).collect();
         self.adjusted(at, "cancellation", taken, -worth, reason);
         Ok(worth)
     }
 
-    /// Refunds an amount in minor units, or everything that is left if `amount` is `None`, and returns the refunded
-    /// amount. `lines` states the goods that the refund is for, without changing their quantities.
+    /// Begins to refund an amount in minor units: that which was paid for `lines`, or everything that is left, if `amount` is
+    /// `None`. Returns the amount. `lines` states the goods that the refund is for, without changing their quantities.
     ///
     /// # Errors
-    /// [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, or a line does not exist.
+    /// [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, a line does not exist, or its
+    /// quantity is not from 1 to what was bought.
     pub fn refund(
         &mut self,
         at: Timestamp,
@@ -129,37 +130,58 @@ impl Order {
         lines: &[LineQuantity],
         reason: Option<String>,
     ) -> Result<i64, Impossible> {
-        for line in lines {
-            if self.line_items.iter().all(|known| known.id != line.id) {
-                return Err(Impossible::NoSuchLine(line.id.clone()));
-            }
-        }
+        let lines = if lines.is_empty() { Vec::new() } else { self.chosen(lines, |line| line.original)? };
         let left = self.refundable();
-        let wanted = amount.unwrap_or(left);
+        let wanted = match amount {
+            None if lines.is_empty() => left,
+            None => match self.worth(&lines) {
+                0 => return Err(Impossible::NothingPaid),
+                worth => worth,
+            },
+            Some(amount) => amount,
+        };
         if left == 0 {
             return Err(Impossible::NothingLeft);
         }
         if wanted < 1 || wanted > left {
             return Err(Impossible::TooMuch { left, wanted });
         }
-        let lines = lines.iter().map(|line| LineQuantity { id: line.id.clone(), quantity: -line.quantity.abs() });
+        let lines = lines.into_iter().map(|line| LineQuantity { id: line.id, quantity: -line.quantity });
         self.adjusted(at, "refund", lines.collect(), -wanted, reason);
+        if let Some(refund) = self.adjustments.last_mut() {
+            refund.status = AdjustmentStatus::Pending;
+        }
         Ok(wanted)
     }
 
-    /// Returns the amount captured that has not been refunded yet, in minor units.
+    /// Returns the amount captured that has been neither refunded yet nor is being refunded, in minor units.
     #[must_use]
     pub fn refundable(&self) -> i64 {
-        let refunds = self.adjustments.iter().filter(|adjustment| adjustment.kind == "refund");
+        let refunds = self
+            .adjustments
+            .iter()
+            .filter(|adjustment| adjustment.kind == "refund" && adjustment.status != AdjustmentStatus::Failed);
         let given: i64 = refunds.map(|refund| -amount_of(&refund.totals, TotalKind::Total)).sum();
         (self.captured() - given).max(0)
+    }
+
+    /// Returns what was paid for quantities of lines, in minor units.
+    fn worth(&self, lines: &[LineQuantity]) -> i64 {
+        let of_line = |line: &OrderLine| match line.original {
+            0 => 0,
+            original => {
+                let total = i128::from(amount_of(&line.totals, TotalKind::Total));
+                total * i128::from(quantity_of(lines, &line.id)) / i128::from(original)
+            }
+        };
+        i64::try_from(self.line_items.iter().map(of_line).sum::<i128>()).unwrap_or(i64::MAX)
     }
 
     /// Returns the lines of a step, and checks that enough of them is left.
     fn chosen(
         &self,
         lines: &[LineQuantity],
-        left: impl Fn(&super::OrderLine) -> u64,
+        left: impl Fn(&OrderLine) -> u64,
     ) -> Result<Vec<LineQuantity>, Impossible> {
         if lines.is_empty() {
             let all = self.line_items.iter().filter(|line| left(line) > 0);
@@ -207,6 +229,7 @@ impl Order {
             line_items: lines,
             totals: vec![Total { kind: TotalKind::Total, display_text: None, amount }],
             description: reason,
+            by_hand: false,
         });
     }
 }

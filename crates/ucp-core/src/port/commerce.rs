@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use crate::{
     Operation, Refusal,
     call::{Outcome, SaleRequest},
+    checkout::{Checkout, due_payment::DuePayment},
     operation::{EXTENSIONS, Offering, Resource},
     purchase::{
         caller::Caller,
-        ledger::{Change, Ledger},
+        ledger::{Change, Ledger, Stored},
     },
 };
 
@@ -60,9 +61,10 @@ impl SalesCapabilities {
 /// Sales of a shop.
 ///
 /// Every operation returns the answer together with the change that has to be on disk before the answer is given, so
-/// that the answer recorded under an idempotency key and the state that it reports are one commit. Completing a
-/// checkout is an exception: it stores the payment attempt on its own before money moves. A call that is carried out
-/// again, because its change was stale or the process died, must never buy twice.
+/// that the answer recorded under an idempotency key and the state that it reports are one commit. Deciding writes
+/// nothing and asks nobody to do anything: what others have to do is committed with the change as a task, and carried
+/// out after it ([`Then`]). A call that is carried out again, because its change was stale or the process died, must never
+/// buy twice.
 #[async_trait]
 pub trait Commerce: Send + Sync {
     /// Returns the supported operations and extensions.
@@ -82,6 +84,13 @@ pub trait Commerce: Send + Sync {
     /// Errors of the ports behind it, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be
     /// priced.
     async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal>;
+
+    /// Carries out what follows a decision whose change is committed. Returns the answer in place of the decision's, with
+    /// the change to commit before it is given; `None` if it stands, or after [`Then::CallOff`] has to be decided again.
+    ///
+    /// # Errors
+    /// Errors of the ports behind it.
+    async fn follow(&self, caller: &Caller, then: Then) -> Result<Option<Decision>, Refusal>;
 }
 
 /// An answer, and the change that has to be committed before it is given.
@@ -90,13 +99,33 @@ pub struct Decision {
     /// Answer to the call.
     pub outcome: Outcome,
     /// Change to commit.
-    pub change: Change,
+    pub change: Box<Change>,
+    /// Work of others that the call waits for, once the change is committed.
+    pub then: Option<Then>,
+}
+
+/// Work of others that a call waits for. It is carried out by the agenda if the call does not come to it.
+#[derive(Debug)]
+pub enum Then {
+    /// The payment that the change has begun is made.
+    Pay(Box<DuePayment>),
+    /// The processor is asked for the end of the payment of a checkout, or the shop for its order: at most once in some
+    /// seconds, whoever looks at the checkout.
+    Ask(Box<Stored<Checkout>>),
+    /// The payment of a checkout is called off, which waits for its buyer. Then the call is decided again.
+    CallOff(Box<Stored<Checkout>>),
 }
 
 impl Decision {
     /// Creates a decision that changes nothing.
     #[must_use]
     pub fn unchanged(outcome: Outcome) -> Self {
-        Self { outcome, change: Change::default() }
+        Self { outcome, change: Box::default(), then: None }
+    }
+
+    /// Returns the decision with work of others to wait for.
+    #[must_use]
+    pub fn then(self, then: Then) -> Self {
+        Self { then: Some(then), ..self }
     }
 }

@@ -1,15 +1,23 @@
 //! Port of the store that holds carts, checkouts, orders and the answers recorded under idempotency keys.
 //!
 //! Everything that one call changes is one [`Change`], committed as a whole together with the answer that is recorded
-//! under the call's key: after a crash either both are stored or neither. Documents carry a version; a change that is
+//! under the call's key and the tasks that follow from it: after a crash either all are stored or none. Documents carry a version; a change that is
 //! based on an older version than the stored one is not committed, so that several processes can share one store.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{mandate::Presented, remote_cart_ref::RemoteCartRef};
-use crate::{cart::Cart, checkout::Checkout, order::Order, port::PortError};
+use super::mandate::Presented;
+use crate::{
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    port::{
+        PortError,
+        agenda::{Agenda, Kind, Plan},
+    },
+};
 
 /// A stored document and its version.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +44,8 @@ pub struct Change {
     /// Mandate to store; it replaces an earlier one for the same checkout and stays as long as the checkout or its
     /// order does.
     pub mandate: Option<Presented>,
+    /// Changes of the agenda, besides those that follow from the documents ([`plans`](Self::plans)).
+    pub plans: Vec<Plan>,
     /// Caller that what is new is counted to, and what it may hold; `None` for callers without a limit.
     pub holder: Option<Holder>,
 }
@@ -49,6 +59,8 @@ pub struct Holder {
     pub open: u64,
     /// Maximum size of their documents and of the recorded answers, in bytes.
     pub bytes: u64,
+    /// Bytes that must be left after the change, for the answer that is recorded later.
+    pub reserve: u64,
 }
 
 impl Change {
@@ -56,6 +68,22 @@ impl Change {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the changes of the agenda that are committed with this one: a payment that has begun is to be settled,
+    /// money of an order that has to move is moved, and a cart at a shop that a document names is not abandoned.
+    #[must_use]
+    pub fn plans(&self) -> Vec<Plan> {
+        let mut plans = self.plans.clone();
+        let (cart, checkout) = (self.cart.as_ref(), self.checkout.as_ref());
+        let named = [
+            cart.and_then(|cart| cart.document.remote_cart.as_ref()),
+            checkout.and_then(|checkout| checkout.document.remote_cart.as_ref()),
+        ];
+        plans.extend(named.into_iter().flatten().map(|named| Plan::Done(Kind::Abandon, named.task_key())));
+        plans.extend(checkout.and_then(|checkout| checkout.document.task()).map(Plan::Due));
+        plans.extend(self.order.as_ref().and_then(|order| order.document.task()).map(Plan::Due));
+        plans
     }
 }
 
@@ -123,7 +151,7 @@ pub enum Full {
 /// `owner`; the documents of other owners do not exist. Page tokens alone open a document without its owner: they come
 /// from outside, are compared, and are never interpreted or logged.
 #[async_trait]
-pub trait Ledger: Send + Sync {
+pub trait Ledger: Agenda {
     /// Returns a cart of `owner`.
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError>;
 
@@ -154,17 +182,4 @@ pub trait Ledger: Send + Sync {
 
     /// Commits a change and the answer to record with it. Returns once both are on disk.
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError>;
-
-    /// Records a cart that was created at the shop behind another API and that no document names yet. Returns once the
-    /// record is on disk. Committing a document that names the cart removes the record.
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError>;
-
-    /// Returns carts that were recorded before a time and that no document names, oldest first, at most `limit`.
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError>;
-
-    /// Removes the record of a cart that was abandoned at the shop.
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError>;
-
-    /// Returns checkouts with a payment attempt begun before a time whose result is unknown, at most `limit`.
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError>;
 }

@@ -2,9 +2,8 @@
 //!
 //! The operations themselves are implemented in the modules of their resources: [`cart`](crate::cart),
 //! [`checkout`](crate::checkout), [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: the
-//! answer, and the change that has to be on disk before the answer is given. Nothing is written otherwise, with two
-//! exceptions: completing a checkout stores its payment attempt before it pays, and a cart made at a shop behind
-//! another API is recorded at once.
+//! answer, the change that has to be on disk before the answer is given, and what others have to do after it. Deciding
+//! writes nothing, except that a shop behind another API is brought to the draft that it is to price.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -29,7 +28,7 @@ use crate::{
     catalog::product::Link,
     message::{Message, Severity},
     operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Commerce, Decision, OrderInbox, SalesCapabilities},
+    port::{Catalog, Commerce, Decision, OrderInbox, SalesCapabilities, Then, agenda::Plan},
 };
 
 /// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
@@ -141,9 +140,8 @@ impl SalesService {
 
     /// Prices a draft. Returns `None` if a shop behind another API no longer has the cart.
     ///
-    /// With a shop behind another API this writes: it brings the shop's cart to the draft. A new cart is recorded until
-    /// a document that names it is committed; a cart that no document comes to name is
-    /// [abandoned](Self::abandon_orphans).
+    /// A shop behind another API brings its cart to the draft. A cart that it makes is abandoned unless a document that
+    /// names it is committed ([`Kind::Abandon`](crate::port::agenda::Kind::Abandon)).
     pub(crate) async fn price(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
         let (draft, mismatches) = in_pieces(request.draft, request.previous);
         let priced = self.price_pieces(PriceRequest { draft: &draft, ..request }).await?;
@@ -161,7 +159,8 @@ impl SalesService {
             if let Some(made) = priced.as_ref().and_then(|priced| priced.remote_cart.as_ref())
                 && remote_cart.is_none_or(|before| before.reference != made.reference)
             {
-                self.ledger.note_remote_cart(made, self.now()).await?;
+                let orphaned = self.now().saturating_add(ORPHANED_AFTER).unwrap_or(Timestamp::MAX);
+                self.ledger.plan(Plan::Due(made.abandonment(orphaned))).await?;
             }
             return Ok(priced);
         }
@@ -171,32 +170,6 @@ impl SalesService {
         let purchasable =
             facts.goods.iter().filter_map(NamedGood::one).any(|good| good.available && good.stock != Some(0));
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
-    }
-
-    /// Abandons carts at the shop that no document names because a crash, a failure or a concurrent write prevented the
-    /// commit: those recorded more than [`ORPHANED_AFTER`] ago, at most `limit`. Returns the number of abandoned carts.
-    ///
-    /// # Errors
-    /// Errors of the ledger, which end the run, or the last error of the shop. A cart that the shop failed to abandon
-    /// is tried again later, and does not keep the others from being tried.
-    pub async fn abandon_orphans(&self, limit: usize) -> Result<usize, Refusal> {
-        let Some(shop) = &self.remote_carts else { return Ok(0) };
-        let before = self.now().saturating_sub(ORPHANED_AFTER).unwrap_or(Timestamp::MIN);
-        let (mut abandoned, mut failure) = (0, None);
-        for orphan in self.ledger.orphaned_remote_carts(before, limit).await? {
-            match shop.abandon(&orphan, &BuyerSignals::default()).await {
-                Ok(()) => {
-                    self.ledger.forget_remote_cart(&orphan).await?;
-                    abandoned += 1;
-                }
-                Err(refusal) => {
-                    // To the end of the queue, so that it does not delay the others.
-                    self.ledger.note_remote_cart(&orphan, self.now()).await?;
-                    failure = Some(refusal);
-                }
-            }
-        }
-        failure.map_or(Ok(abandoned), |error| Err(error.into()))
     }
 
     /// Collects the facts about the goods of a draft, with messages about them.
@@ -281,6 +254,10 @@ impl Commerce for SalesService {
             _ => {}
         }
         Ok(decision)
+    }
+
+    async fn follow(&self, caller: &Caller, then: Then) -> Result<Option<Decision>, Refusal> {
+        self.followed(caller, then).await
     }
 }
 

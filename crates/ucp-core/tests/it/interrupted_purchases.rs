@@ -189,7 +189,7 @@ impl Story {
             Step::Pass { seconds } => return self.shop.clock.advance(seconds),
             Step::Reconcile => {
                 let shop = self.shop.clone();
-                self.cut(luck, async move { shop.sales.reconcile(10).await.map(drop) }).await;
+                self.cut(luck, async move { shop.carry_out_all().await.map(drop) }).await;
                 return;
             }
             Step::Race { checkout, starts } => {
@@ -278,7 +278,7 @@ impl Story {
         };
         let reconciled = async {
             late(starts[2]).await;
-            let settled = self.shop.sales.reconcile(10).await;
+            let settled = self.shop.carry_out_all().await;
             settled.expect("the books are fine");
         };
         let (one, other, ()) = tokio::join!(completed(starts[0]), completed(starts[1]), reconciled);
@@ -441,7 +441,7 @@ impl Story {
     async fn end(&mut self) {
         self.shop.clock.advance(61);
         for _ in 0..6 {
-            self.shop.sales.reconcile(100).await.expect("the books are fine");
+            self.shop.carry_out_all().await.expect("the books are fine");
             self.balance().await;
         }
         let (checkouts, captures) = (self.shop.ledger.checkouts(), self.shop.handler.captures());

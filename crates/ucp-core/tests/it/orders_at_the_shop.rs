@@ -142,7 +142,7 @@ async fn no_interruption_places_two_orders_or_loses_one() {
                 let _ = interrupted(shop.call(&caller, call), polls.unwrap_or(usize::MAX)).await;
                 shop.ledger.recover();
                 for _ in 0..6 {
-                    shop.sales.reconcile(10).await.expect("asks");
+                    shop.carry_out_all().await.expect("asks");
                     shop.clock.advance(61);
                 }
                 let view = looked_at(&shop, &id).await;

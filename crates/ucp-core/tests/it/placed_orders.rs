@@ -131,7 +131,7 @@ async fn an_order_that_is_reported_before_its_checkout_is_stored_is_to_be_report
     let order = order(&shop, &remote);
     let refusal = shop.sales.place(&order).await.expect_err("not stored yet");
     assert_eq!((refusal.code, refusal.retry_after.is_some()), (Code::Unavailable, true));
-    assert_eq!(shop.ledger.commit(decision.change, None).await.expect("written"), Committed::Done);
+    assert_eq!(shop.ledger.commit(*decision.change, None).await.expect("written"), Committed::Done);
     assert_eq!(shop.sales.place(&order).await.expect("stored"), Placed::Completed);
 }
 
@@ -153,7 +153,7 @@ async fn a_change_that_was_decided_before_the_order_was_reported_is_not_stored()
     let update = || SaleRequest::UpdateCheckout(Update { id: id.clone(), draft: draft(&[("a", 5)]) });
     let decision = shop.sales.decide(&alice(), update()).await.expect("decided");
     assert_eq!(shop.sales.place(&order(&shop, &remote)).await.expect("stored"), Placed::Completed);
-    assert_eq!(shop.ledger.commit(decision.change, None).await.expect("compared"), Committed::Stale);
+    assert_eq!(shop.ledger.commit(*decision.change, None).await.expect("compared"), Committed::Stale);
     // Decided again, the change is refused.
     let again = shop.call(&alice(), update()).await.expect("answered");
     assert!(!matches!(again, Outcome::Answer(_)), "{again:?}");

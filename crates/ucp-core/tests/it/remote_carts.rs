@@ -14,7 +14,7 @@ use ucp_core::{
     call::SaleRequest,
     cart,
     operation::ById,
-    port::{Completion, PortError, SalesCapabilities},
+    port::{Completion, PortError, SalesCapabilities, agenda::Agenda as _},
     purchase::{
         caller::BuyerSignals,
         payment::{Attempt, Handler as _, Settlement},
@@ -186,10 +186,11 @@ async fn a_cart_that_a_document_names_stays_and_ends_with_it() {
     let alice = platform("alice", &[]);
     let Ok(Outcome::Answer(ucp_core::Answer::Cart(view))) = shop.call(&alice, create()).await else { panic!("a cart") };
     wait(&shop);
-    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!(shop.carry_out_due().await, Ok(0));
     assert_eq!(remote.carts().len(), 1);
     let cancel = SaleRequest::CancelCart(ById { id: view.cart.id.clone() });
     shop.call(&alice, cancel).await.expect("cancels");
+    assert_eq!(shop.carry_out_due().await, Ok(1));
     assert!(remote.carts().is_empty());
 }
 
@@ -203,12 +204,11 @@ async fn a_crash_between_the_cart_at_the_shop_and_the_commit_leaves_nothing_behi
     }
     shop.ledger.recover();
     assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (3, 0));
-    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0, "a call may still be about to commit");
+    assert_eq!(shop.carry_out_due().await, Ok(0), "a call may still be about to commit");
     wait(&shop);
-    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 2);
-    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 1);
+    assert_eq!(shop.carry_out_due().await, Ok(3));
     assert!(remote.carts().is_empty());
-    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 0);
+    assert_eq!(shop.carry_out_due().await, Ok(0));
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_commit_that_fails_after_all_was_written_leaves_its_cart_alone() {
     shop.call(&platform("alice", &[]), create()).await.expect_err("nobody was told");
     shop.ledger.recover();
     wait(&shop);
-    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!(shop.carry_out_due().await, Ok(0));
     assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (1, 1));
 }
 
@@ -230,11 +230,12 @@ async fn a_shop_that_cannot_be_told_is_told_later_and_keeps_no_other_cart_waitin
     shop.call(&alice, create()).await.expect_err("nothing was committed");
     wait(&shop);
     remote.unreachable.store(true, Ordering::Relaxed);
-    shop.sales.abandon_orphans(1).await.expect_err("the shop cannot be told");
+    assert_eq!(shop.carry_out_due().await, Ok(1), "the shop cannot be told");
+    let told = shop.ledger.tasks(9).await.expect("reads").remove(0);
+    assert_eq!((told.tries, told.problem.is_some()), (1, true));
     remote.unreachable.store(false, Ordering::Relaxed);
     shop.call(&alice, create()).await.expect_err("nothing was committed");
     wait(&shop);
-    assert_eq!(shop.sales.abandon_orphans(1).await.expect("looks"), 1);
-    assert_eq!(shop.sales.abandon_orphans(1).await.expect("looks"), 1);
+    assert_eq!(shop.carry_out_due().await, Ok(2));
     assert!(remote.carts().is_empty());
 }

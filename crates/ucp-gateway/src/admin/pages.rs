@@ -34,15 +34,16 @@ use ucp_workbench::Frame;
 use url::form_urlencoded;
 
 use super::{
-    Answer, Failure, Identified, Of, block, pause, release, reload, resend, resume,
+    Answer, Failure, Identified, Of, block, pause, release, reload, resend, resume, retry,
     session::{FormKey, Sessions},
-    step, unblock,
+    take, unblock,
 };
 use crate::{
     address::base,
     audit::Actor,
     inspector::{self, recorder::Recorder},
     metrics::Sources,
+    orders::Once,
     running::Running,
 };
 
@@ -192,6 +193,7 @@ fn done(query: Option<&str>) -> Markup {
             ("block", "The platform is blocked: its calls are refused."),
             ("unblock", "The platform is served again."),
             ("resend", "The webhook is sent again."),
+            ("retry", "The task is carried out again."),
             ("release", "The products that were held are removed from the copy."),
             ("reload", "The configuration was read again."),
             ("step", "The order has taken the step."),
@@ -349,9 +351,12 @@ async fn carry_out(view: &View, actor: Actor, action: &str, shop: &str, fields: 
         "unblock" => unblock(actor, of, profile()).await,
         "release" => release(actor, running, of).await,
         "resend" => resend(actor, running, of, named("")).await,
+        "retry" => retry(actor, running, of, named(field("kind").unwrap_or_default())).await,
         "step" => {
             let details = order::details(fields)?;
-            step(actor, running, of, named(field("step").unwrap_or_default()), details).await
+            let (id, step) = (field("id").unwrap_or_default(), field("step").unwrap_or_default());
+            let seen = field("version").and_then(|version| version.parse().ok());
+            take(actor.0, &running.0, &of, id, step, Once { key: None, seen }, &details).await
         }
         _ => Err(Failure(StatusCode::BAD_REQUEST, "there is no such action".to_owned())),
     }

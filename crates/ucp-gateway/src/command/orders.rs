@@ -23,7 +23,7 @@ use crate::{
     backend::embedded,
     clock,
     config::{Configuration, ServeOptions, shop_named},
-    orders::{self, Details, Step},
+    orders::{self, Details, Once, Step},
 };
 
 #[derive(Debug, Subcommand)]
@@ -45,6 +45,8 @@ pub(crate) enum OrdersCommand {
     /// Record a refund: an amount, or all that is left. The payment service provider is not called; a refund over the
     /// admin endpoint is given by a handler that can.
     Refund(RefundOptions),
+    /// Confirm a refund that was given at the payment service provider by hand.
+    Confirm(ConfirmOptions),
 }
 
 #[derive(Debug, Args)]
@@ -147,6 +149,15 @@ pub(crate) struct RefundOptions {
     reason: Option<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ConfirmOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// The refund, such as `adj_1`.
+    #[arg(long, value_name = "ADJUSTMENT")]
+    refund: String,
+}
+
 pub(crate) fn run(command: OrdersCommand) -> Done {
     let runtime = runtime(1)?;
     match command {
@@ -185,6 +196,9 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
         OrdersCommand::Refund(RefundOptions { step, amount, reason }) => {
             take(&runtime, "refund", step, |details| Details { amount, reason, ..details })?;
         }
+        OrdersCommand::Confirm(ConfirmOptions { step, refund }) => {
+            take(&runtime, "confirm", step, |details| Details { refund: Some(refund), ..details })?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -198,7 +212,7 @@ fn take(
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
     let store = place.store.open(runtime)?;
-    let order = wait(runtime, orders::take(&*store, &[], &id, &step, clock::timestamp))?;
+    let order = wait(runtime, orders::take(&*store, &[], &id, &step, Once::default(), clock::timestamp))?;
     show(&order, place.json)
 }
 
@@ -215,7 +229,7 @@ fn draw(
     let store = place::of(&settings, runtime)?;
     let _within = runtime.enter();
     let handlers = embedded::handlers(&settings.payments, &settings.extra_roots, &Arc::default())?;
-    let order = wait(runtime, orders::take(&*store, &handlers, &options.id, &step, clock::timestamp))?;
+    let order = wait(runtime, orders::take(&*store, &handlers, &options.id, &step, Once::default(), clock::timestamp))?;
     show(&order, options.json)
 }
 
@@ -236,16 +250,18 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
     for adjustment in &order.adjustments {
         let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
         let reason = adjustment.description.as_deref().unwrap_or_default();
-        say!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
+        let (kind, status) = (&adjustment.kind, adjustment.status.as_str());
+        let by_hand = if adjustment.by_hand { ", to be given at the provider and confirmed" } else { "" };
+        say!("  {}  {} {kind} {status}{by_hand} {amount} {reason}", adjustment.occurred_at, adjustment.id);
     }
     if let Some(hold) = &order.payment.hold {
         let what = match hold {
             Hold::Authorized => "authorised, to be captured or released".to_owned(),
             Hold::Capturing { amount, .. } => {
-                format!("{} are being captured; `capture` asks again", money(*amount, order.currency))
+                format!("{} are being captured; the provider is asked again by itself", money(*amount, order.currency))
             }
             Hold::Captured { amount } => format!("{} captured", money(*amount, order.currency)),
-            Hold::Releasing { .. } => "being released; `release` asks again".to_owned(),
+            Hold::Releasing { .. } => "being released; the provider is asked again by itself".to_owned(),
             Hold::Released => "released, nothing captured".to_owned(),
         };
         say!("  payment: {what}");

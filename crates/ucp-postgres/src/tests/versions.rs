@@ -1,6 +1,9 @@
 //! Two versions of the gateway on one database.
 
-use ucp_core::purchase::ledger::{Change, Committed, Ledger as _};
+use ucp_core::{
+    port::store::Store as _,
+    purchase::ledger::{Change, Committed, Ledger as _},
+};
 use ucp_testkit::{
     postgres::{self, Cluster},
     store::fixtures::{ALICE, at, cart},
@@ -17,6 +20,7 @@ const EXPANDED: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
+    MIGRATIONS[3],
     Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
 ];
 
@@ -26,7 +30,8 @@ const CONTRACTED: &[Migration] = &[
     EXPANDED[1],
     EXPANDED[2],
     EXPANDED[3],
-    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 4 },
+    EXPANDED[4],
+    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 5 },
 ];
 
 /// Opens a database of its own, in a cluster of its own: the schema of the others is left alone.
@@ -55,16 +60,16 @@ async fn two_versions_share_a_database_until_the_older_one_is_gone() {
             assert!(store.cart(ALICE, id).await.expect("reads").is_some(), "{id}");
         }
     }
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "4|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "5|1");
 
     // Contract, a version later: the oldest is refused from now on, with both versions, and nothing is changed by that.
     PostgresStore::open_with(&options, shop(), CONTRACTED).await.expect("contracts");
     let refused = PostgresStore::open(&options, shop()).await.expect_err("too old");
-    assert!(matches!(refused, OpenError::Newer { found: 5, minimum: 4, supported: 3, .. }), "{refused}");
+    assert!(matches!(refused, OpenError::Newer { found: 6, minimum: 5, supported: 4, .. }), "{refused}");
     let text = refused.to_string();
-    assert!(text.contains("version 5") && text.contains("use a newer gateway"), "{text}");
+    assert!(text.contains("version 6") && text.contains("use a newer gateway"), "{text}");
     PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("the one between still fits");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "5|4");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "6|5");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -83,7 +88,7 @@ async fn of_many_gateways_that_start_at_once_one_makes_the_schema() {
     }
     secrets.dedup();
     assert_eq!(secrets.len(), 1, "all of them seal cursors with the same key");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "4|1");
 }
 
 #[tokio::test]
@@ -92,13 +97,14 @@ async fn a_failed_migration_leaves_everything_as_it_was() {
         MIGRATIONS[0],
         MIGRATIONS[1],
         MIGRATIONS[2],
+        MIGRATIONS[3],
         Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
         Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 },
     ];
     let Some((cluster, options)) = cluster() else { return };
     PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
     PostgresStore::open_with(&options, ucp_core::ShopId::default(), BROKEN).await.expect_err("fails");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "3|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "4|1");
     let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
     assert_eq!(cluster.psql(columns), "0");
 }
@@ -138,6 +144,47 @@ async fn what_orders_have_taken_is_known_of_an_older_database() {
     let taken = "SELECT string_agg(variant || ' ' || checkout || ' ' || quantity || ' ' || (at = 9223372036854775807), ', ' ORDER BY checkout) \
                  FROM takings";
     assert_eq!(cluster.psql(taken), "a-0 held 2 true, a-0 of new 3 false");
+}
+
+/// A gateway of the version before goes on beside this one, and plans nothing: what it leaves behind is adopted.
+#[tokio::test]
+async fn what_older_gateways_leave_is_on_the_agenda() {
+    const OLDER: &[Migration] = &[MIGRATIONS[0], MIGRATIONS[1], MIGRATIONS[2]];
+    let Some((cluster, options)) = cluster() else { return };
+    let database = Database::new(&options).expect("a database");
+    migrate(&database, OLDER).await.expect("the version before");
+    let begins = |id: &str, cart: &str, attempt: &str, made: u32| {
+        drop(cluster.psql(&format!(
+            "INSERT INTO checkouts (shop, id, owner, token, version, made, held, status, cart_id, attempted_at, expires_at, document) \
+             VALUES ('default', '{id}', 'o', '{id}', 1, '00000000-0000-7000-8000-00000000000{made}', 0, 'complete_in_progress', \
+                 {cart}, 7, 9, '{{\"attempt\": {{\"id\": \"{attempt}\", \"handler_id\": \"stripe\"}}}}')"
+        )));
+    };
+    begins("before", "'c1'", "pay_1", 1);
+    begins("again", "'c1'", "pay_2", 2);
+    drop(cluster.psql(
+        "INSERT INTO orders (shop, id, owner, token, version, made, checkout_id, placed_at, document) \
+         VALUES ('default', 'ord_1', 'o', 'o', 1, gen_random_uuid(), 'k', 7, \
+             '{\"payment\": {\"handler_id\": \"stripe\", \"attempt_id\": \"pay_3\", \"hold\": {\"status\": \"capturing\"}}}')",
+    ));
+    let store = PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("the newest version");
+    begins("beside", "NULL", "pay_4", 3);
+    let note = |reference: &str, at: &str| {
+        drop(cluster.psql(&format!("INSERT INTO remote_carts VALUES ('default', '{reference}', '{{}}', {at})")));
+    };
+    note("old", "5");
+    note("new", "extract(epoch FROM now())::bigint * 1000000000");
+    for _ in 0..2 {
+        store.prune(jiff::Timestamp::now()).await.expect("prunes");
+        let tasks = "SELECT string_agg(concat_ws('|', kind, key, lane, name, body), ' ' ORDER BY kind, key) FROM tasks";
+        assert_eq!(
+            cluster.psql(tasks),
+            "abandon|old|abandon|{} move_money|ord_1|move_money:stripe|pay_3|o settle|again|settle:stripe|pay_2|o \
+             settle|before|settle:stripe|pay_1|o settle|beside|settle:stripe|pay_4|o"
+        );
+    }
+    assert_eq!(cluster.psql("SELECT string_agg(id, ',') FROM checkouts WHERE open_cart = 'c1'"), "again");
+    assert_eq!(cluster.psql("SELECT reference FROM remote_carts"), "new", "a call may be about to name it");
 }
 
 #[tokio::test]

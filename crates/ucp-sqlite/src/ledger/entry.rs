@@ -7,6 +7,7 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
+    port::agenda::Plan,
     purchase::{
         ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
         mandate::Presented,
@@ -14,6 +15,7 @@ use ucp_core::{
 };
 
 use crate::{
+    agenda,
     connection::ShopConnection,
     error::WriteError,
     stock::{self, Taker},
@@ -32,6 +34,7 @@ pub(super) struct Entry {
     /// Change of the stock of each variant, in pieces.
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
+    plans: Vec<Plan>,
     keep: Option<(Key, Kept)>,
     holder: Option<Holder>,
 }
@@ -54,7 +57,8 @@ impl<T: serde::Serialize> Sheet<T> {
 
 impl Entry {
     pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
-        let Change { cart, checkout, order, quiet, stock: movements, mandate, holder } = change;
+        let plans = change.plans();
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, holder } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -68,20 +72,26 @@ impl Entry {
             webhook_event: (!quiet).then(|| uuid::Uuid::new_v4().to_string()),
             stock,
             mandate,
+            plans,
             keep,
             holder,
         })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, webhook_event: _, stock, mandate, keep, holder: _ } = self;
+        let Self { cart, checkout, order, webhook_event: _, stock, mandate, plans, keep, holder: _ } = self;
         let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
-        !documents && stock.is_empty() && keep.is_none()
+        !documents && stock.is_empty() && plans.is_empty() && keep.is_none()
     }
 
     /// Returns `true` if a webhook event is queued for a platform.
     pub(super) const fn tells(&self) -> bool {
         self.order.is_some() && self.webhook_event.is_some()
+    }
+
+    /// Returns `true` if there is something to do afterwards.
+    pub(super) fn plans(&self) -> bool {
+        self.plans.iter().any(|plan| matches!(plan, Plan::Due(_)))
     }
 
     /// Returns the number of carts and checkouts that are new.
@@ -116,6 +126,7 @@ impl Entry {
             replaced += before.unwrap_or_default().unsigned_abs();
         }
         let created = self.created();
+        grown += holder.reserve;
         Ok(if created > 0 && open + created > holder.open {
             Some(Full::Open)
         } else if grown > replaced && held + grown - replaced > holder.bytes {
@@ -146,12 +157,8 @@ impl Entry {
         if let Some(checkout) = &self.checkout {
             write_checkout(db, checkout, holder)?;
         }
-        let named = [
-            self.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
-            self.checkout.as_ref().and_then(|checkout| checkout.document.remote_cart.as_ref()),
-        ];
-        for remote_cart in named.into_iter().flatten() {
-            unnote_remote_cart(db, &remote_cart.reference)?;
+        for plan in &self.plans {
+            agenda::write(db, plan)?;
         }
         if let Some(order) = &self.order {
             write_order(db, order)?;
@@ -188,13 +195,6 @@ impl Entry {
         }
         Ok(Committed::Done)
     }
-}
-
-/// Removes the note of a cart at a remote shop.
-pub(super) fn unnote_remote_cart(db: ShopConnection<'_>, reference: &str) -> rusqlite::Result<()> {
-    db.prepare_cached("DELETE FROM remote_carts WHERE shop = ? AND reference = ?")?
-        .execute((db.shop(), reference))
-        .map(drop)
 }
 
 /// Returns the size of a text, in bytes.
@@ -237,16 +237,26 @@ fn write_checkout(
     let attempted_at = state.attempt().map(|attempt| nanoseconds(attempt.begun_at));
     let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text, size(text));
     once(if *version == 0 {
+        if let Some(cart) = cart_id {
+            // An open checkout that has expired makes room; whoever is about to change it finds it changed.
+            db.prepare_cached(
+                "UPDATE checkouts SET open_cart = NULL, version = version + 1 \
+                 WHERE shop = ? AND open_cart = ? AND expires_at <= ? AND attempted_at IS NULL",
+            )?
+            .execute((db.shop(), cart, nanoseconds(checkout.created_at)))?;
+        }
         db.prepare_cached(
             "INSERT INTO checkouts \
-             (status, cart_id, attempted_at, expires_at, document, held, shop, id, owner, token, holder, version) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+             (status, cart_id, attempted_at, expires_at, document, held, shop, id, owner, token, holder, open_cart, version) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+             CASE WHEN ?1 NOT IN ('completed', 'canceled') THEN ?2 END, 1)",
         )?
         .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, token, holder))?
     } else {
         db.prepare_cached(
             "UPDATE checkouts SET status = ?1, cart_id = ?2, attempted_at = ?3, expires_at = ?4, document = ?5, held = ?6, \
-             holder = CASE ?1 WHEN 'completed' THEN NULL ELSE holder END, version = version + 1 \
+             holder = CASE ?1 WHEN 'completed' THEN NULL ELSE holder END, version = version + 1, \
+             open_cart = CASE WHEN ?1 NOT IN ('completed', 'canceled') THEN open_cart END \
              WHERE shop = ?7 AND id = ?8 AND owner = ?9 AND version = ?10",
         )?
         .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, version))?

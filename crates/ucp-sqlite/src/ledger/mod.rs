@@ -11,7 +11,6 @@
 mod entry;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, ffi, params_from_iter, types::Type};
 use serde::de::DeserializeOwned;
 use ucp_core::{
@@ -19,18 +18,14 @@ use ucp_core::{
     checkout::Checkout,
     order::Order,
     port::PortError,
-    purchase::{
-        ledger::{Change, Committed, Full, Kept, Key, Ledger, Stored},
-        remote_cart_ref::RemoteCartRef,
-    },
+    purchase::ledger::{Change, Committed, Full, Kept, Key, Ledger, Stored},
 };
 
 use self::entry::Entry;
 use crate::{
     error::WriteError,
     stock,
-    store::{SqliteStore, is_damage, unwritable},
-    time::nanoseconds,
+    store::{SqliteStore, unwritable},
 };
 
 impl SqliteStore {
@@ -104,11 +99,14 @@ impl Ledger for SqliteStore {
         if entry.created() > 0 && !self.has_room() {
             return Ok(Committed::Full(Full::Store));
         }
-        let tells = entry.tells();
+        let (tells, plans) = (entry.tells(), entry.plans());
         match self.execute(move |db| entry.write(db)).await {
             Ok(committed) => {
                 if tells && committed == Committed::Done {
                     self.bell().notify_one();
+                }
+                if plans && committed == Committed::Done {
+                    self.planned_bell().notify_one();
                 }
                 Ok(committed)
             }
@@ -116,52 +114,6 @@ impl Ledger for SqliteStore {
             Err(error) => Err(unwritable(error)),
         }
     }
-
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
-        let document = serde_json::to_string(cart).map_err(unwritable)?;
-        let (reference, at) = (cart.reference.clone(), nanoseconds(at));
-        self.write(move |db| {
-            db.prepare_cached(
-                "INSERT OR REPLACE INTO remote_carts (shop, reference, document, at) VALUES (?, ?, ?, ?)",
-            )?
-            .execute((db.shop(), &reference, &document, at))?;
-            Ok(())
-        })
-        .await
-    }
-
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
-        let sql = "SELECT 0, document, reference FROM remote_carts WHERE shop = ? AND at < ? ORDER BY at LIMIT ?";
-        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
-        let noted: Vec<Stored<RemoteCartRef>> = self
-            .read(move |db| readable(db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?))
-            .await?;
-        Ok(noted.into_iter().map(|stored| stored.document).collect())
-    }
-
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
-        let reference = cart.reference.clone();
-        self.write(move |db| Ok(entry::unnote_remote_cart(db, &reference)?)).await
-    }
-
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND attempted_at < ? ORDER BY attempted_at LIMIT ?";
-        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
-        self.read(move |db| readable(db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?)).await
-    }
-}
-
-/// Reads rows up to the first error of the database. Damaged rows are logged and left out, so that they keep nobody from
-/// the others.
-fn readable<T>(rows: impl Iterator<Item = rusqlite::Result<T>>) -> rusqlite::Result<Vec<T>> {
-    rows.filter(|row| match row {
-        Err(error) if is_damage(error) => {
-            tracing::error!(%error, "a row of the database is damaged and passed over");
-            false
-        }
-        _ => true,
-    })
-    .collect()
 }
 
 /// Reads `version, document, id`.
@@ -184,7 +136,7 @@ pub(crate) fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Sto
 }
 
 /// Returns `true` if a commit failed because of other commits: the row of this version does not exist, the identifier
-/// does, or a quantity would fall below zero.
+/// does, the cart has another open checkout, or a quantity would fall below zero.
 fn is_stale(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::StatementChangedRows(_) => true,

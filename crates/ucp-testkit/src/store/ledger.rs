@@ -4,14 +4,13 @@ use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
     order::Order,
-    purchase::{
-        ledger::{Change, Committed, Kept, Key, Ledger as _},
-        remote_cart_ref::RemoteCartRef,
-    },
+    port::agenda::{Agenda as _, Plan},
+    purchase::ledger::{Change, Committed, Kept, Key, Ledger as _},
 };
 
 use super::{
     StoreUnderTest,
+    agenda::remote,
     fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying},
 };
 use crate::{PATIENCE, within};
@@ -25,10 +24,7 @@ pub async fn documents_come_back_as_they_were_with_growing_versions<T: StoreUnde
         cart: at(cart.clone(), 0),
         checkout: at(checkout.clone(), 0),
         order: at(order.clone(), 0),
-        quiet: false,
-        stock: Vec::new(),
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     assert_eq!(store.commits(change).await, Committed::Done);
     for version in 1..4 {
@@ -44,10 +40,7 @@ pub async fn documents_come_back_as_they_were_with_growing_versions<T: StoreUnde
             cart: at(cart.clone(), version),
             checkout: at(checkout.clone(), version),
             order: at(order.clone(), version),
-            quiet: false,
-            stock: Vec::new(),
-            mandate: None,
-            holder: None,
+            ..Change::default()
         };
         assert_eq!(store.commits(change).await, Committed::Done);
     }
@@ -55,38 +48,6 @@ pub async fn documents_come_back_as_they_were_with_growing_versions<T: StoreUnde
     assert_eq!(store.checkout(ALICE, "").await.expect("reads"), None);
     assert_eq!(store.order(ALICE, "ord_1'; DROP TABLE orders; --").await.expect("reads"), None);
     assert_eq!(store.commits(Change::default()).await, Committed::Done);
-}
-
-/// Notes of remote carts last until a commit names the cart or it is forgotten, also over a restart.
-pub async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them<T: StoreUnderTest>(
-    subject: &T,
-) {
-    let remote = |reference: &str| RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() };
-    let orphans = async |store: &T::Store, before, limit| {
-        let found = store.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
-        found.into_iter().map(|cart| cart.reference).collect::<Vec<_>>()
-    };
-    {
-        let store = subject.open().await;
-        for (nth, reference) in ["of a cart", "of a checkout", "of nobody", "of nobody else"].into_iter().enumerate() {
-            let at = now() + hours(i64::try_from(nth).expect("small"));
-            store.note_remote_cart(&remote(reference), at).await.expect("notes");
-        }
-        let cart = Cart { remote_cart: Some(remote("of a cart")), ..cart(ALICE, "cart_1") };
-        let checkout = Checkout { remote_cart: Some(remote("of a checkout")), ..checkout(ALICE, "chk_1", None) };
-        let change = Change { cart: at(cart, 0), checkout: at(checkout, 0), ..Change::default() };
-        assert_eq!(store.commits(change.clone()).await, Committed::Done);
-        store.note_remote_cart(&remote("of a cart"), now()).await.expect("notes");
-        assert_eq!(store.commits(change).await, Committed::Stale, "the version is another by now");
-    }
-    // After a restart.
-    let store = subject.open().await;
-    assert_eq!(orphans(&store, 9, 9).await, ["of a cart", "of nobody", "of nobody else"]);
-    assert_eq!(orphans(&store, 9, 1).await, ["of a cart"]);
-    assert_eq!(orphans(&store, 3, 9).await, ["of a cart", "of nobody"]);
-    store.note_remote_cart(&remote("of a cart"), now() + hours(5)).await.expect("notes");
-    store.forget_remote_cart(&remote("of nobody")).await.expect("forgets");
-    assert_eq!(orphans(&store, 9, 9).await, ["of nobody else", "of a cart"]);
 }
 
 /// Tokens are compared exactly, per kind of document.
@@ -139,10 +100,8 @@ pub async fn a_change_of_an_older_version_changes_nothing_at_all<T: StoreUnderTe
             cart: at(cart(ALICE, "cart_1"), 0),
             checkout: at(first.clone(), version),
             order: at(order(ALICE, "ord_1", "chk_1"), 0),
-            quiet: false,
             stock: vec![movement("a-0", -1)],
-            mandate: None,
-            holder: None,
+            ..Change::default()
         };
         assert_eq!(store.keeps(change, key(ALICE, "chk_1", "k"), kept("no")).await, Committed::Stale, "{version}");
     }
@@ -172,10 +131,7 @@ pub async fn what_belongs_to_others_does_not_exist<T: StoreUnderTest>(subject: &
         cart: at(cart(owner, "cart_1"), version),
         checkout: at(checkout(owner, "chk_1", Some("cart_1")), version),
         order: at(order(owner, "ord_1", "chk_1"), version),
-        quiet: false,
-        stock: Vec::new(),
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     assert_eq!(store.keeps(change(ALICE, 0), key(ALICE, "", "k"), kept("Alice's")).await, Committed::Done);
     assert_eq!(store.cart(BOB, "cart_1").await.expect("reads"), None);
@@ -241,35 +197,60 @@ pub async fn the_newest_checkout_of_a_cart_is_found<T: StoreUnderTest>(subject: 
         assert_eq!(store.commits(change).await, Committed::Done);
         let newest = store.checkout_of_cart(ALICE, "cart_1").await.expect("reads").expect("one");
         assert_eq!(newest.document.id, id);
+        let over = Checkout { state: State::Canceled, ..checkout(ALICE, id, Some("cart_1")) };
+        assert_eq!(store.commits(Change { checkout: at(over, 1), ..Change::default() }).await, Committed::Done);
     }
     // A change of an older one makes it no newer.
-    let change = Change { checkout: at(checkout(ALICE, "chk_z", Some("cart_1")), 1), ..Change::default() };
+    let change = Change { checkout: at(checkout(ALICE, "chk_z", Some("cart_1")), 2), ..Change::default() };
     assert_eq!(store.commits(change).await, Committed::Done);
     let newest = store.checkout_of_cart(ALICE, "cart_1").await.expect("reads").expect("one");
     assert_eq!(newest.document.id, "chk_m");
 }
 
-/// Checkouts with an open payment attempt are found by the time it began, as many as are asked for.
-pub async fn unsettled_checkouts_are_found_the_oldest_first<T: StoreUnderTest>(subject: &T) {
-    let store = subject.open().await;
-    for (id, begun) in [("b", Some(2)), ("none", None), ("c", Some(3)), ("a", Some(1))] {
-        let mut checkout = checkout(if begun == Some(2) { BOB } else { ALICE }, id, None);
-        if let Some(hour) = begun {
-            checkout.state = paying(id, now() + hours(hour));
-        }
-        assert_eq!(store.commits(Change { checkout: at(checkout, 0), ..Change::default() }).await, Committed::Done);
-    }
-    let ids = async |before, limit| {
-        let found = store.unsettled(now() + hours(before), limit).await.expect("reads");
-        found.into_iter().map(|stored| stored.document.id).collect::<Vec<_>>()
+/// A cart has one open checkout: another is stale until the first is over or has expired. One that has expired and was
+/// replaced is stale for whoever is about to change it; one that is being paid expires for nobody.
+pub async fn a_cart_has_one_open_checkout<T: StoreUnderTest>(subject: &T) {
+    let (here, there) = (subject.open().await, subject.open().await);
+    let made = |id: &str, created_at| Change {
+        checkout: at(
+            Checkout { created_at, expires_at: created_at + hours(6), ..checkout(ALICE, id, Some("cart_1")) },
+            0,
+        ),
+        ..Change::default()
     };
-    assert_eq!(ids(9, 9).await, ["a", "b", "c"]);
-    assert_eq!(ids(9, 2).await, ["a", "b"]);
-    assert_eq!(ids(3, 9).await, ["a", "b"]);
-    assert_eq!(ids(1, 9).await, [""; 0]);
-    let settled = Change { checkout: at(checkout(ALICE, "a", None), 1), ..Change::default() };
-    assert_eq!(store.commits(settled).await, Committed::Done);
-    assert_eq!(ids(9, 9).await, ["b", "c"]);
+    assert_eq!(here.commits(made("chk_1", now())).await, Committed::Done);
+    assert_eq!(there.commits(made("chk_2", now())).await, Committed::Stale);
+    let elsewhere = Change { checkout: at(checkout(ALICE, "chk_3", Some("cart_2")), 0), ..Change::default() };
+    assert_eq!(there.commits(elsewhere).await, Committed::Done);
+    assert_eq!(there.commits(made("chk_4", now() + hours(5))).await, Committed::Stale);
+    let later = now() + hours(6);
+    assert_eq!(there.commits(made("chk_5", later)).await, Committed::Done, "the first has expired");
+    let late = Change { checkout: at(checkout(ALICE, "chk_1", Some("cart_1")), 1), ..Change::default() };
+    assert_eq!(here.commits(late).await, Committed::Stale, "it was replaced");
+
+    let Change { checkout: Some(mut paid), .. } = made("chk_5", later) else { panic!("there is one") };
+    paid.document.state = paying("chk_5", later);
+    paid.version = 1;
+    assert_eq!(here.commits(Change { checkout: Some(paid.clone()), ..Change::default() }).await, Committed::Done);
+    assert_eq!(there.commits(made("chk_6", later + hours(7))).await, Committed::Stale, "it is being paid");
+    (paid.document.state, paid.version) = (State::Canceled, 2);
+    assert_eq!(here.commits(Change { checkout: Some(paid), ..Change::default() }).await, Committed::Done);
+    assert_eq!(there.commits(made("chk_6", later + hours(7))).await, Committed::Done);
+
+    // Of many who make one at once, one does.
+    let calls: Vec<_> = (0..16_usize)
+        .map(|number| {
+            let store = if number % 2 == 0 { here.clone() } else { there.clone() };
+            let id = format!("chk_of_{number}");
+            let change = Change { checkout: at(checkout(ALICE, &id, Some("cart_9")), 0), ..Change::default() };
+            tokio::spawn(async move { store.commits(change).await })
+        })
+        .collect();
+    let mut done = 0;
+    for call in calls {
+        done += usize::from(within("a call", PATIENCE, call).await.expect("no panic") == Committed::Done);
+    }
+    assert_eq!(done, 1);
 }
 
 /// What one handle commits is seen by another at once, and makes its changes stale.
@@ -360,10 +341,8 @@ pub async fn everything_is_there_after_a_restart<T: StoreUnderTest>(subject: &T)
         cart: at(cart(ALICE, "cart_1"), version),
         checkout: at(Checkout { state: paying("chk_1", now()), ..checkout(ALICE, "chk_1", Some("cart_1")) }, version),
         order: at(order(ALICE, "ord_1", "chk_1"), version),
-        quiet: false,
         stock: vec![movement("a-0", -2)],
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     {
         let store = subject.open().await;
@@ -374,7 +353,6 @@ pub async fn everything_is_there_after_a_restart<T: StoreUnderTest>(subject: &T)
     let Change { cart, checkout, order, .. } = all(1);
     assert_eq!(store.cart(ALICE, "cart_1").await.expect("reads"), cart);
     assert_eq!(store.checkout(ALICE, "chk_1").await.expect("reads"), checkout);
-    assert_eq!(store.unsettled(now() + hours(1), 9).await.expect("reads"), Vec::from_iter(checkout));
     assert_eq!(store.order(ALICE, "ord_1").await.expect("reads"), order);
     assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [Some(3)]);
     assert_eq!(store.kept(&key(ALICE, "chk_1", "k")).await.expect("reads"), Some(kept("first")));
@@ -394,16 +372,14 @@ pub async fn a_change_is_committed_whole_or_not_at_all<T: StoreUnderTest>(subjec
         ..Change::default()
     };
     assert_eq!(store.commits(there.clone()).await, Committed::Done);
-    let noted = RemoteCartRef { reference: "noted".into(), ..RemoteCartRef::default() };
-    store.note_remote_cart(&noted, now()).await.expect("notes");
+    let noted = remote("noted");
+    store.plan(Plan::Due(noted.abandonment(now()))).await.expect("plans");
     let new = || Change {
         cart: at(Cart { remote_cart: Some(noted.clone()), ..cart(ALICE, "new") }, 0),
         checkout: at(checkout(ALICE, "new", None), 0),
         order: at(order(ALICE, "new", "new"), 0),
-        quiet: false,
         stock: vec![movement("a-0", -1)],
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     let unsold = [movement("a-0", -1), movement("a-1", -6)];
     for (part, change) in [
@@ -418,12 +394,11 @@ pub async fn a_change_is_committed_whole_or_not_at_all<T: StoreUnderTest>(subjec
         assert_eq!(store.order(ALICE, "new").await.expect("reads"), None, "{part}");
         assert_eq!(store.stock(&["a-0", "a-1"]).await.expect("reads"), [Some(5), Some(5)], "{part}");
         assert_eq!(store.kept(&key(ALICE, "", "k")).await.expect("reads"), None, "{part}");
-        let noted = store.orphaned_remote_carts(now() + hours(1), 9).await.expect("reads");
-        assert_eq!(noted.len(), 1, "{part}");
+        assert_eq!(store.tasks(9).await.expect("reads").len(), 1, "{part}");
     }
     assert_eq!(store.keeps(new(), key(ALICE, "", "k"), kept("yes")).await, Committed::Done);
     assert_eq!(store.stock(&["a-0", "a-1"]).await.expect("reads"), [Some(4), Some(5)]);
-    assert_eq!(store.orphaned_remote_carts(now() + hours(1), 9).await.expect("reads"), []);
+    assert_eq!(store.tasks(9).await.expect("reads"), []);
 }
 
 /// Of many calls that are made at once under one key, at several handles, one is carried out; the others get its

@@ -2,8 +2,9 @@
 //!
 //! | module | rules of |
 //! | :-- | :-- |
+//! | [`agenda`] | tasks that outlive a call |
 //! | [`happened`] | what happened to orders and checkouts without a call |
-//! | [`ledger`] | carts, checkouts, orders, stock, recorded answers, notes of remote carts |
+//! | [`ledger`] | carts, checkouts, orders, stock, recorded answers |
 //! | [`operator`] | queries of operators, forwarded webhook messages, removal of expired rows |
 //! | [`outbox`] | webhook events about orders: their order, claims, and turns between platforms |
 //! | [`owners`] | owners of what a remote shop keeps |
@@ -14,6 +15,7 @@
 //! [`store_suite!`](crate::store_suite). Each rule becomes a test of its own, on a store of its own. A store that keeps
 //! a part of the port joins with the macro of that part.
 
+pub mod agenda;
 pub mod fixtures;
 pub mod happened;
 pub mod ledger;
@@ -87,7 +89,7 @@ macro_rules! store_suite {
     };
 }
 
-/// Tests that a store keeps the rules of the [`Ledger`], from the name of its [`StoreUnderTest`].
+/// Tests that a store keeps the rules of the [`Ledger`] and of its [agenda](ucp_core::port::agenda::Agenda), from the name of its [`StoreUnderTest`].
 #[macro_export]
 macro_rules! ledger_suite {
     ($subject:ident) => {
@@ -95,7 +97,6 @@ macro_rules! ledger_suite {
             $subject, ledger:
             documents_come_back_as_they_were_with_growing_versions,
             everything_is_there_after_a_restart,
-            carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them,
             tokens_open_what_they_belong_to_and_nothing_else,
             a_change_of_an_older_version_changes_nothing_at_all,
             a_change_is_committed_whole_or_not_at_all,
@@ -103,11 +104,22 @@ macro_rules! ledger_suite {
             what_belongs_to_others_does_not_exist,
             an_answer_is_kept_once_per_key_and_comes_before_all_else,
             the_newest_checkout_of_a_cart_is_found,
-            unsettled_checkouts_are_found_the_oldest_first,
+            a_cart_has_one_open_checkout,
             two_processes_share_one_ledger,
             counts_follow_orders_and_never_fall_below_zero,
             the_last_ones_are_sold_once,
             of_many_calls_under_one_key_one_is_carried_out,
+        }
+        $crate::store_rules! {
+            $subject, agenda:
+            tasks_follow_from_what_is_committed,
+            a_claimed_task_is_nobody_elses_until_the_claim_ends,
+            of_many_who_claim_the_same_tasks_each_gets_others,
+            what_is_woken_is_due_whoever_holds_it,
+            many_tasks_of_one_lane_hide_no_other,
+            a_task_is_seized_once_in_a_while,
+            what_was_given_up_can_be_retried,
+            who_waits_is_woken_by_what_is_planned_here,
         }
     };
 }

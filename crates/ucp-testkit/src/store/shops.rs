@@ -6,41 +6,36 @@ use ucp_core::{
     checkout::Checkout,
     order::outbox::{Claim, Outbox, Wanted},
     port::{
+        agenda::{Agenda as _, Kind as Task, Plan, Room},
         owners::{Kind, Owner, Owners},
         store::Store,
     },
-    purchase::{
-        ledger::{Change, Committed, Ledger as _},
-        remote_cart_ref::RemoteCartRef,
-    },
+    purchase::ledger::{Change, Committed, Ledger as _},
 };
 
 use super::{
     StoreUnderTest,
+    agenda::remote,
     fixtures::{ALICE, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying},
 };
 
 const ALL: Wanted<'_> = Wanted { per_owner: 1_000, limit: 1_000, except: &[] };
 
+const ROOM: Room<'_> = Room { per_lane: 1_000, total: 1_000, except: &[] };
+
 fn other() -> ShopId {
     "other-shop".parse().expect("valid")
 }
 
-fn remote(reference: &str) -> RemoteCartRef {
-    RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() }
-}
-
 /// The documents, notes, answers and owners that both shops store under the same names. `lines` tells them apart.
 async fn fill(store: &impl Store, lines: u64) {
-    store.note_remote_cart(&remote("noted"), now()).await.expect("notes");
+    store.plan(Plan::Due(remote("noted").abandonment(now()))).await.expect("plans");
     let change = Change {
         cart: at(Cart { lines_ever: lines, ..cart(ALICE, "cart_1") }, 0),
         checkout: at(Checkout { state: paying("chk_1", now()), ..checkout(ALICE, "chk_1", Some("cart_1")) }, 0),
         order: at(order(ALICE, "ord_1", "chk_0"), 0),
-        quiet: false,
         stock: vec![movement("a-0", -1)],
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     let answer = (key(ALICE, "chk_1", "k"), kept(&lines.to_string()));
     assert_eq!(store.commit(change, Some(answer)).await.expect("commits"), Committed::Done);
@@ -64,8 +59,9 @@ pub async fn what_one_shop_stores_does_not_exist_in_another<T: StoreUnderTest<St
     assert_eq!(theirs.order_by_token("token of ord_1").await.expect("reads"), None);
     assert_eq!(theirs.kept(&key(ALICE, "chk_1", "k")).await.expect("reads"), None);
     assert_eq!(theirs.stock(&["a-0"]).await.expect("reads"), [None]);
-    assert_eq!(theirs.unsettled(now() + hours(9), 9).await.expect("reads"), []);
-    assert_eq!(theirs.orphaned_remote_carts(now() + hours(9), 9).await.expect("reads"), []);
+    assert_eq!(theirs.tasks(9).await.expect("reads"), []);
+    assert_eq!(theirs.tallies().await.expect("reads"), []);
+    assert_eq!(theirs.due_tasks(now() + hours(9), ROOM).await.expect("reads"), []);
     assert_eq!(theirs.owned(Kind::Cart, "c").await.expect("reads"), None);
     assert!(theirs.due(now() + hours(9), ALL).await.expect("reads").is_empty());
     assert!(theirs.webhook_events(9).await.expect("reads").is_empty());
@@ -73,15 +69,17 @@ pub async fn what_one_shop_stores_does_not_exist_in_another<T: StoreUnderTest<St
     let claim = Claim { claimant: "them".into(), until: now() + hours(9) };
     assert!(Outbox::claim(&*theirs, vec![event.clone()], now() + hours(1), &claim).await.expect("writes").is_empty());
     assert!(!theirs.resend(&event, now()).await.expect("writes"));
-    theirs.forget_remote_cart(&remote("noted")).await.expect("writes");
+    theirs.plan(Plan::Done(Task::Abandon, "noted".into())).await.expect("writes");
+    assert!(!theirs.retry(Task::Settle, "chk_1", now()).await.expect("writes"));
+    assert!(!theirs.wake("attempt at chk_1", now()).await.expect("writes"));
     Owners::extend(&*theirs, Kind::Cart, "c", now() + hours(9)).await.expect("writes");
     let stale = Change { cart: at(cart(ALICE, "cart_1"), 1), ..Change::default() };
     assert_eq!(theirs.commits(stale).await, Committed::Stale);
     let sold = Change { stock: vec![movement("a-0", -1)], ..Change::default() };
     assert_eq!(theirs.commits(sold).await, Committed::Done, "it is not counted there");
 
-    let noted = mine.orphaned_remote_carts(now() + hours(9), 9).await.expect("reads");
-    assert_eq!(noted.iter().map(|cart| &*cart.reference).collect::<Vec<_>>(), ["noted"]);
+    let due = mine.due_tasks(now() + hours(9), ROOM).await.expect("reads");
+    assert_eq!(due.iter().map(|task| &*task.key).collect::<Vec<_>>(), ["noted", "chk_1"]);
     assert_eq!(mine.owned(Kind::Cart, "c").await.expect("reads").expect("owned").until, now());
     assert_eq!(mine.stock(&["a-0"]).await.expect("reads"), [Some(4)]);
     let claim = Claim { claimant: "me".into(), until: now() + hours(9) };
@@ -107,8 +105,7 @@ pub async fn the_same_names_mean_something_else_in_another_shop<T: StoreUnderTes
         let owned = store.owned(Kind::Cart, "c").await.expect("reads").expect("owned");
         assert_eq!(owned.owner.platform, lines.to_string());
         assert_eq!(store.webhook_events(9).await.expect("reads").len(), 1);
-        assert_eq!(store.unsettled(now() + hours(9), 9).await.expect("reads").len(), 1);
-        assert_eq!(store.orphaned_remote_carts(now() + hours(9), 9).await.expect("reads").len(), 1);
+        assert_eq!(store.tasks(9).await.expect("reads").len(), 2);
     }
     assert_eq!(shops[0].0.stock(&["a-0"]).await.expect("reads"), [Some(4)]);
 }

@@ -1,6 +1,9 @@
 //! Payments that wait for their buyer, who confirms them at the bank (3-D Secure).
 
-use ucp_core::checkout::handoff::{Done, Page, Step};
+use ucp_core::{
+    checkout::handoff::{Done, Page, Step},
+    port::agenda::Agenda as _,
+};
 use ucp_testkit::interrupted;
 
 use super::*;
@@ -28,6 +31,7 @@ async fn platforms_see_an_escalation_and_buyers_the_way_to_their_bank() {
     assert_eq!(desktop.bank(), Some(format!("https://bank.example/{}", attempt.id).as_str()));
     assert_eq!(attempt.return_url, view.continue_url, "the bank sends the buyer back to the page");
     // It was asked for once: the buyer has confirmed by now, and the next who looks sees the order.
+    shop.clock.advance(2);
     let seen = look(&shop, &id).await;
     assert_eq!((seen.status, shop.handler.captures().len()), (Status::Completed, 1));
     assert_eq!(shop.handler.attempts(), 1, "it is the same payment");
@@ -38,9 +42,11 @@ async fn platforms_see_an_escalation_and_buyers_the_way_to_their_bank() {
 async fn completing_again_goes_on_with_the_same_payment() {
     let shop = shop();
     let id = waiting(&shop, 2).await.checkout.id;
-    assert_eq!(complete(&shop, &id).await.status, Status::RequiresEscalation);
-    let again = complete(&shop, &id).await;
-    assert_eq!(again.status, Status::RequiresEscalation);
+    for _ in 0..2 {
+        assert_eq!(complete(&shop, &id).await.status, Status::RequiresEscalation);
+        assert_eq!(complete(&shop, &id).await.status, Status::RequiresEscalation, "the processor was asked just now");
+        shop.clock.advance(2);
+    }
     assert_eq!(complete(&shop, &id).await.status, Status::Completed);
     assert_eq!((shop.handler.attempts(), shop.handler.captures().len()), (1, 1));
 }
@@ -77,6 +83,7 @@ async fn a_change_that_is_refused_calls_nothing_off() {
     assert_eq!(unchanged.status, Status::RequiresEscalation);
     assert!(codes(&unchanged.messages).contains(&"destination_unknown".to_owned()), "{:?}", unchanged.messages);
     assert_eq!(shop.ledger.remaining("rose"), Some(4), "the goods are set aside");
+    shop.clock.advance(2);
     assert_eq!(look(&shop, &id).await.status, Status::Completed, "the payment goes on");
     assert_eq!((shop.handler.attempts(), shop.handler.captures().len()), (1, 1));
 }
@@ -122,9 +129,9 @@ async fn a_payment_that_nobody_confirms_is_called_off_in_time() {
     let shop = shop();
     let id = waiting(&shop, 99).await.checkout.id;
     shop.clock.advance(899);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(0), "the processor is not asked all the time");
+    assert_eq!(shop.carry_out_due().await, Ok(0), "the processor is not asked all the time");
     shop.clock.advance(1);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(1));
+    assert_eq!(shop.carry_out_due().await, Ok(1));
     let reopened = look(&shop, &id).await;
     assert_eq!((reopened.status, shop.ledger.remaining("rose")), (Status::Incomplete, Some(6)));
     assert_eq!(codes(&reopened.messages), ["payment_failed"]);
@@ -133,14 +140,33 @@ async fn a_payment_that_nobody_confirms_is_called_off_in_time() {
 }
 
 #[tokio::test]
+async fn whoever_looks_asks_the_processor_once_in_a_while() {
+    let shop = shop();
+    let view = waiting(&shop, 3).await;
+    for asked in 1..=3 {
+        // However often, and by whichever way.
+        for _ in 0..5 {
+            assert_eq!(look(&shop, &view.checkout.id).await.status, Status::RequiresEscalation);
+            shop.sales.page(&view.checkout.token).await.expect("reads");
+            assert_eq!(complete(&shop, &view.checkout.id).await.status, Status::RequiresEscalation);
+        }
+        assert_eq!(shop.handler.asked(), asked);
+        shop.clock.advance(2);
+    }
+    assert_eq!(look(&shop, &view.checkout.id).await.status, Status::Completed);
+}
+
+#[tokio::test]
 async fn a_message_of_the_processor_settles_its_payment_and_no_other() {
     let shop = shop();
     let view = waiting(&shop, 0).await;
     let attempt = view.checkout.state.attempt().expect("an attempt").id.clone();
-    assert_eq!(shop.sales.settle("pay_of_another").await, Ok(false));
-    assert!(shop.handler.captures().is_empty());
-    assert_eq!(shop.sales.settle(&attempt).await, Ok(true));
-    assert_eq!(shop.sales.settle(&attempt).await, Ok(false));
+    let wake = async |attempt: &str| shop.ledger.wake(attempt, shop.clock.now()).await.expect("wakes");
+    assert!(!wake("pay_of_another").await);
+    assert_eq!(shop.carry_out_due().await, Ok(0));
+    assert!(wake(&attempt).await);
+    assert_eq!(shop.carry_out_due().await, Ok(1));
+    assert!(!wake(&attempt).await);
     assert_eq!((shop.handler.captures().len(), shop.ledger.orders().len()), (1, 1));
 }
 
@@ -160,7 +186,7 @@ async fn wherever_it_is_interrupted_it_is_paid_once_or_not_at_all() {
             let _ = interrupted(async move { cut.call(&platform, get).await }, polls / 2).await;
             shop.clock.advance(901);
             for _ in 0..3 {
-                shop.sales.reconcile(9).await.expect("carried out");
+                shop.carry_out_all().await.expect("carried out");
             }
             let status = look(&shop, &id).await.status;
             let captures = shop.handler.captures().len();

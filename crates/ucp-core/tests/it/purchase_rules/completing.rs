@@ -157,6 +157,7 @@ async fn an_unknown_payment_is_asked_after_and_never_made_again() {
         assert!(waiting.continue_url.is_some());
         assert_eq!(look(&shop, &id).await.checkout, waiting.checkout);
         let completed = until("the purchase to be completed", PATIENCE, async || {
+            shop.clock.advance(2);
             let again = complete(&shop, &id).await;
             if again.checkout.status() == Status::Completed {
                 return Some(again);
@@ -177,17 +178,17 @@ async fn a_payment_that_never_arrived_is_given_up_once_it_cannot_arrive_any_more
     shop.handler.script([Course::RequestLost]);
     complete(&shop, &id).await;
     shop.clock.advance(59);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
+    assert_eq!(shop.carry_out_all().await, Ok(0));
     assert_eq!(
         (look(&shop, &id).await.checkout.status(), shop.ledger.remaining("rose")),
         (Status::CompleteInProgress, Some(1))
     );
     shop.clock.advance(1);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(1));
+    assert_eq!(shop.carry_out_all().await, Ok(1));
     let reopened = look(&shop, &id).await;
     assert_eq!((reopened.checkout.status(), shop.ledger.remaining("rose")), (Status::Incomplete, Some(6)));
     assert_eq!(codes(&reopened.messages), ["payment_failed"]);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
+    assert_eq!(shop.carry_out_all().await, Ok(0));
 }
 
 #[tokio::test]
@@ -210,7 +211,7 @@ async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
         shop.handler.script([Course::AnswerLost]);
         assert_eq!(checkout_of(by_call(&id, call).await).checkout.status(), Status::CompleteInProgress);
         shop.clock.advance(1);
-        assert_eq!(shop.sales.reconcile(9).await, Ok(1));
+        assert_eq!(shop.carry_out_all().await, Ok(1));
         let again = by_call(&id, call).await;
         assert_eq!(matches!(again, Outcome::NoResource { conflict: true, .. }), conflict);
     }
@@ -233,7 +234,7 @@ async fn what_is_being_paid_for_stays_as_it_is() {
     shop.clock.advance(7 * 60 * 60);
     assert_eq!(look(&shop, &id).await.checkout, waiting);
     for _ in 0..2 {
-        shop.sales.reconcile(9).await.expect("carried out");
+        shop.carry_out_all().await.expect("carried out");
     }
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::Completed);
 }
@@ -246,10 +247,10 @@ async fn payments_of_a_handler_that_is_gone_wait_for_it() {
     complete(&shop, &id).await;
     let handlers = std::mem::replace(&mut shop.sales.handlers, Arc::new([Arc::new(ScriptedHandler::new("new"))]));
     shop.clock.advance(1_000);
-    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
+    assert_eq!(shop.carry_out_all().await, Ok(0));
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::CompleteInProgress);
     shop.sales.handlers = handlers;
-    assert_eq!(shop.sales.reconcile(9).await, Ok(1));
+    assert_eq!(shop.carry_out_all().await, Ok(1));
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::Completed);
 }
 
@@ -271,7 +272,7 @@ async fn payments_that_nobody_can_ask_after_hold_up_no_others() {
     complete_with(&shop, &ids[3], vec![card("new")]).await;
     shop.clock.advance(1_000);
     for _ in 0..3 {
-        shop.sales.reconcile(2).await.expect("carried out");
+        shop.carry_out_all().await.expect("carried out");
     }
     assert_eq!(look(&shop, &ids[3]).await.checkout.status(), Status::Completed);
 }

@@ -20,7 +20,8 @@ use crate::{
 const LISTED: usize = 50;
 
 /// Actions but for steps of orders, as the log has them.
-const ACTIONS: [&str; 7] = ["block", "unblock", "pause", "resume", "reload", "catalog release", "webhook resend"];
+const ACTIONS: [&str; 8] =
+    ["block", "unblock", "pause", "resume", "reload", "catalog release", "webhook resend", "task retry"];
 
 /// Which lines are wanted.
 #[derive(Debug, Default, PartialEq, Eq)]

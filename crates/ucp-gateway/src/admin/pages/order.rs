@@ -4,8 +4,11 @@ use axum::body::Bytes;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    order::Order,
-    purchase::totals::{TotalKind, amount_of},
+    order::{AdjustmentStatus, Order},
+    purchase::{
+        ledger::Stored,
+        totals::{TotalKind, amount_of},
+    },
 };
 
 use super::{
@@ -39,7 +42,7 @@ pub(super) fn details(fields: &Fields) -> Result<Bytes, Failure> {
             }
         } else if name == "amount" {
             details.insert(name.to_owned(), number(name, text)?.into());
-        } else if matches!(name, "carrier" | "tracking_number" | "tracking_url" | "reason") {
+        } else if matches!(name, "carrier" | "tracking_number" | "tracking_url" | "reason" | "refund") {
             details.insert(name.to_owned(), text.into());
         }
     }
@@ -58,7 +61,7 @@ pub(super) async fn page(
     done: &Markup,
 ) -> Result<(String, Markup), Failure> {
     let stored = of.store(view.running()).await?.any_order(id).await?;
-    let order = &stored.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?.document;
+    let Stored { document: order, version } = &stored.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
     let shop = of.0.id.as_str();
     let fact = |name: &str, value: &str| html! { div { dt { (name) } dd { (value) } } };
     let title = format!("Order {}", order.label);
@@ -103,7 +106,7 @@ pub(super) async fn page(
             }
             section aria-labelledby="steps" {
                 h2 #steps { "Steps" }
-                @for step in STEPS { (form(step, order, shop, key)) }
+                @for step in STEPS { (form(step, order, *version, shop, key)) }
             }
         }
     };
@@ -118,7 +121,13 @@ fn happened(order: &Order) -> Markup {
     });
     let adjustments = order.adjustments.iter().map(|adjustment| {
         let totals = adjustment.totals.iter().map(|total| money(total.amount, order.currency));
-        let said: Vec<_> = totals.chain(adjustment.description.clone()).collect();
+        let status = match (adjustment.status, adjustment.by_hand) {
+            (_, true) => Some("give it back at the payment provider, then confirm it here".to_owned()),
+            (AdjustmentStatus::Completed, _) => None,
+            (status, _) => Some(status.as_str().to_owned()),
+        };
+        let name = (adjustment.status != AdjustmentStatus::Completed).then(|| adjustment.id.clone());
+        let said: Vec<_> = totals.chain(adjustment.description.clone()).chain(status).chain(name).collect();
         (adjustment.occurred_at, adjustment.kind.as_str(), said.join(", "))
     });
     let placed = std::iter::once((order.placed_at, "placed", String::new()));
@@ -128,7 +137,7 @@ fn happened(order: &Order) -> Markup {
 }
 
 /// The form of a step. What is left empty is all that there is.
-fn form(step: &str, order: &Order, shop: &str, key: &FormKey) -> Markup {
+fn form(step: &str, order: &Order, version: u64, shop: &str, key: &FormKey) -> Markup {
     let field = |name: &str, label: &str, kind: &str| {
         let id = format!("{step}-{name}");
         html! { div.field { label for=(id) { (label) } input id=(id) name=(name) type=(kind); } }
@@ -140,7 +149,11 @@ fn form(step: &str, order: &Order, shop: &str, key: &FormKey) -> Markup {
                 (hidden(key, "step", shop))
                 input type="hidden" name="id" value=(order.id);
                 input type="hidden" name="step" value=(step);
-                @if step == "refund" { (field("amount", "Amount in minor units; empty for all that is left", "number")) }
+                input type="hidden" name="version" value=(version);
+                @if step == "refund" {
+                    (field("amount", "Amount in minor units; empty for what was paid for the goods, or for all that is left", "number"))
+                }
+                @if step == "confirm" { (field("refund", "Refund that was given at the payment provider, such as adj_1", "text")) }
                 @if step == "ship" {
                     div.pair { (field("carrier", "Carrier", "text")) (field("tracking_number", "Tracking number", "text")) }
                     (field("tracking_url", "Tracking page", "url"))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ucp_core::{
-    checkout::State as CheckoutState,
     order::outbox::State as WebhookState,
+    port::agenda::{Kind, Tally},
     purchase::totals::{TotalKind, amount_of},
     record::Step,
 };
@@ -35,7 +35,8 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
         ("upstream", "Backend", upstream(&shop, slot, key).await),
         ("orders", "Orders", placed(&shop, id).await?),
         ("webhooks", "Webhooks", webhooks(&shop, id, key).await?),
-        ("payments", "Payments", payments(&shop).await?),
+        ("agenda", "Agenda", agenda(&shop, id, key).await?),
+        ("payments", "Payments", payments(&shop)),
         ("platforms", "Platforms", platforms(slot, key)),
         ("keys", "Keys", keys(slot)),
         ("buyers", "Funnel", funnel(view, id)),
@@ -72,8 +73,9 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
 
 /// Returns the figures that are looked at first.
 async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
-    let (backlog, unsettled) =
-        (shop.store.backlog().await?, shop.store.unsettled(clock::timestamp(), LISTED).await?.len());
+    let (backlog, tallies) = (shop.store.backlog().await?, shop.store.tallies().await?);
+    let sum = |number: fn(&Tally) -> u64| tallies.iter().map(number).sum::<u64>();
+    let (waiting, given_up) = (sum(|tally| tally.waiting), sum(|tally| tally.given_up));
     let oldest = backlog.since.map(|since| clock::timestamp().duration_since(since).as_secs());
     let open = shop.counters.as_ref().map(|counters| counters.snapshot().is_open());
     let backend = match open {
@@ -82,7 +84,6 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
         None => ("its own", "the shop is the gateway's own"),
     };
     let blocked = slot.decisions.blocked().len();
-    let listed = if unsettled == LISTED { format!("{unsettled} or more") } else { unsettled.to_string() };
     Ok([
         Figure::new("Backend", backend.0, backend.1).alarming(open == Some(true)),
         Figure::new(
@@ -94,7 +95,15 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
             },
         )
         .alarming(oldest.is_some_and(|seconds| seconds > 300)),
-        Figure::new("Payments without a known end", listed, "their provider is asked again").alarming(unsettled > 0),
+        Figure::new(
+            "Agenda",
+            waiting.to_string(),
+            match given_up {
+                0 => "payments, refunds and carts to be seen to; none is given up".to_owned(),
+                given_up => format!("{given_up} given up"),
+            },
+        )
+        .alarming(given_up > 0),
         Figure::new("Platforms", slot.settings.platforms.len().to_string(), format!("registered, {blocked} blocked"))
             .alarming(blocked > 0),
     ])
@@ -185,34 +194,46 @@ async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failur
     })
 }
 
-async fn payments(shop: &Shop) -> Result<Markup, Failure> {
-    let unsettled = shop.store.unsettled(clock::timestamp(), LISTED).await?;
-    let rows: Vec<_> = unsettled
+async fn agenda(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure> {
+    let tasks = shop.store.tasks(LISTED).await?;
+    let rows: Vec<_> = tasks
         .iter()
-        .filter_map(|stored| {
-            let CheckoutState::CompleteInProgress { attempt } = &stored.document.state else { return None };
-            Some(vec![
-                cell(&attempt.id),
-                when(attempt.begun_at),
-                cell(&attempt.handler_id),
-                cell(&money(attempt.amount.minor(), attempt.currency)),
-                cell(&attempt.checkout_id),
-                cell(&if attempt.challenge.is_some() { "the buyer" } else { "the payment provider" }),
-            ])
+        .map(|task| {
+            let what = match task.kind {
+                Kind::Settle => "ask what became of the payment of checkout",
+                Kind::MoveMoney => "capture, release or give back the money of order",
+                Kind::Abandon => "abandon the shop's cart",
+            };
+            let class = if task.given_up { "tag failed" } else { "tag pending" };
+            let named = [("kind", task.kind.as_str()), ("id", &*task.key)];
+            vec![
+                html! { (what) " " code { (task.key) } },
+                html! { span class=(class) { @if task.given_up { "given up" } @else { "waiting" } } },
+                number(task.tries.into()),
+                when(task.due),
+                when(task.since),
+                cell(&task.problem.as_deref().unwrap_or_default()),
+                button(key, "retry", id, &named, "Do it now", &task.key),
+            ]
         })
         .collect();
-    let heads = ["Attempt", "Begun", "Handler", "Amount", "Checkout", "Waits for"];
+    let heads = ["To be done", "State", "Tries", "Next try", "Since", "Reason", "Do"];
+    Ok(html! {
+        p { "What has to be done later is done by itself, with pauses that grow. After three days it is given up." }
+        (table("Agenda", &heads, &rows, "Nothing is to be done."))
+    })
+}
+
+fn payments(shop: &Shop) -> Markup {
     let counts = shop.payments.all().into_iter().map(|(counted, count)| {
         let name = format!("{} {} {}", counted.handler, counted.call, counted.result);
         (name, count)
     });
     let counts: Vec<_> = counts.collect();
-    Ok(html! {
-        h3 { "Without a known end" }
-        p { "The provider is asked again by itself until it says what became of them." }
-        (table("Payments without a known end", &heads, &rows, "None."))
-        @if !counts.is_empty() { h3 { "Calls of the handlers since the start" } (numbers(counts)) }
-    })
+    html! {
+        @if counts.is_empty() { p { "No handler was called since the start." } }
+        @else { h3 { "Calls of the handlers since the start" } (numbers(counts)) }
+    }
 }
 
 fn limit(quota: Option<Quota>) -> String {

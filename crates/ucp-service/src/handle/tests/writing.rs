@@ -354,7 +354,7 @@ async fn a_purchase_that_others_brought_to_its_end_is_told_to_the_retry() {
     assert_eq!(shop.send(completing("key", &id)).await.expect_err("interrupted").code, Code::Unavailable);
     shop.shop.ledger.recover();
     shop.shop.clock.advance(1);
-    assert_eq!(shop.shop.sales.reconcile(10).await, Ok(1));
+    assert_eq!(shop.shop.carry_out_all().await, Ok(1));
     let retry = shop.send(completing("key", &id)).await.expect("an answer");
     assert_eq!((retry.status, &read(&retry)["status"]), (200, &json!("completed")));
     assert_eq!(shop.send(completing("new-key", &id)).await.expect("an answer").status, 409);
@@ -372,7 +372,7 @@ async fn a_refusal_that_others_found_out_is_not_paid_against() {
         assert_eq!(shop.send(completing("key", &id)).await.expect_err("interrupted").code, Code::Unavailable);
         shop.shop.ledger.recover();
         shop.shop.clock.advance(1);
-        assert_eq!(shop.shop.sales.reconcile(10).await, Ok(1));
+        assert_eq!(shop.shop.carry_out_all().await, Ok(1));
         let retry = shop.send(completing("key", &id)).await.expect("an answer");
         assert_eq!((retry.status, &read(&retry)["status"]), (200, &json!(status)));
         assert_eq!((shop.shop.handler.attempts(), shop.shop.handler.captures().len()), (1, 0), "{status}");
@@ -418,7 +418,7 @@ async fn two_processes_never_pay_twice() {
             assert_eq!(first, second);
         }
         shop.shop.clock.advance(1);
-        shop.shop.sales.reconcile(10).await.expect("the books are fine");
+        shop.shop.carry_out_all().await.expect("the books are fine");
         assert_eq!(shop.statuses(), [Status::Completed]);
         shop.bought_once();
     }

@@ -45,10 +45,8 @@ fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
         cart: at(cart(ALICE, &id), 0),
         checkout: at(checkout(ALICE, &id, Some(&id)), 0),
         order: at(order(ALICE, &id, &id), 0),
-        quiet: false,
         stock: vec![movement("a-0", -1)],
-        mandate: None,
-        holder: None,
+        ..Change::default()
     };
     (change, Some((key(ALICE, &id, "k"), kept(&"answer ".repeat(500)))))
 }
@@ -232,22 +230,4 @@ async fn a_document_that_cannot_be_read_is_no_answer_and_not_logged() {
     };
     let error = store.snapshot(read).expect_err("damaged");
     assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
-}
-
-/// One of many, which keeps nobody from the others.
-#[tokio::test]
-async fn a_damaged_attempt_is_passed_over() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
-    for id in ["a", "b"] {
-        let mut unsettled = checkout(ALICE, id, None);
-        unsettled.state = paying(id, unsettled.expires_at);
-        let change = Change { checkout: at(unsettled, 0), ..Change::default() };
-        assert_eq!(store.commits(change).await, Committed::Done);
-    }
-    let damage = |db: ShopConnection<'_>| Ok(db.execute("UPDATE checkouts SET document = 'no' WHERE id = 'a'", ())?);
-    store.execute(damage).await.expect("damages");
-    let unsettled =
-        store.unsettled(jiff::Timestamp::from_second(4_000_000_000).expect("a time"), 10).await.expect("reads");
-    assert_eq!(unsettled.iter().map(|stored| stored.document.id.as_str()).collect::<Vec<_>>(), ["b"]);
 }

@@ -26,10 +26,7 @@ async fn what_is_old_goes_and_what_may_matter_stays() {
             cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
             checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
             order: at(order(ALICE, id, id), 0),
-            quiet: false,
-            mandate: None,
-            holder: None,
-            stock: Vec::new(),
+            ..Change::default()
         };
         assert_eq!(store.commits(change).await, Committed::Done);
         let mut unsettled = checkout(ALICE, &format!("unsettled {id}"), None);
@@ -79,7 +76,7 @@ async fn much_that_is_old_goes_in_several_steps() {
 async fn what_strangers_left_goes_soon_and_its_room_is_given_back() {
     let directory = tempfile::tempdir().expect("directory");
     let store = open(directory.path(), &[]);
-    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX };
+    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX, reserve: 0 };
     let hour = hours(1) + SignedDuration::from_nanos(1);
     for number in 0..200 {
         let expires_at = if number < 150 { now() - hour } else { now() - hours(1) };

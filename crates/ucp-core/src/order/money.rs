@@ -1,0 +1,181 @@
+//! Money of orders that moves after the purchase: captured, released, given back.
+//!
+//! What is to move is stored with its identifier before the processor is asked, together with the task that asks: after a
+//! crash, or an answer that was lost, the processor is asked again under the same identifier until it says what came of it.
+
+use std::sync::Arc;
+
+use super::{AdjustmentStatus, Hold, Order};
+use crate::{
+    Refusal,
+    money::Amount,
+    port::agenda::{Claimed, Kind, Next, Plan, Task},
+    purchase::{
+        ledger::{Change, Committed, Ledger, Stored},
+        payment::{Capture, Handler, Moved, Refund},
+        sales_service::SalesService,
+        totals::{TotalKind, amount_of},
+    },
+};
+
+/// Money that is to move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// A capture of an authorized payment, or its release.
+    Capture(Capture),
+    /// A refund, with the position of its adjustment.
+    Refund(Refund, usize),
+}
+
+/// State of an order's money after the processor was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Nothing is to move any more. The reason is that of the last movement that the processor refused.
+    Ended(Option<String>),
+    /// The order was changed meanwhile.
+    Stale,
+    /// It is not known what came of a movement.
+    Unknown(String),
+}
+
+impl Order {
+    /// Returns the money that is to move next; `None` if there is none.
+    #[must_use]
+    pub fn movement(&self) -> Option<Movement> {
+        if let Some(capture) = self.begun_capture() {
+            return Some(Movement::Capture(capture));
+        }
+        let mut refunds = self.adjustments.iter().enumerate().filter(|(_, adjustment)| adjustment.kind == "refund");
+        let (ordinal, (position, refund)) = (1..)
+            .zip(&mut refunds)
+            .find(|(_, (_, refund))| refund.status == AdjustmentStatus::Pending && !refund.by_hand)?;
+        let minor = -amount_of(&refund.totals, TotalKind::Total);
+        let refund = Refund {
+            id: format!("{}:refund:{ordinal}:{minor}", self.payment.attempt_id),
+            reference: self.payment.reference.clone(),
+            amount: Amount::new(minor)?,
+            currency: self.currency,
+        };
+        Some(Movement::Refund(refund, position))
+    }
+
+    /// Returns the task that moves the money that is to move.
+    #[must_use]
+    pub fn task(&self) -> Option<Task> {
+        self.movement()?;
+        Some(Task {
+            kind: Kind::MoveMoney,
+            key: self.id.clone(),
+            lane: format!("{}:{}", Kind::MoveMoney.as_str(), self.payment.handler_id),
+            name: Some(self.payment.attempt_id.clone()),
+            due: self.changed_at(),
+            body: self.owner.clone(),
+        })
+    }
+
+    /// Confirms a refund that the operator has carried out at the processor.
+    ///
+    /// # Errors
+    /// [`Impossible`](super::progress::Impossible) if there is no such refund that waits for it.
+    pub fn confirm(&mut self, id: &str) -> Result<(), super::progress::Impossible> {
+        let waits = |refund: &&mut super::Adjustment| refund.id == id && refund.by_hand;
+        let refund = self.adjustments.iter_mut().find(waits);
+        let refund = refund.ok_or_else(|| super::progress::Impossible::NoSuchRefund(id.to_owned()))?;
+        (refund.status, refund.by_hand) = (AdjustmentStatus::Completed, false);
+        Ok(())
+    }
+
+    /// Ends a movement as the processor says. Returns the reason if it refused.
+    fn moved(&mut self, movement: &Movement, moved: Moved) -> Option<String> {
+        match (movement, moved) {
+            (Movement::Capture(_), moved) => {
+                let refused = match moved {
+                    Moved::Done { .. } => None,
+                    Moved::Refused { reason } => Some(reason),
+                    Moved::ByHand | Moved::Unknown => Some("the payment handler does not capture".to_owned()),
+                };
+                self.end_capture(refused.is_none());
+                refused
+            }
+            (Movement::Refund(_, position), moved) => {
+                let refund = self.adjustments.get_mut(*position)?;
+                match moved {
+                    Moved::Done { .. } => refund.status = AdjustmentStatus::Completed,
+                    Moved::Refused { reason } => {
+                        refund.status = AdjustmentStatus::Failed;
+                        return Some(reason);
+                    }
+                    Moved::ByHand | Moved::Unknown => refund.by_hand = true,
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns `true` if the money of the order waits to be captured, and all its goods were canceled.
+    #[must_use]
+    pub fn is_to_be_released(&self) -> bool {
+        self.is_canceled() && self.payment.hold == Some(Hold::Authorized)
+    }
+}
+
+/// Returns the handler that took the payment of an order, or has authorized it.
+#[must_use]
+pub fn handler_of<'h>(handlers: &'h [Arc<dyn Handler>], order: &Order) -> Option<&'h Arc<dyn Handler>> {
+    let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
+    handler.filter(|_| order.remote.is_none())
+}
+
+/// Has the money of an order moved that is to move, and stores what came of it. Returns the order as stored.
+///
+/// # Errors
+/// Errors of the ledger.
+pub async fn settle(
+    ledger: &dyn Ledger,
+    handlers: &[Arc<dyn Handler>],
+    order: Stored<Order>,
+) -> Result<(Stored<Order>, Settled), Refusal> {
+    let Stored { mut document, mut version } = order;
+    let mut refused = None;
+    while let Some(movement) = document.movement() {
+        let moved = match handler_of(handlers, &document) {
+            None => {
+                let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
+                return Ok((Stored { document, version }, Settled::Unknown(problem)));
+            }
+            Some(handler) => match &movement {
+                Movement::Capture(capture) => handler.capture(capture).await,
+                Movement::Refund(refund, _) => handler.refund(refund).await,
+            },
+        };
+        if moved == Moved::Unknown {
+            let problem = "the processor did not say what came of it".to_owned();
+            return Ok((Stored { document, version }, Settled::Unknown(problem)));
+        }
+        refused = document.moved(&movement, moved).or(refused);
+        let done = document.movement().is_none().then(|| Plan::Done(Kind::MoveMoney, document.id.clone()));
+        let change = Change {
+            order: Some(Stored { document: document.clone(), version }),
+            quiet: matches!(movement, Movement::Capture(_)),
+            plans: done.into_iter().collect(),
+            ..Change::default()
+        };
+        if ledger.commit(change, None).await? != Committed::Done {
+            return Ok((Stored { document, version }, Settled::Stale));
+        }
+        version += 1;
+    }
+    Ok((Stored { document, version }, Settled::Ended(refused)))
+}
+
+impl SalesService {
+    /// Has the money of an order moved that is to move.
+    pub(crate) async fn move_money(&self, task: &Claimed) -> Result<Next, Refusal> {
+        let Some(order) = self.ledger.order(&task.body, &task.key).await? else { return Ok(Next::Done) };
+        Ok(match settle(&*self.ledger, &self.handlers, order).await?.1 {
+            Settled::Ended(_) => Next::Done,
+            Settled::Stale => Next::At(self.now()),
+            Settled::Unknown(problem) => Next::Later { by: None, problem: Some(problem) },
+        })
+    }
+}

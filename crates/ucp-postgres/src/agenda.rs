@@ -1,0 +1,289 @@
+//! The [`Agenda`] of a [`PostgresStore`].
+//!
+//! Tasks are planned by the statement that stores the change that they follow from. A claim is part of the row and ends by
+//! itself; of several gateways that claim the same tasks at once, each takes those that no other has locked.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio_postgres::{Error, Row};
+use ucp_core::port::{
+    PortError,
+    agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Room, Tally, Task},
+};
+
+use crate::{
+    connection::Value,
+    failure::Failure,
+    store::{BATCH, PostgresStore},
+    text::{escaped, nanoseconds, plain, signed, timestamp},
+};
+
+/// Columns of a new task, in the order of [`values`].
+pub(crate) const COLUMNS: &str = "kind, key, lane, name, due, body, since";
+
+/// Effect of a new task on an earlier one of the same kind and key.
+pub(crate) const REPLACED: &str = "ON CONFLICT (shop, kind, key) DO UPDATE SET lane = excluded.lane, name = excluded.name, \
+    due = CASE WHEN tasks.woken AND tasks.name IS NOT DISTINCT FROM excluded.name THEN least(tasks.due, excluded.due) \
+        ELSE excluded.due END, \
+    body = excluded.body, since = excluded.since, tries = 0, given_up = false, problem = NULL, claimant = NULL, \
+    claimed_until = NULL";
+
+/// Columns that [`claimed`] reads.
+const CLAIMED: &str = "kind, key, lane, body, tries, since";
+
+/// Time after which a cart that a gateway of an earlier version made, and that no document names, is an orphan, in
+/// nanoseconds.
+const ORPHANED_AFTER: i64 = 600 * 1_000_000_000;
+
+/// Returns the values of a new task.
+pub(crate) fn values(Task { kind, key, lane, name, due, body }: &Task) -> [Value; 7] {
+    let due = Value::Number(nanoseconds(*due));
+    [
+        Value::Text(kind.as_str().to_owned()),
+        Value::text(key),
+        Value::text(lane),
+        Value::OptionalText(name.as_ref().map(|name| escaped(name).into_owned())),
+        due.clone(),
+        Value::text(body),
+        due,
+    ]
+}
+
+#[async_trait]
+impl Agenda for PostgresStore {
+    async fn plan(&self, plan: Plan) -> Result<(), PortError> {
+        match &plan {
+            Plan::Due(task) => {
+                let mut all = vec![self.key()];
+                all.extend(values(task));
+                let sql =
+                    format!("INSERT INTO tasks (shop, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) {REPLACED}");
+                self.execute(&sql, &all).await?;
+            }
+            Plan::Done(kind, key) => {
+                let all = [self.key(), Value::Text(kind.as_str().to_owned()), Value::text(key)];
+                self.execute("DELETE FROM tasks WHERE shop = $1 AND kind = $2 AND key = $3", &all).await?;
+            }
+        }
+        self.planned_bell().notify_one();
+        Ok(())
+    }
+
+    async fn due_tasks(&self, now: Timestamp, room: Room<'_>) -> Result<Vec<Due>, PortError> {
+        // From one lane to the next through the index: the number of tasks in each does not matter.
+        let sql = "WITH RECURSIVE lanes (lane) AS ( \
+                (SELECT min(lane) FROM tasks WHERE shop = $1 AND NOT given_up) \
+                UNION ALL \
+                SELECT (SELECT min(lane) FROM tasks WHERE shop = $1 AND NOT given_up AND lane > lanes.lane) \
+                FROM lanes WHERE lanes.lane IS NOT NULL \
+            ), found AS ( \
+                SELECT one.kind, one.key, one.lane, one.due, row_number() OVER (PARTITION BY one.lane ORDER BY one.due) AS turn \
+                FROM lanes CROSS JOIN LATERAL ( \
+                    SELECT kind, key, lane, due FROM tasks WHERE shop = $1 AND lane = lanes.lane AND NOT given_up \
+                    AND due <= $2 AND coalesce(claimed_until, 0) <= $2 ORDER BY due LIMIT $3) AS one \
+                WHERE lanes.lane <> ALL ($4) \
+            ) \
+            SELECT kind, key, lane FROM found ORDER BY turn, due LIMIT $5";
+        let except = room.except.iter().map(|lane| escaped(lane).into_owned()).collect();
+        let values = [
+            self.key(),
+            Value::Number(nanoseconds(now)),
+            Value::Number(signed(room.per_lane)),
+            Value::Texts(except),
+            Value::Number(signed(room.total)),
+        ];
+        let rows = self.rows(sql, &values).await?;
+        let due = rows
+            .iter()
+            .map(|row| Ok(Due { kind: kind(row, 0)?, key: plain(row.try_get(1)?), lane: plain(row.try_get(2)?) }));
+        Ok(due.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn claim_tasks(&self, tasks: Vec<Due>, now: Timestamp, claim: &Claim) -> Result<Vec<Claimed>, PortError> {
+        let (kinds, keys) = kinds_and_keys(&tasks);
+        let update = format!(
+            "UPDATE tasks SET claimant = $4, claimed_at = $5, claimed_until = $6, woken = false \
+             WHERE shop = $1 AND (kind, key) IN ( \
+                SELECT kind, key FROM tasks WHERE shop = $1 AND (kind, key) IN (SELECT * FROM unnest($2, $3)) \
+                AND NOT given_up AND due <= $5 AND coalesce(claimed_until, 0) <= $5 FOR UPDATE SKIP LOCKED) \
+             RETURNING {CLAIMED}"
+        );
+        let values = [
+            self.key(),
+            kinds,
+            keys,
+            Value::Text(claim.claimant.clone()),
+            Value::Number(nanoseconds(now)),
+            Value::Number(nanoseconds(claim.until)),
+        ];
+        // Tasks that an attempt claimed whose reply was lost are claimed again when the claim is over.
+        let rows = self.rows(&update, &values).await?;
+        Ok(rows.iter().map(claimed).collect::<Result<_, _>>()?)
+    }
+
+    async fn seize(
+        &self,
+        kind: Kind,
+        key: &str,
+        rested: Timestamp,
+        now: Timestamp,
+        claim: &Claim,
+    ) -> Result<Option<Claimed>, PortError> {
+        let sql = format!(
+            "UPDATE tasks SET claimant = $4, claimed_at = $5, claimed_until = $6, woken = false, given_up = false, \
+             due = least(due, $5) WHERE shop = $1 AND kind = $2 AND key = $3 AND coalesce(claimed_until, 0) <= $5 \
+             AND coalesce(claimed_at, 0) <= $7 RETURNING {CLAIMED}"
+        );
+        let values = [
+            self.key(),
+            Value::Text(kind.as_str().to_owned()),
+            Value::text(key),
+            Value::Text(claim.claimant.clone()),
+            Value::Number(nanoseconds(now)),
+            Value::Number(nanoseconds(claim.until)),
+            Value::Number(nanoseconds(rested)),
+        ];
+        let rows = self.rows(&sql, &values).await?;
+        Ok(rows.first().map(claimed).transpose()?)
+    }
+
+    async fn extend_tasks(&self, tasks: Vec<Due>, claim: &Claim) -> Result<(), PortError> {
+        let (kinds, keys) = kinds_and_keys(&tasks);
+        let until = Value::Number(nanoseconds(claim.until));
+        let values = [self.key(), kinds, keys, Value::Text(claim.claimant.clone()), until];
+        let sql = "UPDATE tasks SET claimed_until = $5 WHERE shop = $1 AND (kind, key) IN (SELECT * FROM unnest($2, $3)) \
+                   AND claimant = $4";
+        self.execute(sql, &values).await.map(drop)
+    }
+
+    async fn record_task(&self, kind: Kind, key: &str, claimant: &str, recorded: Recorded) -> Result<bool, PortError> {
+        let mut values =
+            vec![self.key(), Value::Text(kind.as_str().to_owned()), Value::text(key), Value::Text(claimant.to_owned())];
+        let (at, given_up, problem) = match recorded {
+            Recorded::Done => {
+                let sql =
+                    "DELETE FROM tasks WHERE shop = $1 AND kind = $2 AND key = $3 AND claimant = $4 AND NOT woken";
+                if self.execute(sql, &values).await? == 1 {
+                    return Ok(true);
+                }
+                (0, false, None)
+            }
+            Recorded::Again { at, problem } => (nanoseconds(at), false, problem),
+            Recorded::GivenUp { problem } => (0, true, Some(problem)),
+        };
+        let sql = "UPDATE tasks SET claimant = NULL, claimed_until = NULL, tries = tries + 1, problem = $5, \
+                   given_up = $6 AND NOT woken, due = CASE WHEN woken OR $6 THEN least(due, claimed_at) ELSE $7 END \
+                   WHERE shop = $1 AND kind = $2 AND key = $3 AND claimant = $4";
+        values.extend([
+            Value::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
+            Value::Flag(given_up),
+            Value::Number(at),
+        ]);
+        Ok(self.execute(sql, &values).await? == 1)
+    }
+
+    async fn wake(&self, name: &str, now: Timestamp) -> Result<bool, PortError> {
+        let sql = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $3) WHERE shop = $1 AND name = $2";
+        let woken = self.execute(sql, &[self.key(), Value::text(name), Value::Number(nanoseconds(now))]).await? > 0;
+        self.planned_bell().notify_one();
+        Ok(woken)
+    }
+
+    async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError> {
+        let sql = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $4), since = $4 \
+                   WHERE shop = $1 AND kind = $2 AND key = $3";
+        let kind = Value::Text(kind.as_str().to_owned());
+        let values = [self.key(), kind, Value::text(key), Value::Number(nanoseconds(now))];
+        let known = self.execute(sql, &values).await? == 1;
+        self.planned_bell().notify_one();
+        Ok(known)
+    }
+
+    async fn planned(&self) {
+        self.planned_bell().notified().await;
+    }
+
+    async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
+        let sql = "SELECT kind, key, lane, due, since, tries, given_up, problem FROM tasks WHERE shop = $1 \
+                   ORDER BY given_up DESC, due LIMIT $2";
+        let rows = self.rows(sql, &[self.key(), Value::Number(signed(limit))]).await?;
+        let entry = |row: &Row| {
+            Ok(Entry {
+                kind: kind(row, 0)?,
+                key: plain(row.try_get(1)?),
+                lane: plain(row.try_get(2)?),
+                due: timestamp(row.try_get(3)?),
+                since: timestamp(row.try_get(4)?),
+                tries: u32::try_from(row.try_get::<_, i64>(5)?).unwrap_or(u32::MAX),
+                given_up: row.try_get(6)?,
+                problem: row.try_get::<_, Option<String>>(7)?.map(plain),
+            })
+        };
+        Ok(rows.iter().map(entry).collect::<Result<_, Failure>>()?)
+    }
+
+    async fn tallies(&self) -> Result<Vec<Tally>, PortError> {
+        let sql = "SELECT kind, count(*) FILTER (WHERE NOT given_up), count(*) FILTER (WHERE given_up), \
+                   min(due) FILTER (WHERE NOT given_up) FROM tasks WHERE shop = $1 GROUP BY kind";
+        let rows = self.rows(sql, &[self.key()]).await?;
+        let tally = |row: &Row| {
+            Ok(Tally {
+                kind: kind(row, 0)?,
+                waiting: row.try_get::<_, i64>(1)?.unsigned_abs(),
+                given_up: row.try_get::<_, i64>(2)?.unsigned_abs(),
+                due: row.try_get::<_, Option<i64>>(3)?.map(timestamp),
+            })
+        };
+        Ok(rows.iter().map(tally).collect::<Result<_, Failure>>()?)
+    }
+}
+
+impl PostgresStore {
+    /// Plans what gateways of the version before have left: payments whose end is unknown, and carts at a remote shop that no
+    /// document names.
+    pub(crate) async fn adopt(&self, now: Timestamp) -> Result<(), PortError> {
+        let attempts = "INSERT INTO tasks (shop, kind, key, lane, name, due, body, since) \
+            SELECT shop, 'settle', id, 'settle:' || CASE WHEN document::json #>> '{attempt,at_shop}' = 'true' THEN 'shop' \
+                ELSE coalesce(document::json #>> '{attempt,handler_id}', '') END, \
+                document::json #>> '{attempt,id}', attempted_at, owner, attempted_at \
+            FROM checkouts WHERE shop = $1 AND attempted_at < $2 AND NOT EXISTS ( \
+                SELECT 1 FROM tasks WHERE shop = $1 AND kind = 'settle' AND key = checkouts.id) \
+            ORDER BY attempted_at LIMIT $3 ON CONFLICT (shop, kind, key) DO NOTHING";
+        let carts = "WITH orphans AS ( \
+                DELETE FROM remote_carts WHERE shop = $1 AND reference IN ( \
+                    SELECT reference FROM remote_carts WHERE shop = $1 AND at < $2 ORDER BY at LIMIT $3) \
+                RETURNING reference, document, at) \
+            INSERT INTO tasks (shop, kind, key, lane, due, body, since) \
+            SELECT $1, 'abandon', reference, 'abandon', at, document, at FROM orphans \
+            ON CONFLICT (shop, kind, key) DO NOTHING";
+        let now = nanoseconds(now);
+        for (sql, before) in [(attempts, now), (carts, now.saturating_sub(ORPHANED_AFTER))] {
+            self.execute(sql, &[self.key(), Value::Number(before), Value::Number(BATCH)]).await?;
+        }
+        Ok(())
+    }
+}
+
+fn kinds_and_keys(tasks: &[Due]) -> (Value, Value) {
+    let kinds = tasks.iter().map(|task| task.kind.as_str().to_owned()).collect();
+    let keys = tasks.iter().map(|task| escaped(&task.key).into_owned()).collect();
+    (Value::Texts(kinds), Value::Texts(keys))
+}
+
+fn claimed(row: &Row) -> Result<Claimed, Failure> {
+    let read = || -> Result<_, Error> { Ok((row.try_get::<_, i64>(4)?, row.try_get(5)?)) };
+    let (tries, since) = read()?;
+    Ok(Claimed {
+        kind: kind(row, 0)?,
+        key: plain(row.try_get(1)?),
+        lane: plain(row.try_get(2)?),
+        body: plain(row.try_get(3)?),
+        tries: u32::try_from(tries).unwrap_or(u32::MAX),
+        since: timestamp(since),
+    })
+}
+
+fn kind(row: &Row, column: usize) -> Result<Kind, Failure> {
+    let stated: String = row.try_get(column)?;
+    Kind::from_name(&stated).ok_or_else(|| Failure::Unreadable(format!("an unknown kind of task, `{stated}`")))
+}
