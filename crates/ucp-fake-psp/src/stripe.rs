@@ -37,6 +37,8 @@ struct Intent {
     created: u64,
     received: i64,
     refunded: i64,
+    #[serde(default)]
+    refunds: Vec<Value>,
     word: String,
     return_url: Option<String>,
     /// Code and decline code of the last error.
@@ -262,6 +264,7 @@ impl Stripe {
         if request.method == "GET" {
             return match target {
                 Target::Intent(_, id) => retrieve(&mut books, &id, &base),
+                Target::Refund => refunds(&books, request),
                 _ => list(&books, request, &base),
             };
         }
@@ -346,7 +349,7 @@ fn target(request: &Request) -> Option<Target> {
         ("POST", ["v1", "payment_intents", id, "confirm"]) => Target::Intent(Step::Authorize, (*id).to_owned()),
         ("POST", ["v1", "payment_intents", id, "capture"]) => Target::Intent(Step::Capture, (*id).to_owned()),
         ("POST", ["v1", "payment_intents", id, "cancel"]) => Target::Intent(Step::Void, (*id).to_owned()),
-        ("POST", ["v1", "refunds"]) => Target::Refund,
+        ("POST" | "GET", ["v1", "refunds"]) => Target::Refund,
         _ => return None,
     })
 }
@@ -435,6 +438,7 @@ fn create(
         created: now(),
         received: 0,
         refunded: 0,
+        refunds: Vec::new(),
         word: String::new(),
         return_url: None,
         error: None,
@@ -544,6 +548,14 @@ fn act(
     books.keep(key, fingerprint, reply, Some(intent))
 }
 
+/// Lists the refunds of a payment.
+fn refunds(books: &Books, request: &Request) -> Reply {
+    let query = request.url.split_once('?').map_or("", |(_, query)| query);
+    let of = form(query.as_bytes()).get("payment_intent").and_then(|id| books.intents.get(id)).cloned();
+    let data = of.map(|intent| intent.refunds).unwrap_or_default();
+    Reply { status: 200, body: json!({ "object": "list", "data": data, "has_more": false }).to_string() }
+}
+
 fn refund(books: &mut Books, members: &BTreeMap<String, String>, key: String, fingerprint: String) -> Reply {
     let intent = members.get("payment_intent").and_then(|id| books.intents.get(id)).cloned();
     let Some(mut intent) = intent else {
@@ -558,10 +570,12 @@ fn refund(books: &mut Books, members: &BTreeMap<String, String>, key: String, fi
         return problem(400, "invalid_request_error", "amount_too_large");
     }
     intent.refunded += wanted;
+    let metadata = members.get("metadata[ucp_refund]").map(|id| json!({ "ucp_refund": id })).unwrap_or_default();
     let id = format!("re_fake_{}_{}", intent.id.rsplit('_').next().unwrap_or_default(), intent.refunded);
     let body = json!({
         "id": id, "object": "refund", "amount": wanted, "currency": intent.currency, "payment_intent": intent.id,
-        "status": "succeeded",
+        "status": "succeeded", "metadata": metadata,
     });
+    intent.refunds.insert(0, body.clone());
     books.keep(key, fingerprint, Reply { status: 200, body: body.to_string() }, Some(intent))
 }

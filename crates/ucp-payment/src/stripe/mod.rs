@@ -51,7 +51,7 @@ pub use self::options::{API, Mode, Options};
 use self::{
     options::PAGES,
     tokens::Members,
-    wire::{Intent, Status, Step, Verdict},
+    wire::{Intent, Made, Status, Step, Verdict},
 };
 use crate::{
     Clock, Endpoint, Secret,
@@ -74,6 +74,9 @@ const CHALLENGE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Time for which a creation under the same key is certain to lead to the same payment. Stripe keeps keys for 24 hours.
 const KEPT: SignedDuration = SignedDuration::from_hours(20);
+
+/// Maximum number of refunds of a payment among which one is looked for.
+const MOST_REFUNDS: u8 = 100;
 
 /// Difference of the clocks here and at Stripe that does not matter, in seconds.
 const SKEW: i64 = 3_600;
@@ -292,6 +295,25 @@ impl Stripe {
         self.search(attempt, until).await
     }
 
+    /// Returns a refund as Stripe has it; `None` inside if it has none.
+    async fn given(&self, refund: &Refund, until: Instant) -> Verdict<Option<Made>> {
+        #[derive(Deserialize)]
+        struct List {
+            data: Vec<Made>,
+        }
+        let query = vec![
+            ("payment_intent".to_owned(), refund.reference.clone()),
+            ("limit".to_owned(), MOST_REFUNDS.to_string()),
+        ];
+        let call = || self.call(Method::GET, &["refunds"], &query, None);
+        match self.ask("find_refund", &refund.id, until, call, wire::listed::<List>).await {
+            Verdict::Stands(List { data }) => Verdict::Stands(data.into_iter().find(|made| made.is_of(&refund.id))),
+            Verdict::Refused(code) => Verdict::Refused(code),
+            Verdict::Unsent => Verdict::Unsent,
+            Verdict::Unclear => Verdict::Unclear,
+        }
+    }
+
     /// Looks for the payment of an attempt among all that were created at the time.
     async fn search(&self, attempt: &Attempt, until: Instant) -> Verdict<Option<Intent>> {
         #[derive(Deserialize)]
@@ -308,15 +330,8 @@ impl Stripe {
                 ("created[lte]".to_owned(), (begun + SKEW).to_string()),
             ];
             members.extend(after.take().map(|id| ("starting_after".to_owned(), id)));
-            let read = |answer: &Answer| match answer.status {
-                200 => serde_json::from_slice::<List>(&answer.body).map_or(Verdict::Unclear, Verdict::Stands),
-                _ => match wire::refusal(answer) {
-                    Verdict::Refused(code) => Verdict::Refused(code),
-                    _ => Verdict::Unclear,
-                },
-            };
             let call = || self.call(Method::GET, &["payment_intents"], &members, None);
-            let list = match self.ask(Step::Find.as_str(), &attempt.id, until, call, read).await {
+            let list = match self.ask(Step::Find.as_str(), &attempt.id, until, call, wire::listed::<List>).await {
                 Verdict::Stands(list) => list,
                 Verdict::Refused(code) => return Verdict::Refused(code),
                 Verdict::Unsent => return Verdict::Unsent,
@@ -539,32 +554,31 @@ impl Handler for Stripe {
     }
 
     async fn refund(&self, refund: &Refund) -> Moved {
-        #[derive(Deserialize)]
-        struct Made {
-            id: String,
-            status: Option<String>,
-        }
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
             return Moved::Refused { reason: in_steps(refund.currency) };
         };
-        let members =
-            vec![("payment_intent".to_owned(), refund.reference.clone()), ("amount".to_owned(), amount.to_string())];
-        let read = |answer: &Answer| match answer.status {
-            200 => serde_json::from_slice::<Made>(&answer.body).map_or(Verdict::Unclear, Verdict::Stands),
-            _ => match wire::refusal(answer) {
-                Verdict::Refused(code) => Verdict::Refused(code),
-                _ => Verdict::Unclear,
-            },
-        };
+        let until = Instant::now() + self.deadline;
+        // It may have been given before: Stripe forgets keys after a day.
+        match self.given(refund, until).await {
+            Verdict::Stands(Some(made)) => return made.moved(),
+            Verdict::Stands(None) => {}
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+        }
+        let members = vec![
+            ("payment_intent".to_owned(), refund.reference.clone()),
+            ("amount".to_owned(), amount.to_string()),
+            (format!("metadata[{}]", wire::REFUND), refund.id.clone()),
+        ];
         let call = || self.call(Method::POST, &["refunds"], &members, Some(&refund.id));
-        match self.ask("refund", &refund.id, Instant::now() + self.deadline, call, read).await {
-            Verdict::Stands(Made { status: Some(status), .. }) if matches!(&*status, "failed" | "canceled") => {
-                Moved::Refused { reason: format!("Stripe states that the refund has {status}.") }
-            }
-            Verdict::Stands(made) => Moved::Done { reference: made.id },
-            Verdict::Refused(code) => Moved::Refused { reason: format!("Stripe refused the refund: {code}.") },
-            Verdict::Unsent => Moved::Refused { reason: "Stripe could not be reached.".to_owned() },
-            Verdict::Unclear => Moved::Unknown,
+        match self.ask("refund", &refund.id, until, call, wire::listed::<Made>).await {
+            Verdict::Stands(made) => made.moved(),
+            // A refusal is one only if Stripe has no such refund: a key that was withdrawn is refused whatever there is.
+            Verdict::Refused(code) => match self.given(refund, until).await {
+                Verdict::Stands(Some(made)) => made.moved(),
+                Verdict::Stands(None) => Moved::Refused { reason: format!("Stripe refused the refund: {code}.") },
+                Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+            },
+            Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
         }
     }
 }

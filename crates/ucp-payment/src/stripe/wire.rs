@@ -1,6 +1,6 @@
 //! Messages of Stripe and their classification.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use std::collections::HashMap;
 use ucp_core::{
     money::Currency,
@@ -16,6 +16,9 @@ pub(super) const ATTEMPT: &str = "ucp_attempt";
 
 /// Name of the member of a payment's metadata that holds the identifier of the checkout.
 pub(super) const CHECKOUT: &str = "ucp_checkout";
+
+/// Name of the member of a refund's metadata that holds its identifier.
+pub(super) const REFUND: &str = "ucp_refund";
 
 /// Maximum length of the identifier of an object at Stripe, in bytes.
 const MAX_ID: usize = 255;
@@ -168,6 +171,31 @@ impl Problem {
     }
 }
 
+/// A refund, as far as it matters.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Made {
+    id: String,
+    status: Option<String>,
+    #[serde(default)]
+    metadata: HashMap<String, String>,
+}
+
+impl Made {
+    /// Returns `true` if this is the refund of an identifier.
+    pub(super) fn is_of(&self, id: &str) -> bool {
+        self.metadata.get(REFUND).is_some_and(|refund| refund == id)
+    }
+
+    pub(super) fn moved(self) -> Moved {
+        match self.status.as_deref() {
+            Some(status @ ("failed" | "canceled")) => {
+                Moved::Refused { reason: format!("Stripe states that the refund has {status}.") }
+            }
+            _ => Moved::Done { reference: self.id },
+        }
+    }
+}
+
 /// Outcome of a request to Stripe.
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict<T> {
@@ -196,6 +224,17 @@ pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict<Intent> {
             Verdict::Unclear
         }
         verdict => verdict,
+    }
+}
+
+/// Classifies a response about something else than a payment.
+pub(super) fn listed<T: DeserializeOwned>(answer: &Answer) -> Verdict<T> {
+    match answer.status {
+        200 => serde_json::from_slice(&answer.body).map_or(Verdict::Unclear, Verdict::Stands),
+        _ => match refusal(answer) {
+            Verdict::Refused(code) => Verdict::Refused(code),
+            _ => Verdict::Unclear,
+        },
     }
 }
 
