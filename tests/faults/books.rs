@@ -25,7 +25,7 @@ pub(crate) type Counts = BTreeMap<String, i64>;
 pub(crate) struct Books {
     pub(crate) stock: Counts,
     checkouts: BTreeMap<String, Value>,
-    orders: Vec<Value>,
+    pub(crate) orders: Vec<Value>,
 }
 
 impl Books {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use ucp_core::Operation;
 
 use crate::{
+    history::{self, Told},
     process::{HANDLER, PATIENCE, Tally},
     random::Random,
 };
@@ -161,20 +162,14 @@ fn difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
 }
 
 impl Answer {
-    /// What it says, whichever way it came; `None` when the call is to be repeated later.
-    ///
-    /// # Panics
-    /// When it is neither an outcome nor a wish to be asked later.
-    pub(crate) fn document(&self, way: Way, call: &Call) -> Option<Value> {
-        let mut body: Value = serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("JSON: {call:?} {self:?}"));
-        let later = self.status == 503 || body["error"]["data"]["code"] == "unavailable";
-        if later {
-            assert!(self.retry_after.is_some(), "Retry-After is missing: {call:?} {self:?}");
-            return None;
+    /// The document in it, whichever way it came, or what stands in its place.
+    fn document(&self, way: Way) -> Value {
+        let mut body: Value = serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("JSON: {self:?}"));
+        match way {
+            Way::Rest => body,
+            Way::Mcp if body["error"].is_object() => body["error"]["data"].take(),
+            Way::Mcp => body["result"]["structuredContent"].take(),
         }
-        let document = if way == Way::Mcp { body["result"]["structuredContent"].take() } else { body };
-        assert!(document["ucp"].is_object(), "an outcome was expected: {call:?} {self:?}");
-        Some(document)
     }
 }
 
@@ -199,50 +194,85 @@ struct Record {
     log: File,
     acknowledged: HashMap<String, Acknowledged>,
     keys: Vec<String>,
+    calls: Vec<history::Call>,
 }
 
 /// All clients of a world.
 pub(crate) struct Clients {
-    address: Mutex<Option<SocketAddr>>,
+    /// Where gateways are.
+    addresses: Mutex<Vec<SocketAddr>>,
+    began: Instant,
     record: Mutex<Record>,
     pub(crate) tally: Tally,
 }
 
 impl Clients {
     pub(crate) fn new(log: File) -> Self {
-        let record = Record { log, acknowledged: HashMap::new(), keys: Vec::new() };
-        Self { address: Mutex::new(None), record: Mutex::new(record), tally: Tally::default() }
+        let record = Record { log, acknowledged: HashMap::new(), keys: Vec::new(), calls: Vec::new() };
+        let (addresses, began) = (Mutex::default(), Instant::now());
+        Self { addresses, began, record: Mutex::new(record), tally: Tally::default() }
     }
 
-    /// Says where the gateway is now, if there is one.
-    pub(crate) fn turn_to(&self, address: Option<SocketAddr>) {
-        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    /// Says where gateways are now: each call is sent to one of them.
+    pub(crate) fn turn_to(&self, addresses: impl IntoIterator<Item = SocketAddr>) {
+        *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses.into_iter().collect();
+    }
+
+    /// Where one of the gateways is, if there is one.
+    pub(crate) fn address(&self, random: &Random) -> Option<SocketAddr> {
+        let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        random.index(addresses.len()).map(|nth| addresses[nth])
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries once, at this address.
-    pub(crate) fn attempt(&self, address: SocketAddr, way: Way, call: &Call) -> Result<Value, Unanswered> {
+    /// Sends a call once, to this address, and writes down what came of it. Returns the answer with its document, or
+    /// what stands in its place; `None` if the connection broke.
+    pub(crate) fn send(&self, address: SocketAddr, way: Way, call: &Call) -> Option<(Answer, Value)> {
         let Call { operation, id, payload, key, platform: (profile, _) } = call;
         let way_name = format!("{way:?}");
         self.write(&json!({
             "way": way_name, "profile": profile, "operation": operation, "id": id, "key": key, "payload": payload,
         }));
         Tally::add(&self.tally.attempts);
-        let Ok(answer) = call.send(address, way) else {
+        let sent = self.began.elapsed();
+        let answered = call.send(address, way).ok().map(|answer| {
+            self.write(&json!({ "key": call.key, "status": answer.status, "answer": answer.body }));
+            assert!(!answer.body.contains(CANARY), "the credential is in an answer: {answer:?}");
+            let document = answer.document(way);
+            (answer, document)
+        });
+        let told = answered.as_ref().map_or(Told::Nothing, |(answer, document)| Told::of(answer.status, document));
+        let checkout = if operation.ends_with("_checkout") { id.clone() } else { String::new() };
+        let (cart, ended) = (text(payload, "cart_id").to_owned(), self.began.elapsed());
+        let call = history::Call { operation, checkout, cart, key: key.clone(), sent, ended, told };
+        self.record().calls.push(call);
+        answered
+    }
+
+    /// Tries once, at this address.
+    ///
+    /// # Panics
+    /// When the answer is neither an outcome nor a wish to be asked later.
+    pub(crate) fn attempt(&self, address: SocketAddr, way: Way, call: &Call) -> Result<Value, Unanswered> {
+        let Some((answer, document)) = self.send(address, way, call) else {
             Tally::add(&self.tally.broken);
             return Err(Unanswered::Broken);
         };
-        self.write(&json!({ "key": call.key, "status": answer.status, "answer": answer.body }));
-        assert!(!answer.body.contains(CANARY), "the credential is in an answer: {answer:?}");
-        let Some(document) = answer.document(way, call) else {
-            Tally::add(&self.tally.refused);
-            return Err(Unanswered::Later);
-        };
-        self.acknowledge(call, way, answer, &document);
-        Ok(document)
+        match Told::of(answer.status, &document) {
+            Told::Nothing => {
+                assert!(answer.retry_after.is_some(), "Retry-After is missing: {call:?} {answer:?}");
+                Tally::add(&self.tally.refused);
+                Err(Unanswered::Later)
+            }
+            Told::Refused(_) => panic!("an outcome was expected: {call:?} {answer:?}"),
+            Told::Document(_) => {
+                self.acknowledge(call, way, answer, &document);
+                Ok(document)
+            }
+        }
     }
 
     fn write(&self, line: &Value) {
@@ -282,8 +312,7 @@ impl Clients {
     pub(crate) fn ask(&self, random: &Random, call: &Call) -> Value {
         let start = Instant::now();
         loop {
-            let address = *self.address.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(address) = address
+            if let Some(address) = self.address(random)
                 && let Ok(answer) = self.attempt(address, random.way(), call)
             {
                 return answer;
@@ -308,6 +337,11 @@ impl Clients {
             let call = self.record().acknowledged[&key].call.clone();
             self.ask(random, &call);
         }
+    }
+
+    /// Every call that was sent, with what was told.
+    pub(crate) fn calls(&self) -> Vec<history::Call> {
+        self.record().calls.clone()
     }
 
     /// Every answer that was acknowledged, with the operation it is to.

@@ -87,7 +87,7 @@ pub(crate) fn shop<'scope>(
 }
 
 /// Says that it is over when it is dropped.
-pub(crate) struct Stop<'a>(&'a AtomicBool);
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {

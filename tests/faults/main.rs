@@ -13,7 +13,10 @@
 //! | [`captures`] | a merchant who captures and releases at such a provider |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
 //! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
+//! | [`agenda`] | purchases that wait for a bank, at three gateways on one PostgreSQL server |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
+//! | [`bank`] | buyers at their bank, and the events of Stripe |
+//! | [`history`] | the judgment of everything that callers, the provider and platforms were told |
 //! | [`books`] | what must be true of the database and of the provider's journal |
 //! | [`response`] | what must be true of everything that platforms were told |
 //! | [`proof`] | whether a webhook is signed, found out without the code under test |
@@ -27,10 +30,13 @@
 //! What is killed is a process, so what it has written is in the hands of the operating system. That an answer also
 //! waits for the flush is seen where flushes fail: nothing is acknowledged then.
 
+mod agenda;
+mod bank;
 mod books;
 mod captures;
 mod client;
 mod disk;
+mod history;
 mod kills;
 mod oracle;
 mod platforms;
@@ -201,6 +207,20 @@ const SCENARIOS: &[Scenario] = &[
         traced: false,
         provider: Provider::Processor,
         run: postgres::failed_over,
+    },
+    Scenario {
+        name: "agenda",
+        times: kills::TIMES,
+        traced: false,
+        provider: Provider::Stripe,
+        run: |world, random| agenda::killed(world, random, number("UCP_FAULTS_KILLS", postgres::KILLS)),
+    },
+    Scenario {
+        name: "events",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Stripe,
+        run: agenda::events_at_any_gateway,
     },
 ];
 

@@ -274,6 +274,7 @@ impl Platform {
         let entry = |config: Value| json!([{ "version": release, "config": config }]);
         let webhook_url = format!("http://{host}/{name}/orders?of=ucp");
         json!({ "ucp": { "version": release, "capabilities": {
+            "dev.ucp.shopping.cart": entry(json!({})),
             "dev.ucp.shopping.checkout": entry(json!({})),
             "dev.ucp.shopping.fulfillment": entry(json!({})),
             "dev.ucp.shopping.order": entry(json!({ "webhook_url": webhook_url })),

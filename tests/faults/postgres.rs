@@ -28,31 +28,68 @@ use crate::{
     random::Random,
 };
 
+/// Why a scenario on PostgreSQL does nothing.
+pub(crate) const SKIPPED: &str = "skipped: PostgreSQL is not installed (apt-get install postgresql)";
+
 /// How often gateways are killed unless told otherwise.
 pub(crate) const KILLS: u64 = 300;
 
 /// Kills of gateways to one of the server.
-const TO_ONE: u64 = 10;
+pub(crate) const TO_ONE: u64 = 10;
 
 /// Directories of the gateways.
-const DIRECTORIES: [&str; 3] = ["one", "two", "three"];
+pub(crate) const DIRECTORIES: [&str; 3] = ["one", "two", "three"];
+
+/// The ways to a server: through a proxy that cuts connections, through pgbouncer, and directly.
+pub(crate) struct Ways {
+    pub(crate) proxy: CuttingProxy,
+    bouncer: Option<Bouncer>,
+    /// The addresses of the database, one for each gateway.
+    pub(crate) databases: Vec<String>,
+    _runtime: Runtime,
+}
+
+impl Ways {
+    pub(crate) fn open(world: &World, cluster: &Cluster) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let proxy = runtime.block_on(CuttingProxy::start(cluster.port()));
+        let (bouncer, direct) = (Bouncer::start(cluster.port(), 8), cluster.url("postgres"));
+        world.database.set(direct.clone()).expect("set once");
+        let proxied = direct.replace(&cluster.port().to_string(), &proxy.port().to_string());
+        let pooled = bouncer.as_ref().map_or_else(|| direct.clone(), |bouncer| bouncer.url("postgres"));
+        Self { proxy, bouncer, databases: vec![proxied, pooled, direct], _runtime: runtime }
+    }
+
+    /// Cuts a connection soon.
+    pub(crate) fn cut(&self, random: &Random) {
+        let side = if random.percent(50) { Side::Client } else { Side::Server };
+        self.proxy.cut_after(side, usize::try_from(random.below(40)).expect("small"));
+    }
+
+    /// What was in between.
+    pub(crate) fn summary(&self) -> String {
+        let pooler =
+            if self.bouncer.is_some() { "pgbouncer in the middle" } else { "no pgbouncer, which is not installed" };
+        format!("{} connections cut between messages, {pooler}", self.proxy.cuts())
+    }
+}
 
 /// The gateways, each with the address of its database.
-struct Gateways<'w> {
+pub(crate) struct Gateways<'w> {
     world: &'w World,
     databases: Vec<String>,
     running: Mutex<Vec<Option<Gateway>>>,
 }
 
 impl<'w> Gateways<'w> {
-    fn start(world: &'w World, databases: Vec<String>) -> Self {
+    pub(crate) fn start(world: &'w World, databases: Vec<String>) -> Self {
         // One after the other: the first makes the shop.
         let start = |(directory, database): (&&str, &String)| Some(world.start_on(directory, database));
         let running = DIRECTORIES.iter().zip(&databases).map(start).collect();
         Self { world, databases, running: Mutex::new(running) }
     }
 
-    fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.iter().flatten().map(|gateway| gateway.address).collect()
     }
@@ -63,12 +100,12 @@ impl<'w> Gateways<'w> {
         self.world.clients.turn_to(random.index(addresses.len()).map(|nth| addresses[nth]));
     }
 
-    fn kill(&self, nth: usize) {
+    pub(crate) fn kill(&self, nth: usize) {
         let gateway = self.running.lock().unwrap_or_else(PoisonError::into_inner)[nth].take();
         gateway.into_iter().for_each(|gateway| self.world.kill_aside(gateway));
     }
 
-    fn revive(&self, nth: usize) {
+    pub(crate) fn revive(&self, nth: usize) {
         let gateway = self.world.start_on(DIRECTORIES[nth], &self.databases[nth]);
         self.running.lock().unwrap_or_else(PoisonError::into_inner)[nth] = Some(gateway);
     }
@@ -76,16 +113,9 @@ impl<'w> Gateways<'w> {
 
 /// Kills gateways `kills` times, and the server a tenth as often.
 pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
-    let Some(mut cluster) = Cluster::start(&[]) else {
-        return "skipped: PostgreSQL is not installed (apt-get install postgresql)".to_owned();
-    };
-    let runtime = Runtime::new().expect("a runtime");
-    let proxy = runtime.block_on(CuttingProxy::start(cluster.port()));
-    let bouncer = Bouncer::start(cluster.port(), 8);
-    world.database.set(cluster.url("postgres")).expect("set once");
-    let proxied = cluster.url("postgres").replace(&cluster.port().to_string(), &proxy.port().to_string());
-    let pooled = bouncer.as_ref().map_or_else(|| cluster.url("postgres"), |bouncer| bouncer.url("postgres"));
-    let gateways = Gateways::start(world, vec![proxied, pooled, cluster.url("postgres")]);
+    let Some(mut cluster) = Cluster::start(&[]) else { return SKIPPED.to_owned() };
+    let ways = Ways::open(world, &cluster);
+    let gateways = Gateways::start(world, ways.databases.clone());
     gateways.turn(random);
 
     // First whether anything wrong would be noticed.
@@ -100,8 +130,7 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     thread::scope(|scope| {
         let stop = shop(scope, world, random, &over);
         for kill in 1..=kills {
-            let side = if random.percent(50) { Side::Client } else { Side::Server };
-            proxy.cut_after(side, usize::try_from(random.below(40)).expect("small"));
+            ways.cut(random);
             thread::sleep(Duration::from_millis(10 + random.below(150)));
             let nth = random.index(DIRECTORIES.len()).expect("there are some");
             gateways.kill(nth);
@@ -122,18 +151,17 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
         }
         drop(stop);
     });
-    proxy.spare();
+    ways.proxy.spare();
     let books = settle(world);
     // Whichever gateway is asked, the answer is the one that was given.
     for address in gateways.addresses() {
         world.clients.turn_to(Some(address));
         world.clients.replay(random, if address == gateways.addresses()[0] { None } else { Some(100) });
     }
-    let pooler = if bouncer.is_some() { "pgbouncer in the middle" } else { "no pgbouncer, which is not installed" };
     format!(
-        "{} orders, {server_kills} kills of the server, {} connections cut between messages, {pooler}, {spoiled} spoiled books noticed",
+        "{} orders, {server_kills} kills of the server, {}, {spoiled} spoiled books noticed",
         books.orders(),
-        proxy.cuts()
+        ways.summary()
     )
 }
 
@@ -142,9 +170,7 @@ const ROUNDS: usize = 20;
 
 /// The primary is killed under load, and its synchronous standby promoted. Gateways have the addresses of both.
 pub(crate) fn failed_over(world: &World, random: &Random) -> String {
-    let Some(mut primary) = Cluster::start(&[]) else {
-        return "skipped: PostgreSQL is not installed (apt-get install postgresql)".to_owned();
-    };
+    let Some(mut primary) = Cluster::start(&[]) else { return SKIPPED.to_owned() };
     let standby = primary.standby("standby");
     drop(primary.psql("ALTER SYSTEM SET synchronous_standby_names = '*'"));
     drop(primary.psql("SELECT pg_reload_conf()"));

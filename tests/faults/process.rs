@@ -23,7 +23,9 @@ use crate::client::Clients;
 pub(crate) const PSP: &str = "psp";
 
 const API_KEY: &str = "sk_test_0123456789abcdef";
-const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
+
+/// What the provider signs with, or is signed for with: requests of the processor, events of Stripe.
+pub(crate) const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
 
 /// Which payment provider takes the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +142,7 @@ impl World {
         let Times { timeout, deadline, .. } = times;
         let keys = match provider {
             Provider::Processor => "signing_secret_file = \"signing.secret\"\n",
-            Provider::Stripe => "",
+            Provider::Stripe => "webhook_secret_file = \"signing.secret\"\n",
         };
         let configuration = format!(
             "[data]\nsample = \"flower-shop\"\n[callers]\npolicy = \"development\"\n\
@@ -181,6 +183,22 @@ impl World {
     pub(crate) fn configure(&self, sections: &str) {
         let file = OpenOptions::new().append(true).open(self.folder.join("gateway.toml"));
         file.and_then(|mut file| file.write_all(sections.as_bytes())).expect("the configuration");
+    }
+
+    /// Adds keys to a section of the configuration of gateways that are started from now on.
+    pub(crate) fn amend(&self, section: &str, keys: &str) {
+        let (path, head) = (self.folder.join("gateway.toml"), format!("[{section}]\n"));
+        let configuration = fs::read_to_string(&path).expect("the configuration");
+        assert!(configuration.contains(&head), "{head}");
+        fs::write(&path, configuration.replace(&head, &format!("{head}{keys}\n"))).expect("the configuration");
+    }
+
+    /// Makes the key that gateways sign with from now on, wherever their data are.
+    pub(crate) fn make_keys(&self) {
+        let directory = self.folder.join("keys");
+        self.amend("data", &format!("keys_dir = \"{}\"", directory.display()));
+        let output = ended(self.command(&["keys", "generate"]).arg("--keys-dir").arg(directory));
+        assert!(output.status.success(), "{output:?}");
     }
 
     /// A command on the data directory, as an operator gives it.
@@ -231,7 +249,14 @@ impl World {
         Tally::add(&self.tally().provider_kills);
     }
 
-    fn journal(&self) -> PathBuf {
+    /// Where the provider listens.
+    pub(crate) fn provider_address(&self) -> SocketAddr {
+        let psp = self.psp.lock().unwrap_or_else(PoisonError::into_inner);
+        SocketAddr::from(([127, 0, 0, 1], psp.as_ref().map_or(0, |psp| psp.port)))
+    }
+
+    /// Where the provider writes down what it does.
+    pub(crate) fn journal(&self) -> PathBuf {
         self.folder.join("provider.journal")
     }
 

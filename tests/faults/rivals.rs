@@ -15,7 +15,7 @@ use crate::{
 const ROUNDS: usize = 12;
 
 /// Sends calls at the same time.
-fn race(world: &World, calls: &[(SocketAddr, Way, &Call)]) -> Vec<Result<Value, Unanswered>> {
+pub(crate) fn race(world: &World, calls: &[(SocketAddr, Way, &Call)]) -> Vec<Result<Value, Unanswered>> {
     let start = std::sync::Barrier::new(calls.len());
     thread::scope(|scope| {
         let running: Vec<_> = calls

@@ -23,6 +23,7 @@ use ucp_testkit::leash::Leashed;
 use crate::{
     books::settle,
     client::{Call, contents, exchange, payment, text},
+    kills::Stop,
     platforms::{Entry, PLATFORMS, Platform, Platforms},
     process::{Gateway, PATIENCE, Tally, World, ended, eventually},
     proof::{Keys, keys},
@@ -40,8 +41,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// What operators show.
 const TOKEN: &str = "token-of-the-operators";
 
+const ADMIN: &str = "\n[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"admin.token\"\n";
+
 /// Webhooks go to this machine, and whoever says nothing is given up soon.
-const CONFIGURATION: &str = "\n[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"admin.token\"\n[profiles]\nloopback = true\nconnect_timeout_ms = 700\ntimeout_ms = 700\n\
+pub(crate) const TO_THIS_MACHINE: &str = "\n[profiles]\nloopback = true\nconnect_timeout_ms = 700\ntimeout_ms = 700\n\
      fetches = { per_second = 1000, burst = 1000 }\n";
 
 /// A step of an order.
@@ -74,10 +77,10 @@ struct Shop<'a> {
 impl<'a> Shop<'a> {
     /// Opens it, with a first gateway.
     fn open(world: &'a World, random: &Random) -> (Self, Gateway) {
-        world.configure(CONFIGURATION);
+        world.configure(ADMIN);
+        world.configure(TO_THIS_MACHINE);
         fs::write(world.folder().join("admin.token"), TOKEN).expect("a file");
-        let output = ended(&world.command(&["keys", "generate"]));
-        assert!(output.status.success(), "{output:?}");
+        world.make_keys();
         let platforms = Platforms::start(world.folder(), random.next());
         let (admin, profiles, taken) = (Mutex::default(), Mutex::default(), Mutex::default());
         let mut shop = Self { world, platforms, admin, profiles, taken, keys: Keys::new() };
@@ -343,15 +346,6 @@ pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
     settle(world);
     world.clients.replay(random, None);
     judged(&facts)
-}
-
-/// Says that it is over when it is dropped.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// The system calls at which a gateway is killed, and up to the how many-th. It makes all of these now and then when it
