@@ -222,6 +222,13 @@ const SCENARIOS: &[Scenario] = &[
         provider: Provider::Stripe,
         run: agenda::events_at_any_gateway,
     },
+    Scenario {
+        name: "cart",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: rivals::one_cart,
+    },
 ];
 
 fn number(variable: &str, otherwise: u64) -> u64 {

@@ -165,6 +165,22 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     )
 }
 
+/// The databases on which two gateways are asked at once.
+pub(crate) const SHARED: [&str; 2] = ["SQLite", "PostgreSQL"];
+
+/// Has two gateways on one data directory at work, and then two on one PostgreSQL server, if that is installed. Returns
+/// what was found on each.
+pub(crate) fn on_each_database<T>(world: &World, mut run: impl FnMut(&str, &[Gateway]) -> T) -> Vec<T> {
+    let [sqlite, postgres] = SHARED;
+    let found = run(sqlite, &[world.start(false), world.start_aside(false)]);
+    let Some(cluster) = Cluster::start(&[]) else { return vec![found] };
+    let database = cluster.url("postgres");
+    world.database.set(database.clone()).expect("set once");
+    let [one, two, _] = DIRECTORIES.map(|directory| (directory, &database));
+    let gateways = [one, two].map(|(directory, database)| world.start_on(directory, database));
+    vec![found, run(postgres, &gateways)]
+}
+
 /// Rounds of purchases before and after the failover.
 const ROUNDS: usize = 20;
 

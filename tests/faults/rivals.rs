@@ -1,4 +1,5 @@
-//! Calls that race each other: over both transports, in one gateway and in two on the same data directory.
+//! Calls that race each other: over both transports, in one gateway and in two on the same data directory or the same
+//! PostgreSQL server.
 
 use std::{collections::BTreeSet, net::SocketAddr, thread, time::Duration};
 
@@ -7,6 +8,8 @@ use serde_json::Value;
 use crate::{
     books::{Books, check, is_writable, settle},
     client::{Call, Unanswered, Way, contents, payment, text},
+    history::History,
+    postgres::on_each_database,
     process::{World, eventually},
     random::Random,
 };
@@ -153,6 +156,34 @@ pub(crate) fn in_two(world: &World, random: &Random) -> String {
     settle(world);
     world.clients.replay(random, None);
     format!("{races} races of two gateways")
+}
+
+/// How many carts become checkouts.
+const CARTS: usize = 40;
+
+/// Two gateways are asked at once for a checkout of one cart: both answer with the same one.
+pub(crate) fn one_cart(world: &World, random: &Random) -> String {
+    let found = on_each_database(world, |name, gateways| {
+        let addresses = [gateways[0].address, gateways[1].address];
+        world.clients.turn_to(addresses);
+        let mut twice = 0;
+        for _ in 0..CARTS {
+            let cart = Call::keyed("create_cart", "", contents(&[("pot_ceramic", 1)]), random.key());
+            let cart = world.clients.ask(random, &cart);
+            let mut payload = contents(&[("pot_ceramic", 1)]);
+            payload["cart_id"] = cart["id"].clone();
+            let calls = [(); 2].map(|()| Call::keyed("create_checkout", "", payload.clone(), random.key()));
+            race(world, &[(addresses[0], Way::Rest, &calls[0]), (addresses[1], Way::Rest, &calls[1])]);
+            // Whoever was told to come again does.
+            let [one, other] = calls.map(|call| world.clients.ask(random, &call));
+            assert!(one["id"].is_string(), "{one}");
+            twice += usize::from(one["id"] != other["id"]);
+        }
+        format!("{name}: {twice} of {CARTS} carts have two open checkouts")
+    });
+    let wrong = History { calls: world.clients.calls(), ..History::default() }.judge();
+    assert!(wrong.is_empty(), "{}, such as this one: {}", found.join(", "), wrong[0]);
+    found.join(", ")
 }
 
 /// How many purchases are frozen at once.
