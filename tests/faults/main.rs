@@ -14,6 +14,7 @@
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
 //! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
 //! | [`agenda`] | purchases that wait for a bank, at three gateways on one PostgreSQL server |
+//! | [`room`] | callers whose room is used up |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
 //! | [`bank`] | buyers at their bank, and the events of Stripe |
 //! | [`history`] | the judgment of everything that callers, the provider and platforms were told |
@@ -46,6 +47,7 @@ mod proof;
 mod provider;
 mod random;
 mod rivals;
+mod room;
 mod strace;
 mod told;
 mod webhooks;
@@ -228,6 +230,13 @@ const SCENARIOS: &[Scenario] = &[
         traced: false,
         provider: Provider::Processor,
         run: rivals::one_cart,
+    },
+    Scenario {
+        name: "room",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: room::before_charge,
     },
 ];
 
