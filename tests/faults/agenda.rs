@@ -18,7 +18,7 @@ use crate::{
     bank::{Bank, Intent, Journal},
     books::{Books, check, settle},
     client::{Call, Way, contents, payment, text},
-    history::{History, Message, Order, Payment, digest},
+    history::{History, Message, Order, Payment, digest, summary},
     kills::Stop,
     platforms::{Entry, PLATFORMS, Platforms},
     postgres::{DIRECTORIES, Gateways, SKIPPED, TO_ONE, Ways},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// For how long gateways are killed at most.
-const LONGEST: Duration = Duration::from_secs(400);
+const LONGEST: Duration = Duration::from_secs(540);
 
 /// How many buy at the same time.
 const BUYERS: usize = 3;
@@ -124,7 +124,7 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     });
     let history = history(world, &platforms.notes());
     let wrong = [left, history.judge()].concat();
-    assert!(wrong.is_empty(), "{} things are wrong after {killed} kills:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "wrong after {killed} kills and {} orders:{}", history.orders.len(), summary(&wrong));
     settle(world);
     world.clients.replay(random, Some(100));
     format!(
@@ -278,8 +278,8 @@ pub(crate) fn events_at_any_gateway(world: &World, random: &Random) -> String {
     let made = history.orders.len();
     assert!(
         wrong.is_empty(),
-        "{made} of {WAITING} purchases are orders {SETTLED_WITHIN:?} after their events:\n{}",
-        wrong.join("\n")
+        "{made} of {WAITING} purchases are orders {SETTLED_WITHIN:?} after their events:{}",
+        summary(&wrong)
     );
     settle(world);
     format!("{made} of {WAITING} purchases became orders by events at two gateways")

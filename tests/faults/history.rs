@@ -142,6 +142,29 @@ fn by<'a, T: 'a>(
     groups
 }
 
+/// Returns the earliest time of each name.
+fn earliest<'a>(all: impl Iterator<Item = (&'a str, Duration)>) -> BTreeMap<&'a str, Duration> {
+    let mut times = BTreeMap::new();
+    for (name, at) in all {
+        let first = times.entry(name).or_insert(at);
+        *first = at.min(*first);
+    }
+    times
+}
+
+/// Returns how much is wrong of each kind, with an example.
+pub(crate) fn summary(wrong: &[String]) -> String {
+    let kind = |wrong: &str| {
+        let words = wrong.split(' ').filter(|word| !word.contains(|letter: char| letter.is_ascii_digit()));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let mut kinds = BTreeMap::<_, Vec<_>>::new();
+    for one in wrong {
+        kinds.entry(kind(one)).or_default().push(one);
+    }
+    kinds.values().map(|all| format!("\n{} times, such as: {}", all.len(), all[0])).collect()
+}
+
 impl History {
     /// Returns everything that is wrong.
     pub(crate) fn judge(&self) -> Vec<String> {
@@ -229,26 +252,39 @@ impl History {
         charged.map(|payment| payment.checkout.as_str()).collect()
     }
 
-    /// A checkout is charged only if one of its completions was not told that nothing is charged.
+    /// A checkout is charged only if one of its completions was not told that nothing is charged: neither by its answer,
+    /// nor by a document that showed the checkout open or canceled when it was asked for after that answer.
     fn denials(&self) -> Vec<String> {
+        let is_denial = |Statement { status, .. }: &Statement| {
+            matches!(status.as_str(), "incomplete" | "ready_for_complete" | "canceled")
+        };
+        // What is answered under a key may be as old as the first request.
+        let asked = earliest(self.calls.iter().map(|call| (call.key.as_str(), call.sent)));
+        let mut shown = BTreeMap::<&str, Duration>::new();
+        for (call, statement) in self.documents() {
+            if call.operation != "complete_checkout" && is_denial(statement) {
+                let at = if call.key.is_empty() { call.sent } else { asked[call.key.as_str()] };
+                let last = shown.entry(&statement.checkout).or_default();
+                *last = at.max(*last);
+            }
+        }
         let completions = self.calls.iter().filter(|call| call.operation == "complete_checkout");
         let completions = by(completions, |call| &call.checkout);
         let mut wrong = Vec::new();
         for checkout in self.charged() {
             let calls = completions.get(checkout).into_iter().flatten().copied();
+            let shown = shown.get(checkout).copied().unwrap_or_default();
             // A document under a key stays the same, a refusal may be overcome.
-            let denied = |calls: &Vec<&Call>| {
-                let is_denial = |told: &Told| match told {
+            let is_denied = |calls: &Vec<&Call>| {
+                let told = calls.iter().filter_map(|call| match &call.told {
                     Told::Nothing => None,
                     Told::Refused(_) => Some(true),
-                    Told::Document(Statement { status, .. }) => {
-                        Some(matches!(status.as_str(), "incomplete" | "ready_for_complete" | "canceled"))
-                    }
-                };
-                let told: Vec<_> = calls.iter().filter_map(|call| is_denial(&call.told)).collect();
+                    Told::Document(statement) => Some(is_denial(statement) || call.ended < shown),
+                });
+                let told: Vec<_> = told.collect();
                 !told.is_empty() && told.iter().all(|denial| *denial)
             };
-            if by(calls, |call| &call.key).values().all(denied) {
+            if by(calls, |call| &call.key).values().all(is_denied) {
                 wrong.push(format!("checkout {checkout} was charged, and every completion was told that it was not"));
             }
         }
@@ -258,22 +294,13 @@ impl History {
     /// A cart has one open checkout at a time (UCP *Checkout*: creating another one returns the open one).
     fn carts(&self) -> Vec<String> {
         // When a checkout may have stopped being open at the earliest.
-        let mut over = BTreeMap::<&str, Duration>::new();
-        for call in &self.calls {
-            if matches!(call.operation, "complete_checkout" | "cancel_checkout") {
-                let first = over.entry(&call.checkout).or_insert(call.sent);
-                *first = call.sent.min(*first);
-            }
-        }
-        let mut carts = BTreeMap::<&str, BTreeMap<&str, Duration>>::new();
-        for (call, statement) in self.documents() {
-            if !call.cart.is_empty() && !statement.checkout.is_empty() {
-                let first = carts.entry(&call.cart).or_default().entry(&statement.checkout).or_insert(call.ended);
-                *first = call.ended.min(*first);
-            }
-        }
+        let ends = |call: &&Call| matches!(call.operation, "complete_checkout" | "cancel_checkout");
+        let over = earliest(self.calls.iter().filter(ends).map(|call| (call.checkout.as_str(), call.sent)));
+        let created: Vec<_> = self.documents().filter(|(_, statement)| !statement.checkout.is_empty()).collect();
         let mut wrong = Vec::new();
-        for (cart, checkouts) in carts {
+        for (cart, creations) in by(&created, |(call, _)| &call.cart) {
+            let checkouts =
+                earliest(creations.iter().map(|(call, statement)| (statement.checkout.as_str(), call.ended)));
             let is_over = |checkout: &str, at: Duration| over.get(checkout).is_some_and(|over| *over < at);
             let beside = |(one, one_at): (&&str, &Duration), (other, other_at): (&&str, &Duration)| {
                 one < other && !is_over(one, *other_at) && !is_over(other, *one_at)
@@ -357,7 +384,7 @@ impl History {
             total: order.total,
             digest: 0,
         };
-        let at = self.calls.iter().map(|call| call.ended).max().unwrap_or_default();
+        let at = self.calls.iter().map(|call| call.ended).max().unwrap_or_default() + Duration::from_millis(1);
         let (key, cart) = (key.to_owned(), String::new());
         self.calls.push(Call { operation, checkout, cart, key, sent: at, ended: at, told: told(statement) });
     }
@@ -418,6 +445,14 @@ const PLANTS: &[(&str, Plant)] = &[
     ("every completion was told that it was not", |history| {
         history.completed_as(|statement| {
             Told::Document(Statement { status: "incomplete".to_owned(), order: String::new(), ..statement })
+        });
+    }),
+    ("every completion was told that it was not", |history| {
+        history.completed_as(|statement| {
+            Told::Document(Statement { status: "requires_escalation".to_owned(), order: String::new(), ..statement })
+        });
+        history.tell("update_checkout", "planted too", |statement| {
+            Told::Document(Statement { status: "ready_for_complete".to_owned(), order: String::new(), ..statement })
         });
     }),
     ("several open checkouts at once", |history| {
