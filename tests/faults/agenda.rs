@@ -118,7 +118,7 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
         }
         ways.proxy.spare();
         bank.finish();
-        let left = left(world, PATIENCE);
+        let left = left(PATIENCE, || [unpaid(world), untold(world)].concat());
         drop(closing);
         left
     });
@@ -176,27 +176,32 @@ fn buy(world: &World, platforms: &Platforms, random: &Random) {
     }
 }
 
-/// Waits until no payment is open and no webhook waits, at most so long. Returns what is left.
-fn left(world: &World, most: Duration) -> Vec<String> {
-    let database = world.database.get().expect("it is shared");
+/// Waits until nothing is left, at most so long. Returns what is left.
+fn left(most: Duration, look: impl Fn() -> Vec<String>) -> Vec<String> {
     let began = Instant::now();
     loop {
-        let waiting =
-            |checkout: &Value| format!("checkout {} is left in the middle of its payment", text(checkout, "id"));
-        let mut left: Vec<_> = Books::read(world).in_progress().map(waiting).collect();
-        if left.is_empty() {
-            let arguments = ["webhooks", "list", "--limit", "65535", "--json", "--database", database];
-            let output = ended(&world.command(&arguments));
-            assert!(output.status.success(), "{output:?}");
-            let webhooks: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            let waiting = webhooks.as_array().expect("a list").iter().filter(|one| text(one, "state") == "waiting");
-            left.extend(waiting.map(|one| format!("webhook {} is left waiting", text(one, "id"))));
-        }
+        let left = look();
         if left.is_empty() || began.elapsed() > most {
             return left;
         }
         thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// The checkouts whose payments have begun and not ended.
+fn unpaid(world: &World) -> Vec<String> {
+    let unpaid = |checkout: &Value| format!("checkout {} is left in the middle of its payment", text(checkout, "id"));
+    Books::read(world).in_progress().map(unpaid).collect()
+}
+
+/// The webhooks that wait.
+fn untold(world: &World) -> Vec<String> {
+    let database = world.database.get().expect("it is shared");
+    let output = ended(&world.command(&["webhooks", "list", "--limit", "65535", "--json", "--database", database]));
+    assert!(output.status.success(), "{output:?}");
+    let webhooks: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let waiting = webhooks.as_array().expect("a list").iter().filter(|one| text(one, "state") == "waiting");
+    waiting.map(|one| format!("webhook {} is left waiting", text(one, "id"))).collect()
 }
 
 /// Everything that was said and done, of which platforms wrote `notes` down.
@@ -272,7 +277,7 @@ pub(crate) fn events_at_any_gateway(world: &World, random: &Random) -> String {
     for (intent, gateway) in confirmed.iter().zip(gateways.iter().cycle()) {
         assert!(intent.report(gateway.address), "the event is taken: {intent:?}");
     }
-    let left = left(world, SETTLED_WITHIN);
+    let left = left(SETTLED_WITHIN, || unpaid(world));
     let history = history(world, &[]);
     let wrong = [left, history.judge()].concat();
     let made = history.orders.len();
