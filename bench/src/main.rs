@@ -22,6 +22,7 @@
 //! | [`relevance`] | how well searches rank |
 //! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
 //! | [`hanging`] | payments beside a caller whose searches hang |
+//! | [`waiting`] | a shop in which payments wait for their buyers' banks |
 //! | [`synchronised`] | the copy of a large catalog of another shop |
 //! | [`soak`] | a long time at capacity, and ten times more than a slow shop can take |
 //! | [`report`] | figures as people read them |
@@ -45,6 +46,7 @@ mod shops;
 mod soak;
 mod synchronised;
 mod upstream;
+mod waiting;
 mod webhooks;
 
 use std::{
@@ -194,6 +196,7 @@ async fn measure(options: &Options) -> Done<()> {
     fronting::all(options, &gateway, directory.path()).await?;
     shops::all(options, &gateway, directory.path()).await?;
     hanging::all(options, &gateway, directory.path()).await?;
+    waiting::all(options, &gateway, directory.path()).await?;
     soak::all(options, &gateway, directory.path()).await
 }
 

@@ -54,6 +54,8 @@ pub(crate) enum Ask {
     GetOverMcp,
     Update,
     Complete,
+    /// Completion of a checkout whose payment waits for its buyer's bank then.
+    Wait,
 }
 
 impl Ask {
@@ -77,6 +79,7 @@ impl Ask {
             Self::CreateOverMcp | Self::GetOverMcp => "the same over MCP",
             Self::Update => "update_checkout",
             Self::Complete => "complete_checkout",
+            Self::Wait => "complete_checkout that waits",
         }
     }
 
@@ -85,6 +88,7 @@ impl Ask {
         match self {
             Self::CreateCart => r#""id":"cart_"#,
             Self::Complete => r#""status":"completed""#,
+            Self::Wait => r#""status":"requires_escalation""#,
             Self::GetOverMcp | Self::CreateOverMcp => r#""structuredContent":{"ucp":{"version":"#,
             Self::Create | Self::CreateAgain | Self::Get | Self::Update => r#""status":"ready_for_complete""#,
         }
@@ -94,7 +98,8 @@ impl Ask {
     pub(crate) const fn connections(self, effort: &Effort) -> usize {
         match self {
             Self::Get | Self::GetOverMcp | Self::CreateAgain => effort.connections,
-            Self::CreateCart | Self::Create | Self::CreateOverMcp | Self::Update | Self::Complete => WRITERS,
+            Self::CreateCart | Self::Create | Self::CreateOverMcp => WRITERS,
+            Self::Update | Self::Complete | Self::Wait => WRITERS,
         }
     }
 }
@@ -136,7 +141,8 @@ impl<'a> Buyer<'a> {
 
     /// So many requests of a kind, each of which can be sent once.
     async fn requests(&mut self, ask: Ask, count: usize) -> Done<Vec<Request>> {
-        let completed = if ask == Ask::Complete { Box::pin(self.made(count)).await? } else { Vec::new() };
+        let completed =
+            if matches!(ask, Ask::Complete | Ask::Wait) { Box::pin(self.made(count)).await? } else { Vec::new() };
         let request = |number: usize| {
             let key = format!("bench-key-{}", self.keys + number);
             let open = || &self.open[number % self.open.len()];
@@ -157,9 +163,10 @@ impl<'a> Buyer<'a> {
                     let path = format!("/checkout-sessions/{}", open());
                     keyed("PUT", &path, &key, &checkout(quantity))
                 }
-                Ask::Complete => {
+                Ask::Complete | Ask::Wait => {
                     let path = format!("/checkout-sessions/{}/complete", completed[number]);
-                    keyed("POST", &path, &key, &payment())
+                    let token = if ask == Ask::Wait { "three_ds_token" } else { "success_token" };
+                    keyed("POST", &path, &key, &payment(token))
                 }
             }
         };
@@ -173,7 +180,8 @@ impl<'a> Buyer<'a> {
         self.scenario(ask, times(rate, duration) + 1).await
     }
 
-    async fn scenario(&mut self, ask: Ask, count: usize) -> Done<Scenario> {
+    /// So many requests of a kind.
+    pub(crate) async fn scenario(&mut self, ask: Ask, count: usize) -> Done<Scenario> {
         let requests = self.requests(ask, count).await?;
         Ok(Scenario { name: ask.name().to_owned(), requests, kinds: Vec::new() })
     }
@@ -421,13 +429,13 @@ pub(crate) fn checkout(quantity: usize) -> Value {
 }
 
 /// What pays in the sandbox.
-pub(crate) fn payment() -> Value {
+pub(crate) fn payment(token: &str) -> Value {
     json!({ "payment": { "instruments": [{
         "id": "instrument_1",
         "handler_id": "mock_payment_handler",
         "type": "card",
         "selected": true,
-        "credential": { "type": "token", "token": "success_token" },
+        "credential": { "type": "token", "token": token },
     }] } })
 }
 

@@ -295,7 +295,7 @@ async fn place(server: &Server, receiver: &Receiver, numbers: std::ops::Range<us
             let (_, rest) = created.split_once(r#""id":"chk_"#).ok_or("a checkout without an id")?;
             let id = rest.split('"').next().unwrap_or_default();
             let path = format!("/checkout-sessions/chk_{id}/complete");
-            let complete = keyed_by(&platform, "POST", &path, &format!("complete-{number}"), &payment());
+            let complete = keyed_by(&platform, "POST", &path, &format!("complete-{number}"), &payment("success_token"));
             let completed = String::from_utf8(connection.body(&complete).await?)?;
             if !completed.contains(r#""status":"completed""#) {
                 return Err(format!("a checkout was not completed:\n{completed}").into());

@@ -22,6 +22,7 @@ mod conformance;
 mod container;
 mod crates;
 mod database;
+mod decisions;
 mod discovery;
 mod doctor;
 mod documents;

@@ -17,6 +17,8 @@ pub enum Step {
     Void,
     /// `POST /v1/payment_intents`, of Stripe alone.
     Create,
+    /// `POST /v1/refunds`, of Stripe alone.
+    Refund,
 }
 
 impl Step {
@@ -27,6 +29,7 @@ impl Step {
         ("inquire", Self::Inquire),
         ("void", Self::Void),
         ("create", Self::Create),
+        ("refund", Self::Refund),
     ];
 }
 

@@ -429,10 +429,10 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
             }
             _ => Ok(known),
         },
-        (Step::Capture | Step::Inquire | Step::Create, None) => {
+        (Step::Capture | Step::Inquire | Step::Create | Step::Refund, None) => {
             Err(Reply::error(404, "payment_not_found", "There is no such payment."))
         }
-        (Step::Capture | Step::Inquire | Step::Create, Some(known)) => {
+        (Step::Capture | Step::Inquire | Step::Create | Step::Refund, Some(known)) => {
             match (known.status.as_str(), known.word.as_str()) {
                 ("authorized", "refuse_capture") => Ok(Payment { status: "declined".into(), ..known }),
                 ("authorized" | "captured", _) => {

@@ -238,7 +238,11 @@ impl Stripe {
     /// How this request is to go wrong, if it is. Uses the order up.
     #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
-        let Some(Target::Intent(step, id)) = target(request) else { return None };
+        let (step, id) = match target(request)? {
+            Target::Intent(step, id) => (step, id),
+            Target::Refund if request.method == "POST" => (Step::Refund, String::new()),
+            Target::Refund | Target::List => return None,
+        };
         let mut books = self.books();
         if step == Step::Authorize && !books.orders.contains_key(&id) {
             let token = token(&form(&request.body));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 use ucp_core::port::{
     PortError,
-    agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Room, Tally, Task},
+    agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
 };
 
 use crate::{
@@ -125,14 +125,14 @@ impl Agenda for PostgresStore {
         &self,
         kind: Kind,
         key: &str,
-        rested: Timestamp,
+        rested: Rested,
         now: Timestamp,
         claim: &Claim,
     ) -> Result<Option<Claimed>, PortError> {
         let sql = format!(
             "UPDATE tasks SET claimant = $4, claimed_at = $5, claimed_until = $6, woken = false, given_up = false, \
              due = least(due, $5) WHERE shop = $1 AND kind = $2 AND key = $3 AND coalesce(claimed_until, 0) <= $5 \
-             AND coalesce(claimed_at, 0) <= $7 RETURNING {CLAIMED}"
+             AND (coalesce(claimed_at, 0) <= $7 OR tries < $8) RETURNING {CLAIMED}"
         );
         let values = [
             self.key(),
@@ -141,7 +141,8 @@ impl Agenda for PostgresStore {
             Value::Text(claim.claimant.clone()),
             Value::Number(nanoseconds(now)),
             Value::Number(nanoseconds(claim.until)),
-            Value::Number(nanoseconds(rested)),
+            Value::Number(nanoseconds(rested.since)),
+            Value::Number(rested.tries.into()),
         ];
         let rows = self.rows(&sql, &values).await?;
         Ok(rows.first().map(claimed).transpose()?)

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, types::Type};
 use ucp_core::port::{
     PortError,
-    agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Room, Tally, Task},
+    agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
 };
 
 use crate::{
@@ -78,19 +78,19 @@ impl Agenda for SqliteStore {
         &self,
         kind: Kind,
         key: &str,
-        rested: Timestamp,
+        rested: Rested,
         now: Timestamp,
         claim: &Claim,
     ) -> Result<Option<Claimed>, PortError> {
         let sql = format!(
             "UPDATE tasks SET claimant = ?1, claimed_at = ?2, claimed_until = ?3, woken = 0, given_up = 0, due = min(due, ?2) \
-             WHERE shop = ?4 AND kind = ?5 AND key = ?6 AND ifnull(claimed_until, 0) <= ?2 AND ifnull(claimed_at, 0) <= ?7 \
+             WHERE shop = ?4 AND kind = ?5 AND key = ?6 AND ifnull(claimed_until, 0) <= ?2 AND (ifnull(claimed_at, 0) <= ?7 OR tries < ?8) \
              RETURNING {CLAIMED}"
         );
-        let (now, until, rested) = (nanoseconds(now), nanoseconds(claim.until), nanoseconds(rested));
+        let (now, until, since) = (nanoseconds(now), nanoseconds(claim.until), nanoseconds(rested.since));
         let (claimant, key) = (claim.claimant.clone(), key.to_owned());
         self.write(move |db| {
-            let values = (&claimant, now, until, db.shop(), kind.as_str(), &key, rested);
+            let values = (&claimant, now, until, db.shop(), kind.as_str(), &key, since, rested.tries);
             Ok(db.prepare_cached(&sql)?.query_row(values, claimed).optional()?)
         })
         .await

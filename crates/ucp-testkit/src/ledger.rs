@@ -16,7 +16,7 @@ use ucp_core::{
     order::Order,
     port::{
         PortError,
-        agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Room, Tally, Task},
+        agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
     },
     purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
@@ -422,14 +422,16 @@ impl Agenda for MemoryLedger {
         &self,
         kind: Kind,
         key: &str,
-        rested: Timestamp,
+        rested: Rested,
         now: Timestamp,
         claim: &Claim,
     ) -> Result<Option<Claimed>, PortError> {
         give_way().await;
         let mut books = locked(&self.books);
         let planned = books.tasks.get_mut(&(kind, key.to_owned()));
-        let planned = planned.filter(|planned| planned.is_free(now) && planned.claimed_at <= rested);
+        let planned = planned.filter(|planned| {
+            planned.is_free(now) && (planned.claimed_at <= rested.since || planned.tries < rested.tries)
+        });
         Ok(planned.map(|planned| {
             (planned.given_up, planned.task.due) = (false, planned.task.due.min(now));
             planned.claimed(now, claim)

@@ -165,11 +165,31 @@ fn an_order_takes_its_steps_on_its_page() {
     let stored = ask(address, "GET", &format!("/orders/{order}"), b"").json();
     assert_eq!(stored["line_items"][0]["quantity"], json!({ "original": 2, "total": 2, "fulfilled": 1 }));
     assert_eq!(stored["adjustments"][0]["type"].as_str().or(stored["adjustments"][0]["kind"].as_str()), Some("refund"));
+    // The handler leaves refunds to the operator, who confirms them.
+    let by_hand = &stored["adjustments"][0];
+    assert_eq!((&by_hand["status"], &by_hand["by_hand"]), (&json!("pending"), &json!(true)), "{stored}");
+    let page = send(address, "GET", &path, &[], "");
+    assert!(page.body.contains("then confirm it here"), "{}", page.body);
+    let version = page.body.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let version = version.expect("a version");
+    let confirm = format!("step=confirm&refund={}&version={version}", by_hand["id"].as_str().expect("an id"));
+    assert_eq!(step(&confirm).status, 303);
+    let twice = step(&confirm);
+    assert!(twice.status == 409 && twice.body.contains("look at it again"), "{}", twice.body);
+    let stored = ask(address, "GET", &format!("/orders/{order}"), b"").json();
+    assert_eq!(stored["adjustments"][0]["status"], "completed", "{stored}");
     let events = ask(address, "GET", "/webhooks", b"").json();
     let event = events[0]["id"].as_str().expect("a webhook");
     let again = format!("action=resend&shop=default&id={event}&key={key}");
     assert_eq!(send(address, "POST", "/operator/do", &[FORM], &again).status, 303);
-    let done = [("order ship", order), ("order refund", order), ("order refund", order), ("webhook resend", event)];
+    let done = [
+        ("order ship", order),
+        ("order refund", order),
+        ("order refund", order),
+        ("order confirm", order),
+        ("order confirm", order),
+        ("webhook resend", event),
+    ];
     assert_eq!(audited(data.path()), done.map(|(action, subject)| pair(action, subject)));
 }
 

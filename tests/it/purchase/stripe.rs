@@ -6,7 +6,8 @@ use std::{net::SocketAddr, time::SystemTime};
 use aws_lc_rs::hmac;
 use serde_json::{Value, json};
 use ucp_core::Release;
-use ucp_fake_psp::{FakeStripe, Keys, Options};
+use ucp_fake_psp::{FakeStripe, Fault, Keys, Options, Order, Step};
+use ucp_testkit::{PATIENCE, eventually};
 
 use super::shopper::{Shopper, errors, id, paying_in, ready, said_at, ways};
 use crate::{
@@ -262,7 +263,7 @@ fn events_of_stripe_settle_a_payment_and_those_of_others_do_not() {
     }
     let response = shop.event(HANDLER, &signature(WEBHOOK_SECRET, now(), &body), &body);
     assert_eq!(response.status, 200, "{response:?}");
-    assert_eq!(shop.taken(&checkout).0, 1, "it is captured although nobody looked");
+    eventually("it to be captured although nobody looks", PATIENCE, || (shop.taken(&checkout).0 == 1).then_some(()));
     // Repeated, and about something else.
     for body in [body.as_str(), r#"{"data":{"object":{"id":"cus_1"}}}"#] {
         assert_eq!(shop.event(HANDLER, &signature(WEBHOOK_SECRET, now(), body), body).status, 200);
@@ -317,6 +318,107 @@ fn money_is_given_back_at_stripe_over_the_admin_endpoint() {
     let total = shop.stripe.psp().report().payments[&attempt].amount;
     assert_eq!(shop.stripe.psp().refunded(&attempt), total);
     assert_eq!(refund(&json!({})).status, 422, "nothing is left");
+}
+
+/// Refunds of one order of three pieces, over the admin endpoint.
+struct Refunds {
+    shop: Shop,
+    address: SocketAddr,
+    order: String,
+    attempt: String,
+}
+
+impl Refunds {
+    fn open() -> Self {
+        let shop = Shop::open();
+        let shopper = Shopper::rest(&shop.gateway);
+        let checkout = shopper.create(&ready(&[("pot_ceramic", 3)]));
+        let completed = shopper.complete(&checkout, "pm_ok");
+        let (order, attempt) = (id(&completed["order"]).to_owned(), shop.attempt(&checkout));
+        let line = shop.gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
+        let address: SocketAddr = line.expect("where it listens").parse().expect("an address");
+        Self { shop, address, order, attempt }
+    }
+
+    fn asked(&self, key: Option<&str>, body: &Value) -> Response {
+        let mut connection = Connection::open(self.address);
+        let headers: Vec<_> = key.into_iter().map(|key| ("Idempotency-Key", key)).collect();
+        let body = body.to_string();
+        assert!(connection.write(&request(
+            "POST",
+            &format!("/orders/{}/refund", self.order),
+            &headers,
+            body.as_bytes()
+        )));
+        connection.read().expect("an answer")
+    }
+
+    /// Amounts and states of the refunds in the books.
+    fn booked(&self) -> Vec<(i64, String)> {
+        let mut connection = Connection::open(self.address);
+        assert!(connection.write(&request("GET", &format!("/orders/{}", self.order), &[], b"")));
+        let order = connection.read().expect("an answer").json();
+        let refunds = order["adjustments"].as_array().expect("adjustments").iter();
+        let booked = |refund: &Value| {
+            let amount = refund["totals"][0]["amount"].as_i64().expect("an amount");
+            (-amount, refund["status"].as_str().expect("a status").to_owned())
+        };
+        refunds.map(booked).collect()
+    }
+
+    fn given(&self) -> i64 {
+        self.shop.stripe.psp().refunded(&self.attempt)
+    }
+}
+
+#[test]
+fn a_refund_whose_answer_is_lost_is_finished_by_itself_before_another_begins() {
+    let refunds = Refunds::open();
+    refunds.shop.stripe.psp().inject(Order { step: Step::Refund, fault: Fault::ErrorAfter, times: 9 });
+    let lost = refunds.asked(None, &json!({ "amount": 500 }));
+    assert!(lost.status == 502 && lost.body.contains("asked again by itself"), "{lost:?}");
+    let other = eventually("another refund to be given", PATIENCE, || {
+        let other = refunds.asked(None, &json!({ "amount": 700 }));
+        assert!(matches!(other.status, 200 | 502), "{other:?}");
+        (other.status == 200).then_some(other)
+    });
+    assert_eq!(other.status, 200);
+    assert_eq!(refunds.booked(), [(500, "completed".to_owned()), (700, "completed".to_owned())]);
+    assert_eq!(refunds.given(), 1_200);
+}
+
+#[test]
+fn refunds_that_are_asked_for_at_once_or_twice_are_booked_as_they_are_given() {
+    let refunds = Refunds::open();
+    std::thread::scope(|scope| {
+        for amount in [100, 200, 300] {
+            let refunds = &refunds;
+            scope.spawn(move || assert_eq!(refunds.asked(None, &json!({ "amount": amount })).status, 200));
+        }
+    });
+    for _ in 0..2 {
+        assert_eq!(refunds.asked(Some("key"), &json!({ "amount": 50 })).status, 200);
+    }
+    assert_eq!(refunds.asked(Some("key"), &json!({ "amount": 51 })).status, 409);
+    let mut booked = refunds.booked();
+    booked.sort_unstable();
+    assert_eq!(booked, [50, 100, 200, 300].map(|amount| (amount, "completed".to_owned())));
+    assert_eq!(refunds.given(), 650);
+}
+
+#[test]
+fn a_refund_of_lines_is_about_what_was_paid_for_them() {
+    let refunds = Refunds::open();
+    for quantity in [0, -1, 4, 100] {
+        let refused = refunds.asked(None, &json!({ "line_items": [{ "id": "li_1", "quantity": quantity }] }));
+        assert_eq!(refused.status, 422, "{quantity}: {refused:?}");
+    }
+    let one = refunds.asked(None, &json!({ "line_items": [{ "id": "li_1", "quantity": 1 }] }));
+    assert_eq!(one.status, 200, "{one:?}");
+    let total = refunds.shop.stripe.psp().report().payments[&refunds.attempt].amount;
+    let given = refunds.given();
+    assert!(0 < given && given <= total / 3 + 1, "{given} of {total}");
+    assert_eq!(refunds.booked(), [(given, "completed".to_owned())]);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Checkout, Complete, Status, settlement::RESTED};
+use super::{Checkout, Complete, Status, settlement::Why};
 use crate::{
     Refusal,
     cart::Cart,
@@ -180,7 +180,7 @@ impl SalesService {
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
         if let Some(stored) = self.ledger.checkout_by_token(token).await? {
             let asked = match stored.document.state.challenge() {
-                Some(_) => self.looked_after(stored.clone(), RESTED).await?,
+                Some(_) => self.looked_after(stored.clone(), Why::Buyer).await?,
                 None => None,
             };
             let Stored { document, version } = asked.unwrap_or(stored);

@@ -17,7 +17,7 @@ use crate::{
     money::Amount,
     port::{
         Decision, Then,
-        agenda::{Claim, Claimed, Kind, Next},
+        agenda::{Claim, Claimed, Kind, Next, Rested},
     },
     purchase::{
         caller::Caller,
@@ -32,7 +32,21 @@ use crate::{
 const TRIES: usize = 16;
 
 /// Time for which nobody asks a processor again for those who look at a checkout.
-pub(super) const RESTED: SignedDuration = SignedDuration::from_secs(2);
+const RESTED: SignedDuration = SignedDuration::from_secs(2);
+
+/// Number of times that a processor is asked about a payment without a rest for a buyer, who comes back from the bank.
+const EAGER: u32 = 8;
+
+/// Reason to ask what became of a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Somebody looks at the checkout.
+    Look,
+    /// The buyer is on the page of the checkout, and may come from the bank.
+    Buyer,
+    /// Something has happened to the payment, or is about to.
+    Change,
+}
 
 /// Duration of a claim for somebody who looks at a checkout.
 const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(60);
@@ -46,7 +60,7 @@ impl SalesService {
         match then {
             Then::Pay(payment) => Ok(Some(self.pay(caller, *payment).await)),
             Then::Ask(stored) => {
-                let asked = self.looked_after(*stored, RESTED).await?;
+                let asked = self.looked_after(*stored, Why::Look).await?;
                 Ok(asked.map(|stored| self.standing(stored.document)))
             }
             Then::CallOff(stored) => self.call_off(*stored).await.map(|()| None),
@@ -71,7 +85,7 @@ impl SalesService {
     }
 
     /// Has the end of a checkout's payment asked for, or the order of one whose cart the shop no longer has, unless
-    /// somebody has asked within `rested`. Returns the checkout as it stands then; `None` if nobody was asked, or nothing
+    /// somebody has asked just now. Returns the checkout as it stands then; `None` if nobody was asked, or nothing
     /// came of it.
     ///
     /// # Errors
@@ -79,7 +93,7 @@ impl SalesService {
     pub(super) async fn looked_after(
         &self,
         stored: Stored<Checkout>,
-        rested: SignedDuration,
+        why: Why,
     ) -> Result<Option<Stored<Checkout>>, Refusal> {
         let Stored { document: checkout, version } = &stored;
         if checkout.state.attempt().is_none() {
@@ -89,7 +103,7 @@ impl SalesService {
             };
             let Some(placed) = placed else { return Ok(None) };
             self.place(&placed).await?;
-        } else if let Some((claimant, task)) = self.seized(checkout, rested).await? {
+        } else if let Some((claimant, task)) = self.seized(checkout, why).await? {
             let next = self.settle(&task, Some(stored.clone())).await?;
             self.ended(&task, &claimant, next).await?;
         }
@@ -97,13 +111,18 @@ impl SalesService {
         Ok(now.filter(|now| now.version != *version))
     }
 
-    /// Claims the task that settles a checkout, unless it was claimed within `rested`. Returns it with its claimant.
-    async fn seized(&self, checkout: &Checkout, rested: SignedDuration) -> Result<Option<(String, Claimed)>, Refusal> {
+    /// Claims the task that settles a checkout, if it has rested. Returns it with its claimant.
+    async fn seized(&self, checkout: &Checkout, why: Why) -> Result<Option<(String, Claimed)>, Refusal> {
         let now = self.now();
         let claimant = self.unguessable("");
         let until = now.checked_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX);
         let claim = Claim { claimant, until };
-        let rested = now.checked_sub(rested).unwrap_or(Timestamp::MIN);
+        let (rest, tries) = match why {
+            Why::Look => (RESTED, 0),
+            Why::Buyer => (RESTED, EAGER),
+            Why::Change => (SignedDuration::ZERO, 0),
+        };
+        let rested = Rested { since: now.checked_sub(rest).unwrap_or(Timestamp::MIN), tries };
         let seized = self.ledger.seize(Kind::Settle, &checkout.id, rested, now, &claim).await?;
         Ok(seized.map(|task| (claim.claimant, task)))
     }
@@ -195,7 +214,7 @@ impl SalesService {
         else {
             return Ok(());
         };
-        let seized = self.seized(&checkout, SignedDuration::ZERO).await?;
+        let seized = self.seized(&checkout, Why::Change).await?;
         let ending = match handler.inquire(attempt).await {
             Settlement::AwaitingBuyer { .. } if handler.forget(attempt).await => Ending::called_off(),
             other => other.into(),
@@ -226,7 +245,7 @@ impl SalesService {
             let decision = self.changed_checkout(checkout.clone(), version);
             if self.ledger.commit(*decision.change, None).await? == Committed::Done {
                 let stored = Stored { document: checkout, version: version + 1 };
-                self.looked_after(stored, SignedDuration::ZERO).await?;
+                self.looked_after(stored, Why::Change).await?;
                 return Ok(true);
             }
         }

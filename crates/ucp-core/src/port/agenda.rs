@@ -162,6 +162,15 @@ impl Next {
     }
 }
 
+/// Rest of a task: nobody has claimed it since a time, or it was carried out fewer times than that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rested {
+    /// Time, UTC.
+    pub since: Timestamp,
+    /// Number of times.
+    pub tries: u32,
+}
+
 /// Result of carrying a task out, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
@@ -241,12 +250,12 @@ pub trait Agenda: Send + Sync {
     /// them. Returns once the claims are on disk.
     async fn claim_tasks(&self, tasks: Vec<Due>, now: Timestamp, claim: &Claim) -> Result<Vec<Claimed>, PortError>;
 
-    /// Claims a task, due or not, that nobody has claimed since `rested`, and makes it due. Returns `None` for any other.
+    /// Claims a task, due or not, that has rested, and makes it due. Returns `None` for any other.
     async fn seize(
         &self,
         kind: Kind,
         key: &str,
-        rested: Timestamp,
+        rested: Rested,
         now: Timestamp,
         claim: &Claim,
     ) -> Result<Option<Claimed>, PortError>;

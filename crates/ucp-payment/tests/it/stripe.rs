@@ -263,6 +263,8 @@ async fn refunds_are_given_once_per_name() {
     let first = handler.refund(&refund("r1", 1_000)).await;
     assert!(matches!(first, Moved::Done { .. }), "{first:?}");
     assert_eq!(handler.refund(&refund("r1", 1_000)).await, first, "the same refund again");
+    stripe.psp().forget_keys();
+    assert_eq!(handler.refund(&refund("r1", 1_000)).await, first, "also when its key is forgotten");
     assert_eq!(stripe.psp().refunded("a"), 1_000);
     assert!(matches!(handler.refund(&refund("r2", 2_501)).await, Moved::Refused { .. }), "more than is left");
     assert!(matches!(handler.refund(&refund("r3", 2_500)).await, Moved::Done { .. }));

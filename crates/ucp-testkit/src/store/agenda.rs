@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
-    port::agenda::{Agenda, Claim, Due, Kind, Plan, Recorded, Room, Task},
+    port::agenda::{Agenda, Claim, Due, Kind, Plan, Recorded, Rested, Room, Task},
     purchase::{
         ledger::{Change, Committed},
         remote_cart_ref::RemoteCartRef,
@@ -189,19 +189,23 @@ pub async fn many_tasks_of_one_lane_hide_no_other<T: StoreUnderTest>(subject: &T
 pub async fn a_task_is_seized_once_in_a_while<T: StoreUnderTest>(subject: &T) {
     let (here, there) = (subject.open().await, subject.open().await);
     plan(&*here, task("lane", "a", now() + hours(9))).await;
-    let seize = async |store: &T::Store, rested, claimant| {
-        let claim = claim(claimant, now() + hours(1));
-        let seized = store.seize(Kind::Abandon, "a", now() - rested, now(), &claim).await.expect("seizes");
-        seized.is_some()
+    let seize = async |store: &T::Store, (rested, tries), claimant| {
+        let (claim, rested) = (claim(claimant, now() + hours(1)), Rested { since: now() - rested, tries });
+        store.seize(Kind::Abandon, "a", rested, now(), &claim).await.expect("seizes").is_some()
     };
-    assert!(seize(&here, hours(0), "here").await);
-    assert!(!seize(&there, hours(0), "there").await, "it is claimed");
+    assert!(seize(&here, (hours(0), 0), "here").await);
+    assert!(!seize(&there, (hours(0), 9), "there").await, "it is claimed");
     let again = Recorded::Again { at: now() + hours(9), problem: None };
     assert!(here.record_task(Kind::Abandon, "a", "here", again).await.expect("records"));
-    assert!(!seize(&there, hours(1), "there").await, "it has not rested");
-    assert!(seize(&there, hours(0), "there").await);
+    assert!(!seize(&there, (hours(1), 1), "there").await, "it has not rested");
+    let again = Recorded::Again { at: now() + hours(9), problem: None };
+    assert!(seize(&there, (hours(1), 2), "there").await, "it was carried out once");
+    assert!(there.record_task(Kind::Abandon, "a", "there", again).await.expect("records"));
+    assert!(!seize(&there, (hours(1), 2), "there").await, "it was carried out twice");
+    assert!(seize(&there, (hours(0), 0), "there").await);
     assert_eq!(keys(&*here, now() + hours(1)).await, ["a"], "whoever dies with it leaves it due");
-    let none = here.seize(Kind::Settle, "a", now(), now(), &claim("here", now())).await.expect("looks");
+    let rested = Rested { since: now(), tries: 9 };
+    let none = here.seize(Kind::Settle, "a", rested, now(), &claim("here", now())).await.expect("looks");
     assert_eq!(none, None, "there is no such task");
 }
 

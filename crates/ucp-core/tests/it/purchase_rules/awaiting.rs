@@ -30,7 +30,8 @@ async fn platforms_see_an_escalation_and_buyers_the_way_to_their_bank() {
     let attempt = view.checkout.state.attempt().expect("an attempt").clone();
     assert_eq!(desktop.bank(), Some(format!("https://bank.example/{}", attempt.id).as_str()));
     assert_eq!(attempt.return_url, view.continue_url, "the bank sends the buyer back to the page");
-    // It was asked for once: the buyer has confirmed by now, and the next who looks sees the order.
+    // It was asked for once: the buyer has confirmed by now, and the next who looks after a while sees the order.
+    assert_eq!(look(&shop, &id).await.status, Status::RequiresEscalation);
     shop.clock.advance(2);
     let seen = look(&shop, &id).await;
     assert_eq!((seen.status, shop.handler.captures().len()), (Status::Completed, 1));
@@ -147,13 +148,30 @@ async fn whoever_looks_asks_the_processor_once_in_a_while() {
         // However often, and by whichever way.
         for _ in 0..5 {
             assert_eq!(look(&shop, &view.checkout.id).await.status, Status::RequiresEscalation);
-            shop.sales.page(&view.checkout.token).await.expect("reads");
             assert_eq!(complete(&shop, &view.checkout.id).await.status, Status::RequiresEscalation);
         }
         assert_eq!(shop.handler.asked(), asked);
         shop.clock.advance(2);
     }
     assert_eq!(look(&shop, &view.checkout.id).await.status, Status::Completed);
+}
+
+#[tokio::test]
+async fn buyers_who_come_from_the_bank_are_told_at_once_and_nobody_asks_for_ever() {
+    let shop = shop();
+    let view = waiting(&shop, 2).await;
+    for status in [Status::CompleteInProgress, Status::CompleteInProgress, Status::Completed] {
+        let Some(Page::Checkout(page)) = shop.sales.page(&view.checkout.token).await.expect("reads") else {
+            panic!("no page");
+        };
+        assert_eq!(page.checkout.status(), status);
+    }
+    let view = waiting(&shop, 99).await;
+    let before = shop.handler.asked();
+    for _ in 0..50 {
+        shop.sales.page(&view.checkout.token).await.expect("reads");
+    }
+    assert_eq!(shop.handler.asked() - before, 8);
 }
 
 #[tokio::test]
