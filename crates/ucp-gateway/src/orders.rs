@@ -14,11 +14,11 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Refusal,
     order::{
-        AdjustmentStatus, LineQuantity, Order,
+        AdjustmentStatus, Hold, LineQuantity, Order,
         money::{self, Settled},
         progress::{Impossible, Tracking},
     },
-    port::{PortError, store::Store},
+    port::{PortError, agenda::Plan, store::Store},
     purchase::{
         ledger::{Change, Committed, Kept, Key, Movement, Stored},
         payment::Handler,
@@ -280,7 +280,8 @@ pub(crate) async fn take(
         } else {
             let changed = Some(Stored { document: document.clone(), version });
             let keep = key.clone().map(|key| (key, Kept { identity, answer: String::new(), at: now() }));
-            let change = Change { order: changed, quiet, stock, ..Change::default() };
+            let plans = document.task(now()).map(Plan::Due).into_iter().collect();
+            let change = Change { order: changed, quiet, stock, plans, ..Change::default() };
             if store.commit(change, keep).await? != Committed::Done {
                 continue;
             }
@@ -296,7 +297,23 @@ pub(crate) async fn take(
             Settled::Ended(Some(reason)) if step.moves() => Err(NotTaken::NotRefunded(reason)),
             // The step is taken, whatever becomes of the money.
             Settled::Ended(Some(_)) => Ok(taken),
-            Settled::Stale => Ok(store.any_order(id).await?.unwrap_or(taken)),
+            // Somebody else has asked the provider meanwhile, or changed the order: it says what came of the money.
+            Settled::Stale => {
+                let order = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+                let refund = order.document.adjustments.get(taken.document.adjustments.len().saturating_sub(1));
+                match (step, &order.document.payment.hold, refund.map(|refund| refund.status)) {
+                    (Step::Refund { .. }, _, Some(AdjustmentStatus::Failed)) => {
+                        Err(NotTaken::NotRefunded("the provider refused it".to_owned()))
+                    }
+                    (Step::Capture { .. } | Step::Release, Some(Hold::Authorized), _) => {
+                        Err(NotTaken::NotCaptured("the provider refused it".to_owned()))
+                    }
+                    _ if step.moves() && order.document.movement().is_some() => {
+                        Err(NotTaken::Unknown("the provider is being asked".to_owned()))
+                    }
+                    _ => Ok(order),
+                }
+            }
             Settled::Unknown(_) if !step.moves() => Ok(taken),
             Settled::Unknown(problem) => Err(NotTaken::Unknown(problem)),
         };

@@ -33,16 +33,16 @@ fn a_cart_that_no_document_names_is_given_up_by_the_running_gateway() {
     let gateway = Setup::new(&upstream).start_on(folder());
     let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
     let document = json!({ "reference": ORPHAN, "lines": { "1": "gid://shopify/CartLine/1" } }).to_string();
-    let note = "INSERT INTO remote_carts (shop, reference, document, at) VALUES ('default', ?, ?, 0)";
-    database.execute(note, (ORPHAN, document)).expect("a note");
+    let task = "INSERT INTO tasks (shop, kind, key, lane, due, body, since) VALUES ('default', 'abandon', ?, 'abandon', 0, ?, 0)";
+    database.execute(task, (ORPHAN, document)).expect("a task");
 
     eventually("the shop is told to forget the cart", PATIENCE, || {
         let requests = server.requests();
         requests.iter().find(|request| gives_up(request.body()) && text(request.body()).contains(ORPHAN)).map(drop)
     });
-    eventually("the note is gone", PATIENCE, || {
-        let notes = database.query_row("SELECT count(*) FROM remote_carts", (), |row| row.get::<_, i64>(0));
-        (notes.expect("a count") == 0).then_some(())
+    eventually("the task is gone", PATIENCE, || {
+        let tasks = database.query_row("SELECT count(*) FROM tasks", (), |row| row.get::<_, i64>(0));
+        (tasks.expect("a count") == 0).then_some(())
     });
 }
 

@@ -16,11 +16,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{
-    Checkout, Complete, Status,
-    due_payment::{DuePayment, Payer},
-    operations::unreachable_transition,
-};
+use super::{Checkout, Complete, Status, due_payment::DuePayment, operations::unreachable_transition};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
@@ -148,8 +144,8 @@ impl SalesService {
         let Some(amount) = Amount::new(amount_of(&checkout.totals, TotalKind::Total)) else {
             return Err(Refusal::new(Code::InternalError, "The total of this checkout is not an amount."));
         };
-        let Chosen { payer, tender, memo } = if amount == Amount::ZERO {
-            Chosen { payer: self.placing_shop().cloned().map_or(Payer::Nobody, Payer::Shop), ..Chosen::default() }
+        let Chosen { at_shop, tender, memo } = if amount == Amount::ZERO {
+            Chosen { at_shop: self.placing_shop().is_some(), ..Chosen::default() }
         } else {
             match self.chosen(&request.tenders) {
                 Ok(chosen) => chosen,
@@ -165,7 +161,7 @@ impl SalesService {
             currency: checkout.currency,
             begun_at: self.now(),
             memo,
-            at_shop: matches!(payer, Payer::Shop(_)),
+            at_shop,
             return_url: page_url.as_ref().map(|url| {
                 // A page that the platform shows tells it when the buyer comes back.
                 if caller.has(PAYMENT_AUTHENTICATION) { format!("{url}/returned") } else { url.clone() }
@@ -180,7 +176,7 @@ impl SalesService {
         decision.change.checkout = Some(Stored { document: checkout.clone(), version });
         decision.change.stock = movements(&checkout, -1);
         decision.change.mandate = presented;
-        Ok(decision.then(Then::Pay(Box::new(DuePayment { checkout, version: version + 1, payer, tender }))))
+        Ok(decision.then(Then::Pay(Box::new(DuePayment { checkout, version: version + 1, tender }))))
     }
 
     /// Returns the decision for a checkout that is not paid, for the reason in `message`.
@@ -223,16 +219,13 @@ impl SalesService {
         };
         let at = |member: &str| format!("$.payment.instruments[{position}]{member}");
         let declared = self.shop_handlers.iter().find(|declared| declared.id == tender.instrument.handler_id);
-        if let (Some(declared), Some(shop)) = (declared, self.placing_shop()) {
+        if let (Some(declared), Some(_)) = (declared, self.placing_shop()) {
             if !declared.instruments.contains(&tender.instrument.kind) {
                 let content = format!("This handler takes instruments of type {}.", declared.instruments.join(", "));
                 return Err(failed(&content).at(at(".type")));
             }
-            return Ok(Chosen {
-                payer: Payer::Shop(Arc::clone(shop)),
-                tender: Some((*tender).clone()),
-                memo: serde_json::Value::Null,
-            });
+            let tender = Some((*tender).clone());
+            return Ok(Chosen { at_shop: true, tender, memo: serde_json::Value::Null });
         }
         let Some(handler) = self.handler(&tender.instrument.handler_id) else {
             let taken: Vec<_> = self.declarations().iter().map(|declaration| format!("`{}`", declaration.id)).collect();
@@ -249,7 +242,7 @@ impl SalesService {
             let place = at(member);
             message.at(place)
         })?;
-        Ok(Chosen { payer: Payer::Handler(Arc::clone(handler)), tender: Some((*tender).clone()), memo })
+        Ok(Chosen { at_shop: false, tender: Some((*tender).clone()), memo })
     }
 
     /// Returns the decision for the end of an attempt; `None` as long as it is open.
@@ -367,7 +360,8 @@ impl SalesService {
 /// How a purchase is paid.
 #[derive(Default)]
 struct Chosen {
-    payer: Payer,
+    /// `true` if the shop behind another API takes the payment, and places the order as well.
+    at_shop: bool,
     tender: Option<Tender>,
     memo: serde_json::Value,
 }

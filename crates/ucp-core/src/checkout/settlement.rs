@@ -7,11 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    Checkout,
-    completion::Ending,
-    due_payment::{DuePayment, Payer},
-};
+use super::{Checkout, completion::Ending, due_payment::DuePayment};
 use crate::{
     Refusal,
     money::Amount,
@@ -69,14 +65,17 @@ impl SalesService {
 
     /// Makes a payment whose attempt is stored. Returns the decision about its end.
     async fn pay(&self, caller: &Caller, payment: DuePayment) -> Decision {
-        let DuePayment { checkout, version, payer, tender } = payment;
-        let ending = match (&payer, checkout.state.attempt(), tender.as_ref()) {
-            (Payer::Handler(handler), Some(attempt), Some(tender)) => handler.pay(attempt, tender).await.into(),
-            (Payer::Shop(shop), Some(attempt), tender) => {
+        let DuePayment { checkout, version, tender } = payment;
+        let Some(attempt) = checkout.state.attempt() else { return self.standing(checkout) };
+        let (shop, handler) = (self.placing_shop(), self.handler(&attempt.handler_id));
+        let ending = match (tender.as_ref(), shop.filter(|_| attempt.at_shop), handler) {
+            (tender, Some(shop), _) => {
                 let buyer_signals = caller.buyer_signals;
                 shop.place(PlaceRequest { attempt, checkout: &checkout, tender, buyer_signals }).await.into()
             }
-            _ => Ending::nothing_to_pay(),
+            (Some(tender), None, Some(handler)) => handler.pay(attempt, tender).await.into(),
+            _ if attempt.amount == Amount::ZERO => Ending::nothing_to_pay(),
+            _ => Ending::Open,
         };
         match self.settled(&checkout, version, ending) {
             Some(decision) => decision,

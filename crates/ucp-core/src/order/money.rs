@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::{AdjustmentStatus, Hold, Order};
 use crate::{
     Refusal,
@@ -17,6 +19,9 @@ use crate::{
         totals::{TotalKind, amount_of},
     },
 };
+
+/// Time after which money is moved whose step may be gone.
+const MOVED_AFTER: SignedDuration = SignedDuration::from_secs(2);
 
 /// Money that is to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +57,7 @@ impl Order {
         let minor = -amount_of(&refund.totals, TotalKind::Total);
         let refund = Refund {
             id: format!("{}:refund:{ordinal}:{minor}", self.payment.attempt_id),
+            attempt_id: self.payment.attempt_id.clone(),
             reference: self.payment.reference.clone(),
             amount: Amount::new(minor)?,
             currency: self.currency,
@@ -59,16 +65,16 @@ impl Order {
         Some(Movement::Refund(refund, position))
     }
 
-    /// Returns the task that moves the money that is to move.
+    /// Returns the task that moves the money that is to move, should the step not come to it that has begun now.
     #[must_use]
-    pub fn task(&self) -> Option<Task> {
+    pub fn task(&self, now: Timestamp) -> Option<Task> {
         self.movement()?;
         Some(Task {
             kind: Kind::MoveMoney,
             key: self.id.clone(),
             lane: format!("{}:{}", Kind::MoveMoney.as_str(), self.payment.handler_id),
             name: Some(self.payment.attempt_id.clone()),
-            due: self.changed_at(),
+            due: now.checked_add(MOVED_AFTER).unwrap_or(Timestamp::MAX),
             body: self.owner.clone(),
         })
     }

@@ -70,8 +70,8 @@ impl Change {
         *self == Self::default()
     }
 
-    /// Returns the changes of the agenda that are committed with this one: a payment that has begun is to be settled,
-    /// money of an order that has to move is moved, and a cart at a shop that a document names is not abandoned.
+    /// Returns the changes of the agenda that are committed with this one: besides those that are stated, a payment that has
+    /// begun is to be settled, and a cart at a shop that a document names is not abandoned.
     #[must_use]
     pub fn plans(&self) -> Vec<Plan> {
         let mut plans = self.plans.clone();
@@ -82,7 +82,6 @@ impl Change {
         ];
         plans.extend(named.into_iter().flatten().map(|named| Plan::Done(Kind::Abandon, named.task_key())));
         plans.extend(checkout.and_then(|checkout| checkout.document.task()).map(Plan::Due));
-        plans.extend(self.order.as_ref().and_then(|order| order.document.task()).map(Plan::Due));
         plans
     }
 }

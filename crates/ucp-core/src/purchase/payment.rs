@@ -240,6 +240,8 @@ pub struct Capture {
 pub struct Refund {
     /// Identifier of the refund, used as the processor's idempotency key.
     pub id: String,
+    /// Identifier of the payment attempt that was captured.
+    pub attempt_id: String,
     /// Reference of the captured payment at the processor, from [`Settlement::Captured`].
     pub reference: String,
     /// Amount in minor units of `currency`, at least 1.

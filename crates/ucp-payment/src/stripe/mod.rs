@@ -568,6 +568,8 @@ impl Handler for Stripe {
             ("payment_intent".to_owned(), refund.reference.clone()),
             ("amount".to_owned(), amount.to_string()),
             (format!("metadata[{}]", wire::REFUND), refund.id.clone()),
+            // Its events name the attempt, as those of the payment do.
+            (format!("metadata[{}]", wire::ATTEMPT), refund.attempt_id.clone()),
         ];
         let call = || self.call(Method::POST, &["refunds"], &members, Some(&refund.id));
         match self.ask("refund", &refund.id, until, call, wire::listed::<Made>).await {

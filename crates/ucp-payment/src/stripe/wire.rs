@@ -191,6 +191,8 @@ impl Made {
             Some(status @ ("failed" | "canceled")) => {
                 Moved::Refused { reason: format!("Stripe states that the refund has {status}.") }
             }
+            // The bank has it: what came of it is asked again, and told by an event.
+            Some("pending" | "requires_action") => Moved::Unknown,
             _ => Moved::Done { reference: self.id },
         }
     }

@@ -256,6 +256,7 @@ async fn refunds_are_given_once_per_name() {
     let Settlement::Captured { reference } = handler.pay(&attempt, &tender("ok")).await else { panic!("not paid") };
     let refund = |id: &str, minor| Refund {
         id: id.into(),
+        attempt_id: attempt.id.clone(),
         reference: reference.clone(),
         amount: Amount::new(minor).expect("an amount"),
         currency: attempt.currency,
