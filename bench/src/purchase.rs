@@ -98,8 +98,7 @@ impl Ask {
     pub(crate) const fn connections(self, effort: &Effort) -> usize {
         match self {
             Self::Get | Self::GetOverMcp | Self::CreateAgain => effort.connections,
-            Self::CreateCart | Self::Create | Self::CreateOverMcp => WRITERS,
-            Self::Update | Self::Complete | Self::Wait => WRITERS,
+            _ => WRITERS,
         }
     }
 }

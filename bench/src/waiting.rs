@@ -62,15 +62,14 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
             println!("  {:<32}{p50:>10}{p99:>10}", format!("{}, {name}", scenario.name));
         }
     }
-    let idle = |server: &Server| -> Done<_> { Ok(server.cpu()?) };
-    let before = [idle(&empty)?, idle(&full)?];
+    let before = [empty.cpu()?, full.cpu()?];
     tokio::time::sleep(effort.round * 5).await;
-    let spent = |server: &Server, before| Done::Ok((idle(server)? - before).as_secs_f64() * 1e3);
+    let spent = [empty.cpu()? - before[0], full.cpu()? - before[1]].map(|spent| spent.as_secs_f64() * 1e3);
     println!(
         "  processor ms in {:.0} s without calls: {:.1} without, {:.1} with them",
         (effort.round * 5).as_secs_f64(),
-        spent(&empty, before[0])?,
-        spent(&full, before[1])?
+        spent[0],
+        spent[1]
     );
     Ok(())
 }

@@ -198,7 +198,7 @@ impl Runner {
         match &recorded {
             Recorded::Done => {}
             Recorded::Again { problem, .. } => {
-                tracing::debug!(task = kind, key = task.key, problem, "a task is not over")
+                tracing::debug!(task = kind, key = task.key, problem, "a task is not over");
             }
             Recorded::GivenUp { problem } => {
                 tracing::warn!(task = kind, key = task.key, problem, "a task is given up; an operator can retry it");

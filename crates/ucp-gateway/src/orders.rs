@@ -292,11 +292,10 @@ pub(crate) async fn take(
         }
         let (taken, settled) = moved(store, handlers, taken).await?;
         return match settled {
-            Settled::Ended(None) => Ok(taken),
             Settled::Ended(Some(reason)) if step.draws() => Err(NotTaken::NotCaptured(reason)),
             Settled::Ended(Some(reason)) if step.moves() => Err(NotTaken::NotRefunded(reason)),
-            // The step is taken, whatever becomes of the money.
-            Settled::Ended(Some(_)) => Ok(taken),
+            // A step that is not there to move money is taken, whatever becomes of that.
+            Settled::Ended(_) => Ok(taken),
             // Somebody else has asked the provider meanwhile, or changed the order: it says what came of the money.
             Settled::Stale => {
                 let order = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;

@@ -219,7 +219,8 @@ impl SalesService {
         }
         let waits = stored.document.state.challenge().is_some();
         let mut checkout = self.as_of_now(stored.document.clone());
-        if !checkout.status().is_open() && !(waits && matches!(step, Step::Cancel)) {
+        let is_called_off = waits && matches!(step, Step::Cancel);
+        if !is_called_off && !checkout.status().is_open() {
             return Ok(Done::Closed);
         }
         let caller = in_person(&checkout);

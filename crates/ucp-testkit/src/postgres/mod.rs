@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -25,6 +26,12 @@ use crate::{
 
 /// Name of the variable with the address of a database to test on.
 pub const DATABASE_URL: &str = "DATABASE_URL";
+
+/// Number of times that a server is started whose port somebody else has.
+const STARTS: u32 = 20;
+
+/// Pause between them.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// User who owns the cluster in the database.
 const USER: &str = "ucp";
@@ -144,13 +151,23 @@ impl Cluster {
         for setting in SETTINGS.into_iter().chain(self.settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
-        let log = fs::File::options().create(true).append(true).open(self.log()).expect("a file");
-        self.process = Some(Leashed::start(&command, Stdio::null(), log));
+        let start = |cluster: &Self| {
+            let log = fs::File::options().create(true).append(true).open(cluster.log()).expect("a file");
+            Some(Leashed::start(&command, Stdio::null(), log))
+        };
+        self.process = start(self);
         let ready = program("pg_isready").expect("installed");
         let port = self.port.to_string();
+        // A port that was free is lent to a connection of somebody else now and then, for a moment.
+        let mut starts = 1;
         eventually("PostgreSQL answers", PATIENCE, || {
             if let Some(status) = self.process.as_mut().expect("started").ended() {
-                panic!("PostgreSQL ended with {status}:\n{}", fs::read_to_string(self.log()).unwrap_or_default());
+                let log = fs::read_to_string(self.log()).unwrap_or_default();
+                let taken = log.lines().rev().take(5).any(|line| line.contains("could not create any TCP/IP sockets"));
+                assert!(taken && starts < STARTS, "PostgreSQL ended with {status}:\n{log}");
+                starts += 1;
+                std::thread::sleep(PAUSE);
+                self.process = start(self);
             }
             let asked = Command::new(&ready).args(["-q", "-h", "127.0.0.1", "-p", &port]).status();
             asked.is_ok_and(|status| status.success()).then_some(())
