@@ -1,4 +1,4 @@
-//! Rules of the [`Agenda`](ucp_core::port::agenda::Agenda): tasks, claims, turns between lanes.
+//! Rules of the [`Agenda`]: tasks, claims, turns between lanes.
 
 use std::collections::BTreeSet;
 
