@@ -273,8 +273,7 @@ pub(crate) async fn take(
             document.begin_release(version)?;
         }
         let begins = document.movement().is_some();
-        // A platform is told of money when it is known what came of it.
-        let quiet = step.draws() || (step.moves() && begins);
+        let quiet = step.draws();
         let taken = if document == order.document {
             order
         } else {
