@@ -1,7 +1,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ucp_core::port::agenda::{Plan, Task};
-use ucp_testkit::{Clock, MemoryLedger, PATIENCE, within};
+use ucp_testkit::{Clock, MemoryLedger, PATIENCE, until};
 
 use super::*;
 
@@ -66,12 +66,10 @@ impl Place {
 
     /// Waits until so many tasks are left.
     async fn left(&self, number: usize) {
-        let left = async {
-            while self.agenda.tasks(1_000).await.expect("reads").len() != number {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        within("tasks to be carried out", PATIENCE, left).await;
+        until("tasks to be carried out", PATIENCE, async || {
+            (self.agenda.tasks(1_000).await.expect("reads").len() == number).then_some(())
+        })
+        .await;
     }
 }
 
@@ -94,12 +92,10 @@ async fn a_party_that_does_not_answer_delays_no_other() {
 async fn what_the_store_refused_is_carried_out_again_after_a_pause() {
     let place = Place::open();
     place.plan("lane", "refuse").await;
-    let tried = async {
-        while place.agenda.tasks(9).await.expect("reads")[0].tries == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    within("a task to be tried", PATIENCE, tried).await;
-    let entry = place.agenda.tasks(9).await.expect("reads").remove(0);
+    let entry = until("a task to be tried", PATIENCE, async || {
+        let entry = place.agenda.tasks(9).await.expect("reads").remove(0);
+        (entry.tries > 0).then_some(entry)
+    })
+    .await;
     assert!(entry.due > place.clock.now() && entry.problem.is_some() && !entry.given_up, "{entry:?}");
 }

@@ -219,7 +219,7 @@ impl Step {
 /// Money is moved by the handler that took it, or has authorized it: what is to move is stored first, so that it is known
 /// whatever happens, and is moved once. Money that another step has begun to move is moved before. A refund of money that no
 /// handler here has taken is only recorded, and one that the handler leaves to the operator is pending until it is confirmed.
-/// Where all goods of an order are canceled, its money is released.
+/// The money of an order whose goods are all canceled is released.
 ///
 /// # Errors
 /// [`NotTaken`] if the order does not exist or does not allow the step, the money is not moved, it is not known yet whether it
@@ -247,78 +247,82 @@ pub(crate) async fn take(
         if once.seen.is_some_and(|seen| seen != order.version) {
             return Err(NotTaken::Seen(order.version));
         }
-        let order = match moved(store, handlers, order).await? {
-            (_, Settled::Stale) => continue,
-            // What was asked for before is asked for again by itself; only the same capture or release is the same step.
-            // Where no handler is configured, a refund is only recorded, and waits for nobody.
-            (order, Settled::Unknown(problem))
-                if step.moves() && !step.draws() && money::handler_of(handlers, &order.document).is_some() =>
-            {
-                return Err(NotTaken::Unknown(problem));
-            }
-            (order, _) => order,
+        // Money that an earlier step has begun to move is moved before.
+        let (order, before) = match step.moves() {
+            true => moved(store, handlers, order).await?,
+            false => (order, Settled::Ended(None)),
         };
+        if before == Settled::Stale {
+            continue;
+        }
         let Stored { mut document, version } = order.clone();
-        let stock = step.apply(&mut document, version, now())?;
         let handler = money::handler_of(handlers, &document);
+        if let (Step::Refund { .. }, Settled::Unknown(problem), Some(_)) = (step, &before, handler) {
+            return Err(NotTaken::Unknown(problem.clone()));
+        }
+        let stock = step.apply(&mut document, version, now())?;
         if step.draws() && handler.is_none() && document.begun_capture().is_some() {
             let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
             return Err(NotTaken::NotCaptured(problem));
         }
-        if handler.is_none()
-            && let Step::Refund { .. } = step
-            && let Some(refund) = document.adjustments.last_mut()
-        {
-            refund.status = AdjustmentStatus::Completed;
+        if let (Step::Refund { .. }, Some(refund)) = (step, document.adjustments.last_mut()) {
+            match handler {
+                None => refund.status = AdjustmentStatus::Completed,
+                Some(handler) => refund.by_hand = !handler.gives_back(),
+            }
         }
         if matches!(step, Step::Cancel { .. }) && handler.is_some() && document.is_to_be_released() {
             document.begin_release(version)?;
         }
-        let begins = document.movement().is_some();
-        let quiet = step.draws();
+        let begins = document.movement().filter(|movement| order.document.movement().as_ref() != Some(movement));
         let taken = if document == order.document {
             order
         } else {
-            let changed = Some(Stored { document: document.clone(), version });
+            let plans = begins.as_ref().and_then(|_| document.task(now())).map(Plan::Due).into_iter().collect();
             let keep = key.clone().map(|key| (key, Kept { identity, answer: String::new(), at: now() }));
-            let plans = document.task(now()).map(Plan::Due).into_iter().collect();
-            let change = Change { order: changed, quiet, stock, plans, ..Change::default() };
+            let changed = Some(Stored { document: document.clone(), version });
+            let change = Change { order: changed, quiet: step.draws(), stock, plans, ..Change::default() };
             if store.commit(change, keep).await? != Committed::Done {
                 continue;
             }
             Stored { document, version: version + 1 }
         };
-        if !begins || (handler.is_none() && !step.draws()) {
-            return Ok(taken);
+        if begins.is_none() {
+            return match before {
+                Settled::Unknown(problem) if step.draws() => Err(NotTaken::Unknown(problem)),
+                _ => Ok(taken),
+            };
         }
         let (taken, settled) = moved(store, handlers, taken).await?;
         return match settled {
             Settled::Ended(Some(reason)) if step.draws() => Err(NotTaken::NotCaptured(reason)),
             Settled::Ended(Some(reason)) if step.moves() => Err(NotTaken::NotRefunded(reason)),
-            // A step that is not there to move money is taken, whatever becomes of that.
-            Settled::Ended(_) => Ok(taken),
-            // Somebody else has asked the provider meanwhile, or changed the order: it says what came of the money.
+            Settled::Unknown(problem) if step.moves() => Err(NotTaken::Unknown(problem)),
+            // Somebody else has asked the provider meanwhile, or changed the order.
             Settled::Stale => {
-                let order = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
-                let refund = order.document.adjustments.get(taken.document.adjustments.len().saturating_sub(1));
-                match (step, &order.document.payment.hold, refund.map(|refund| refund.status)) {
-                    (Step::Refund { .. }, _, Some(AdjustmentStatus::Failed)) => {
-                        Err(NotTaken::NotRefunded("the provider refused it".to_owned()))
-                    }
-                    (Step::Capture { .. } | Step::Release, Some(Hold::Authorized), _) => {
-                        Err(NotTaken::NotCaptured("the provider refused it".to_owned()))
-                    }
-                    _ if step.moves() && order.document.movement().is_some() => {
-                        Err(NotTaken::Unknown("the provider is being asked".to_owned()))
-                    }
-                    _ => Ok(order),
-                }
+                let position = taken.document.adjustments.len().saturating_sub(1);
+                let now = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+                overtaken(step, position, now)
             }
-            Settled::Unknown(_) if !step.moves() => Ok(taken),
-            Settled::Unknown(problem) => Err(NotTaken::Unknown(problem)),
+            // A step that is not there to move money is taken, whatever becomes of that.
+            Settled::Ended(_) | Settled::Unknown(_) => Ok(taken),
         };
     }
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
+}
+
+/// Returns what came of the money of a step, as the order says it by now. `position` is that of the step's adjustment.
+fn overtaken(step: &Step, position: usize, order: Stored<Order>) -> Result<Stored<Order>, NotTaken> {
+    let refused = || "the provider refused it".to_owned();
+    let refund = order.document.adjustments.get(position).map(|refund| refund.status);
+    match (step, &order.document.payment.hold, refund) {
+        (Step::Refund { .. }, _, Some(AdjustmentStatus::Failed)) => Err(NotTaken::NotRefunded(refused())),
+        (Step::Capture { .. } | Step::Release, Some(Hold::Authorized), _) => Err(NotTaken::NotCaptured(refused())),
+        _ if step.moves() && order.document.movement().is_some() => {
+            Err(NotTaken::Unknown("the provider is being asked".to_owned()))
+        }
+        _ => Ok(order),
+    }
 }
 
 /// Has the money of an order moved that is to move.

@@ -336,14 +336,15 @@ impl Parts {
             let mut after = "";
             if let Some(open) = &open {
                 // An open checkout that has expired makes room, before the new one takes it; whoever is about to change it
-                // finds it changed.
+                // finds it changed. So does one that a gateway of the version before has ended.
                 let (open, now) =
                     (self.bind(Value::Text(open.clone())), self.bind(Value::Number(nanoseconds(*created_at))));
                 self.part(
                     "expired",
                     &format!(
                         "UPDATE checkouts SET open_cart = NULL, version = version + 1 WHERE shop = {SHOP} \
-                         AND open_cart = {open} AND expires_at <= {now} AND attempted_at IS NULL RETURNING 1"
+                         AND open_cart = {open} AND attempted_at IS NULL \
+                         AND (expires_at <= {now} OR status IN ('completed', 'canceled')) RETURNING 1"
                     ),
                 );
                 after = " FROM (SELECT count(*) FROM expired) AS room";

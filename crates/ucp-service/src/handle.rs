@@ -491,7 +491,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
     Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
 }
 
-/// What has followed the decisions about a call so far.
+/// Steps that have followed the decisions about a call so far.
 #[derive(Debug, Default)]
 struct Followed {
     /// `true` once a payment was called off.

@@ -150,7 +150,7 @@ impl ScriptedHandler {
         *self.begun.borrow()
     }
 
-    /// How often it was asked what became of an attempt.
+    /// Number of times that it was asked for the result of an attempt.
     #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.truth).asked

@@ -96,10 +96,10 @@ impl Shop {
         panic!("stale again and again: {request:?}")
     }
 
-    /// Carries out the tasks that are due, as the gateway does, each once. Returns how many there were.
+    /// Carries out the tasks that are due, as the gateway does, each once. Returns their number.
     ///
     /// # Errors
-    /// What the books fail with.
+    /// Errors of the ledger.
     pub async fn carry_out_due(&self) -> Result<usize, Refusal> {
         let now = self.clock.now();
         let room = Room { per_lane: usize::MAX, total: usize::MAX, except: &[] };
@@ -116,10 +116,10 @@ impl Shop {
         Ok(number)
     }
 
-    /// Carries out all tasks, due or not, each once. Returns how many of them came to an end.
+    /// Carries out all tasks, due or not, each once. Returns the number of those that came to an end.
     ///
     /// # Errors
-    /// What the books fail with.
+    /// Errors of the ledger.
     pub async fn carry_out_all(&self) -> Result<usize, Refusal> {
         let tasks = self.ledger.tasks(usize::MAX).await?;
         for task in &tasks {

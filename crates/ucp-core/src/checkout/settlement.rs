@@ -1,7 +1,7 @@
 //! Payments of checkouts carried out: made, asked for, called off.
 //!
-//! What becomes of a checkout is decided in the module `completion`. This module calls the processor or the shop and
-//! commits what is decided then: for a call that waits, for whoever looks at a checkout, and for the agenda.
+//! The module `completion` decides about a checkout. This one calls the processor or the shop and commits the decision about
+//! the answer: for a call that waits, for whoever looks at a checkout, and for the agenda.
 
 use std::time::Duration;
 

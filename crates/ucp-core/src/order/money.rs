@@ -1,7 +1,8 @@
 //! Money of orders that moves after the purchase: captured, released, given back.
 //!
-//! What is to move is stored with its identifier before the processor is asked, together with the task that asks: after a
-//! crash, or an answer that was lost, the processor is asked again under the same identifier until it says what came of it.
+//! A capture, a release or a refund is stored with its identifier before the processor is asked, together with the task that
+//! asks: after a crash, or an answer that was lost, the processor is asked again under the same identifier until it states the
+//! result.
 
 use std::sync::Arc;
 

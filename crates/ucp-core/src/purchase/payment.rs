@@ -328,8 +328,13 @@ pub trait Handler: Send + Sync {
         Moved::ByHand
     }
 
-    /// Gives money of a captured payment back, once per [`Refund::id`]. By default the operator has to do that at the
-    /// processor.
+    /// Returns `true` if the handler gives money back. By default the operator does, at the processor.
+    fn gives_back(&self) -> bool {
+        false
+    }
+
+    /// Gives money of a captured payment back, once per [`Refund::id`]. Handlers that [give back](Self::gives_back) have
+    /// this.
     async fn refund(&self, _refund: &Refund) -> Moved {
         Moved::ByHand
     }

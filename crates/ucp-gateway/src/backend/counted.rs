@@ -123,6 +123,10 @@ impl Handler for CountedHandler {
         self.moved("capture", self.handler.capture(capture).await)
     }
 
+    fn gives_back(&self) -> bool {
+        self.handler.gives_back()
+    }
+
     async fn refund(&self, refund: &Refund) -> Moved {
         self.moved("refund", self.handler.refund(refund).await)
     }

@@ -553,6 +553,10 @@ impl Handler for Stripe {
         }
     }
 
+    fn gives_back(&self) -> bool {
+        true
+    }
+
     async fn refund(&self, refund: &Refund) -> Moved {
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
             return Moved::Refused { reason: in_steps(refund.currency) };

@@ -6,7 +6,7 @@ use ucp_core::{
 };
 use ucp_testkit::{
     postgres::{self, Cluster},
-    store::fixtures::{ALICE, at, cart},
+    store::fixtures::{ALICE, at, cart, checkout},
 };
 
 use crate::{
@@ -185,6 +185,13 @@ async fn what_older_gateways_leave_is_on_the_agenda() {
     }
     assert_eq!(cluster.psql("SELECT string_agg(id, ',') FROM checkouts WHERE open_cart = 'c1'"), "again");
     assert_eq!(cluster.psql("SELECT reference FROM remote_carts"), "new", "a call may be about to name it");
+    // It ends a checkout without giving its cart free.
+    drop(
+        cluster.psql("UPDATE checkouts SET status = 'completed', attempted_at = NULL, version = 2 WHERE id = 'again'"),
+    );
+    let made = Change { checkout: at(checkout(ALICE, "later", Some("c1")), 0), ..Change::default() };
+    assert_eq!(store.commit(made, None).await.expect("commits"), Committed::Done);
+    assert_eq!(cluster.psql("SELECT string_agg(id, ',') FROM checkouts WHERE open_cart = 'c1'"), "later");
 }
 
 #[tokio::test]

@@ -234,7 +234,7 @@ pub async fn what_was_given_up_can_be_retried<T: StoreUnderTest>(subject: &T) {
     assert_eq!(keys(&*store, now() + hours(1)).await, ["fine", "lost"]);
 }
 
-/// Who waits learns of what this process plans or wakes.
+/// A process that waits is notified of every task that it plans or wakes.
 pub async fn who_waits_is_woken_by_what_is_planned_here<T: StoreUnderTest>(subject: &T) {
     let store = subject.open().await;
     let change = Change {
