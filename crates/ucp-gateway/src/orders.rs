@@ -293,35 +293,42 @@ pub(crate) async fn take(
                 _ => Ok(taken),
             };
         }
-        let (taken, settled) = moved(store, handlers, taken).await?;
-        return match settled {
-            Settled::Ended(Some(reason)) if step.draws() => Err(NotTaken::NotCaptured(reason)),
-            Settled::Ended(Some(reason)) if step.moves() => Err(NotTaken::NotRefunded(reason)),
-            Settled::Unknown(problem) if step.moves() => Err(NotTaken::Unknown(problem)),
-            // Somebody else has asked the provider meanwhile, or changed the order.
-            Settled::Stale => {
-                let position = taken.document.adjustments.len().saturating_sub(1);
-                let now = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
-                overtaken(step, position, now)
+        let position = taken.document.adjustments.len().saturating_sub(1);
+        let (mut taken, mut settled) = moved(store, handlers, taken).await?;
+        for _ in 0..TRIES {
+            if settled != Settled::Stale {
+                break;
             }
-            // A step that is not there to move money is taken, whatever becomes of that.
-            Settled::Ended(_) | Settled::Unknown(_) => Ok(taken),
-        };
+            // Somebody else has asked the provider meanwhile, or changed the order.
+            let now = store.any_order(id).await?.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+            (taken, settled) = moved(store, handlers, now).await?;
+        }
+        return came_of(step, position, taken, settled);
     }
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
 }
 
-/// Returns what came of the money of a step, as the order says it by now. `position` is that of the step's adjustment.
-fn overtaken(step: &Step, position: usize, order: Stored<Order>) -> Result<Stored<Order>, NotTaken> {
-    let refused = || "the provider refused it".to_owned();
-    let refund = order.document.adjustments.get(position).map(|refund| refund.status);
-    match (step, &order.document.payment.hold, refund) {
-        (Step::Refund { .. }, _, Some(AdjustmentStatus::Failed)) => Err(NotTaken::NotRefunded(refused())),
-        (Step::Capture { .. } | Step::Release, Some(Hold::Authorized), _) => Err(NotTaken::NotCaptured(refused())),
-        _ if step.moves() && order.document.movement().is_some() => {
-            Err(NotTaken::Unknown("the provider is being asked".to_owned()))
+/// Returns the order if the money of the step was moved. `position` is that of its adjustment.
+fn came_of(step: &Step, position: usize, taken: Stored<Order>, settled: Settled) -> Result<Stored<Order>, NotTaken> {
+    let order = &taken.document;
+    let (pending, refused) = match (step, order.adjustments.get(position)) {
+        (Step::Refund { .. }, Some(refund)) => {
+            (refund.status == AdjustmentStatus::Pending && !refund.by_hand, refund.status == AdjustmentStatus::Failed)
         }
-        _ => Ok(order),
+        _ if step.draws() => (order.begun_capture().is_some(), order.payment.hold == Some(Hold::Authorized)),
+        _ => (false, false),
+    };
+    let (said, or_else) = match settled {
+        Settled::Ended(said) => (said, "the provider refused it"),
+        Settled::Unknown(problem) => (Some(problem), ""),
+        Settled::Stale => (None, "the provider is being asked"),
+    };
+    let said = said.unwrap_or_else(|| or_else.to_owned());
+    match (refused, pending) {
+        (true, _) if step.draws() => Err(NotTaken::NotCaptured(said)),
+        (true, _) => Err(NotTaken::NotRefunded(said)),
+        (_, true) => Err(NotTaken::Unknown(said)),
+        _ => Ok(taken),
     }
 }
 

@@ -95,7 +95,8 @@ impl Commit {
             return Ok(None);
         }
         let plans = change.plans();
-        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, holder } = change;
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, answered_later, holder } =
+            change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -142,7 +143,7 @@ impl Commit {
         }
         if let Some(checkout) = checkout {
             let text = serde_json::to_string(&checkout.document)?;
-            grown += text.len();
+            grown += if answered_later { 3 * text.len() } else { text.len() };
             replaced.push(("checkouts", checkout.document.id.clone()));
             parts.checkout(&checkout, text, name);
         }
@@ -227,7 +228,7 @@ impl Parts {
                 "{before} + coalesce((SELECT held FROM {table} WHERE shop = {SHOP} AND id = {id} AND holder = {name}), 0)"
             );
         }
-        let grown = self.bind(Value::Number(signed(grown).saturating_add_unsigned(holder.reserve)));
+        let grown = self.bind(Value::Number(signed(grown)));
         let most = self.bind(number(holder.bytes));
         let held = ["carts", "checkouts", "kept"].map(|table| {
             format!("coalesce((SELECT sum(held) FROM {table} WHERE shop = {SHOP} AND holder = {name}), 0)")

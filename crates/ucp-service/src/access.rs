@@ -134,7 +134,7 @@ impl Access {
         let Held { open, bytes } = self.held?;
         let name = stranger(admission)?;
         let bytes = if effect == Effect::Concluding { bytes.saturating_mul(2) } else { bytes };
-        Some(Holder { name, open, bytes, reserve: 0 })
+        Some(Holder { name, open, bytes })
     }
 
     /// Checks that a caller may call operations of a class.
@@ -246,7 +246,7 @@ mod tests {
         let profile = ProfileUrl::parse("https://a.example.com/", Reach::Public).expect("an address");
         let access = Access { held: Some(Held { open: 3, bytes: 5 }), ..Access::OPEN };
         let signed = Admission::from(Principal::Signed(profile.clone()));
-        let holder = |bytes| Some(Holder { name: profile.as_str().to_owned(), open: 3, bytes, reserve: 0 });
+        let holder = |bytes| Some(Holder { name: profile.as_str().to_owned(), open: 3, bytes });
         assert_eq!(access.holder(&signed, Effect::Creating), holder(5));
         assert_eq!(access.holder(&signed, Effect::Concluding), holder(10));
         assert_eq!(access.holder(&signed.of_registered(true), Effect::Creating), None);

@@ -511,15 +511,11 @@ async fn decided(
 ) -> Result<Option<(Encoded, Box<Change>)>, Refusal> {
     let (operation, caller) = (request.operation(), platform.caller());
     let Decision { outcome, change, then } = sales.decide(&caller, request.clone()).await?;
-    let encoded = platform.answer(operation, outcome, View::Full)?;
     let Some(then) = then.filter(|then| !(followed.called_off && matches!(then, Then::CallOff(_)))) else {
-        return Ok(Some((encoded, change)));
+        return Ok(Some((platform.answer(operation, outcome, View::Full)?, change)));
     };
     if !change.is_empty() {
-        // Nothing moves unless the answer can be kept: there is room for one as large as this, and more.
-        let reserve = (2 * stored(&encoded).len()) as u64;
-        let reserving = holder.cloned().map(|holder| Holder { reserve, ..holder });
-        match sales.ledger().commit(Change { holder: reserving, ..*change }, None).await? {
+        match sales.ledger().commit(Change { holder: holder.cloned(), ..*change }, None).await? {
             Committed::Done => {}
             Committed::Full(full) => return Err(no_room(full, holder)),
             Committed::Stale | Committed::Kept(_) => return Ok(None),
@@ -531,7 +527,7 @@ async fn decided(
     Ok(match sales.follow(&caller, then).await? {
         Some(ended) => Some((platform.answer(operation, ended.outcome, View::Full)?, ended.change)),
         None if calls_off => None,
-        None => Some((encoded, Box::default())),
+        None => Some((platform.answer(operation, outcome, View::Full)?, Box::default())),
     })
 }
 

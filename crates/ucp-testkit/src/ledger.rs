@@ -164,7 +164,7 @@ impl Books {
             return Committed::Kept(kept.clone());
         }
         let plans = change.plans();
-        let Change { cart, checkout, order, quiet: _, stock, mandate, plans: _, holder: _ } = change;
+        let Change { cart, checkout, order, stock, mandate, .. } = change;
         let cart = cart.as_ref().is_none_or(|stored| {
             let Cart { id, owner, token, .. } = &stored.document;
             self.carts.put(id, owner, token, stored)

@@ -31,7 +31,7 @@ use crate::{
         buyer::PostalAddress,
         caller::Caller,
         fulfillment::fulfillable_on,
-        ledger::{Movement, Stored},
+        ledger::{Change, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, AuthenticationStep, Challenge, Handler, Settlement, Tender},
         remote_cart::{OrderOutcome, RemoteCart, ShopOrder},
@@ -63,10 +63,9 @@ impl SalesService {
         stored: Stored<Checkout>,
         in_person: bool,
     ) -> Result<Decision, Refusal> {
-        let version = stored.version;
-        let checkout = self.as_of_now(stored.document.clone());
-        let begun = request.call.is_some() && checkout.completing == request.call;
-        if checkout.state.attempt().is_some() {
+        let begun = request.call.is_some() && stored.document.completing == request.call;
+        if stored.document.state.attempt().is_some() {
+            let checkout = stored.document.clone();
             let decision = if begun {
                 self.standing(checkout)
             } else if checkout.state.challenge().is_some() {
@@ -76,6 +75,7 @@ impl SalesService {
             };
             return Ok(decision.then(Then::Ask(Box::new(stored))));
         }
+        let (checkout, version) = (self.as_of_now(stored.document), stored.version);
         // Another call finished what this call had begun. A call pays only once, whatever the result was.
         if begun && checkout.status() != Status::Canceled {
             return Ok(self.standing(checkout));
@@ -172,11 +172,17 @@ impl SalesService {
         checkout.state = checkout.state.begin(attempt).map_err(|illegal| unreachable_transition(&illegal))?;
         checkout.completing = request.call.clone();
         checkout.draft.instruments = request.tenders.iter().map(|tender| tender.instrument.clone()).collect();
-        let mut decision = self.standing(checkout.clone());
-        decision.change.checkout = Some(Stored { document: checkout.clone(), version });
-        decision.change.stock = movements(&checkout, -1);
-        decision.change.mandate = presented;
-        Ok(decision.then(Then::Pay(Box::new(DuePayment { checkout, version: version + 1, tender }))))
+        let change = Change {
+            checkout: Some(Stored { document: checkout.clone(), version }),
+            stock: movements(&checkout, -1),
+            mandate: presented,
+            answered_later: true,
+            ..Change::default()
+        };
+        let begun = Message::info("complete_in_progress", "The payment has begun.");
+        let outcome = Outcome::nothing_under(&checkout.id, begun);
+        let due = Then::Pay(Box::new(DuePayment { checkout, version: version + 1, tender }));
+        Ok(Decision { outcome, change: change.into(), then: Some(due) })
     }
 
     /// Returns the decision for a checkout that is not paid, for the reason in `message`.

@@ -46,6 +46,8 @@ pub struct Change {
     pub mandate: Option<Presented>,
     /// Changes of the agenda, besides those that follow from the documents ([`plans`](Self::plans)).
     pub plans: Vec<Plan>,
+    /// `true` if the answer is recorded by a later commit: its holder must have room for twice the size of the checkout, too.
+    pub answered_later: bool,
     /// Caller that what is new is counted to, and what it may hold; `None` for callers without a limit.
     pub holder: Option<Holder>,
 }
@@ -59,8 +61,6 @@ pub struct Holder {
     pub open: u64,
     /// Maximum size of their documents and of the recorded answers, in bytes.
     pub bytes: u64,
-    /// Bytes that must be left after the change, for the answer that is recorded later.
-    pub reserve: u64,
 }
 
 impl Change {

@@ -35,6 +35,7 @@ pub(super) struct Entry {
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
     plans: Vec<Plan>,
+    answered_later: bool,
     keep: Option<(Key, Kept)>,
     holder: Option<Holder>,
 }
@@ -58,7 +59,8 @@ impl<T: serde::Serialize> Sheet<T> {
 impl Entry {
     pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
         let plans = change.plans();
-        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, holder } = change;
+        let Change { cart, checkout, order, quiet, stock: movements, mandate, plans: _, answered_later, holder } =
+            change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -73,13 +75,14 @@ impl Entry {
             stock,
             mandate,
             plans,
+            answered_later,
             keep,
             holder,
         })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, webhook_event: _, stock, mandate, plans, keep, holder: _ } = self;
+        let Self { cart, checkout, order, stock, mandate, plans, keep, .. } = self;
         let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
         !documents && stock.is_empty() && plans.is_empty() && keep.is_none()
     }
@@ -126,7 +129,9 @@ impl Entry {
             replaced += before.unwrap_or_default().unsigned_abs();
         }
         let created = self.created();
-        grown += holder.reserve;
+        if self.answered_later {
+            grown += 2 * self.checkout.as_ref().map_or(0, |sheet| sheet.text.len() as u64);
+        }
         Ok(if created > 0 && open + created > holder.open {
             Some(Full::Open)
         } else if grown > replaced && held + grown - replaced > holder.bytes {

@@ -5,7 +5,7 @@ use ucp_core::{
     checkout::{Checkout, State},
     order::Order,
     port::agenda::{Agenda as _, Plan},
-    purchase::ledger::{Change, Committed, Kept, Key, Ledger as _},
+    purchase::ledger::{Change, Committed, Full, Holder, Kept, Key, Ledger as _},
 };
 
 use super::{
@@ -251,6 +251,25 @@ pub async fn a_cart_has_one_open_checkout<T: StoreUnderTest>(subject: &T) {
         done += usize::from(within("a call", PATIENCE, call).await.expect("no panic") == Committed::Done);
     }
     assert_eq!(done, 1);
+}
+
+/// A change whose answer comes later is only committed if there is room for an answer, and takes none of it.
+pub async fn an_answer_that_comes_later_needs_its_room_now<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    let size = |checkout: &Checkout| serde_json::to_string(checkout).expect("JSON").len() as u64;
+    let (first, second) = (checkout(ALICE, "chk_1", None), checkout(ALICE, "chk_2", None));
+    let holder = |bytes| Some(Holder { name: "203.0.113.7".into(), open: 9, bytes });
+    let change = |document: &Checkout, version, answered_later, bytes| Change {
+        checkout: at(document.clone(), version),
+        answered_later,
+        holder: holder(bytes),
+        ..Change::default()
+    };
+    let once = size(&first);
+    assert_eq!(store.commits(change(&first, 0, true, 3 * once - 1)).await, Committed::Full(Full::Bytes));
+    assert_eq!(store.commits(change(&first, 0, true, 3 * once)).await, Committed::Done);
+    assert_eq!(store.commits(change(&first, 1, true, 3 * once - 1)).await, Committed::Full(Full::Bytes));
+    assert_eq!(store.commits(change(&second, 0, false, once + size(&second))).await, Committed::Done, "it took none");
 }
 
 /// What one handle commits is seen by another at once, and makes its changes stale.

@@ -68,6 +68,10 @@ macro_rules! store_suite {
         $crate::outbox_suite!($subject);
         $crate::owners_suite!($subject);
         $crate::store_rules! {
+            $subject, ledger:
+            an_answer_that_comes_later_needs_its_room_now,
+        }
+        $crate::store_rules! {
             $subject, shops:
             what_one_shop_stores_does_not_exist_in_another,
             the_same_names_mean_something_else_in_another_shop,

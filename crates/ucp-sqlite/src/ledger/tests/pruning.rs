@@ -76,7 +76,7 @@ async fn much_that_is_old_goes_in_several_steps() {
 async fn what_strangers_left_goes_soon_and_its_room_is_given_back() {
     let directory = tempfile::tempdir().expect("directory");
     let store = open(directory.path(), &[]);
-    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX, reserve: 0 };
+    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX };
     let hour = hours(1) + SignedDuration::from_nanos(1);
     for number in 0..200 {
         let expires_at = if number < 150 { now() - hour } else { now() - hours(1) };
