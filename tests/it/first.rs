@@ -81,7 +81,7 @@ fn a_first_start_names_what_it_made_and_a_second_does_not() {
 
 #[test]
 fn a_port_is_an_address() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let free = ucp_testkit::leash::free_address().port();
     for listen in [free.to_string(), format!("localhost:{free}")] {
         let output = binary().args(["check-config", "--listen", &listen]).ends();
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -142,12 +142,6 @@ fn compact(line: &str) -> (String, usize, usize) {
     (compact, opened, closed)
 }
 
-/// An address of this machine at which nothing listens.
-fn free_address() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").to_string()
-}
-
 /// Where the commands of a page run. What they started and left running ends with it.
 struct Workplace(tempfile::TempDir);
 
@@ -181,7 +175,7 @@ fn console_blocks_print_what_they_say() {
         let gateway = Gateway::shared();
         let address = gateway.address.to_string();
         let here = Workplace::new();
-        let own = OWN.map(|named| (named, free_address()));
+        let own = OWN.map(|named| (named, ucp_testkit::leash::free_address().to_string()));
         let actual = |text: &str| {
             let text = text.replace(ADDRESS, &address);
             own.iter().fold(text, |text, (named, free)| text.replace(named, free))

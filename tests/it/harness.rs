@@ -300,8 +300,7 @@ impl Gateway {
     pub(crate) fn behind(public_url: &str) -> Self {
         let data = sample_shop();
         // What it prints is the public address, so that the port has to be known beforehand.
-        let listen =
-            std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let listen = ucp_testkit::leash::free_address();
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);
         command.arg(data.path()).args(shared_store(data.path()));

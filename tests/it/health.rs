@@ -100,7 +100,7 @@ fn what_keeps_a_gateway_from_being_ready_is_named() {
 
 #[test]
 fn a_gateway_whose_shop_is_down_says_so() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
+    let closed = ucp_testkit::leash::free_address();
     let front = Setup::new("[profiles]\nloopback = true\n")
         .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{closed}")])
         .arguments(&["--admin-listen", "127.0.0.1:0"])
@@ -125,7 +125,7 @@ fn healthcheck_needs_no_admin_listener() {
     gateway.terminate();
     let (code, said) = check(gateway.address);
     assert!(code == Some(1) && said.contains("does not answer"), "{code:?} {said}");
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
+    let closed = ucp_testkit::leash::free_address();
     let front = Setup::new("[profiles]\nloopback = true\n")
         .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{closed}")])
         .start_on(folder());

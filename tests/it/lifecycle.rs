@@ -760,7 +760,7 @@ mod starting {
     #[test]
     fn nobody_has_to_read_what_it_prints() {
         let data = sample_shop();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let free = ucp_testkit::leash::free_address();
         let mut process = Leashed::start(&serve(data.path(), &free.to_string()), Stdio::piped(), Stdio::null());
         drop(process.stdout());
         let answered = eventually("it answers or ends", PATIENCE, || {

@@ -110,7 +110,7 @@ mod hosts {
     /// Starts a gateway whose address is not the one that it prints.
     fn start(configuration: &str) -> (Setup, tempfile::TempDir, Gateway) {
         let (setup, data) = (Setup::new(configuration), crate::harness::sample_shop());
-        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let free = ucp_testkit::leash::free_address();
         let mut command = setup.command("serve");
         command.args(["--listen", &free.to_string(), "--data-dir"]).arg(data.path());
         let gateway = Gateway::spawn(&command, Some(free));

@@ -1,7 +1,7 @@
 //! Spans and events that leave the gateway for others: to a collector of OpenTelemetry, whose messages are read by the types
 //! of `opentelemetry-proto`, and to a server of the operator.
 
-use std::{collections::HashMap, net::TcpListener};
+use std::collections::HashMap;
 
 use http::HeaderMap;
 use opentelemetry_proto::tonic::{
@@ -248,7 +248,7 @@ fn a_refusal_and_a_delivery_of_a_webhook_have_spans() {
 
 #[test]
 fn a_collector_that_is_dead_stops_no_call_and_what_is_lost_is_counted() {
-    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let nobody = ucp_testkit::leash::free_address();
     let toml = format!("[telemetry]\notlp_endpoint = \"http://{nobody}\"\n[events]\notlp = true\n");
     let gateway = Setup::new(&toml).arguments(&ADMIN).variable("OTEL_EXPORTER_OTLP_TIMEOUT", "500").start();
     for _ in 0..20 {

@@ -131,7 +131,7 @@ mod serving {
     #[test]
     fn the_healthcheck_asks_over_tls() {
         let (authority, files) = (Authority::new("An authority"), folder());
-        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let free = ucp_testkit::leash::free_address();
         let listen = format!("listen = \"{free}\"\n");
         let setup = Setup::new(&configuration(&files, &authority.issue("shop.example.com"), &listen));
         assert!(setup.run("healthcheck").expect_err("nobody is there").contains("does not answer"));

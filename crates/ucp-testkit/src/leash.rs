@@ -6,9 +6,11 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write as _},
+    net::{SocketAddr, TcpListener},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio},
     sync::{
         Arc, Mutex,
+        atomic::{AtomicU16, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError},
     },
     thread,
@@ -328,4 +330,19 @@ mod tests {
         drop(process);
         assert!(!runs(id));
     }
+}
+
+/// Returns an address of this machine at which nothing listens. Its port is below those that the system gives to outgoing
+/// connections, so that none takes it before somebody listens there.
+///
+/// # Panics
+/// If no port is free.
+#[must_use]
+pub fn free_address() -> SocketAddr {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() % 20_000;
+    let ports = (0..20_000u32).map(|_| 12_000 + (first + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 20_000);
+    let addresses = ports.filter_map(|port| Some(SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).ok()?))));
+    let mut free = addresses.filter(|address| TcpListener::bind(address).is_ok());
+    free.next().expect("a free port")
 }

@@ -1,6 +1,6 @@
 //! Which bot is asking, as a shop behind the Storefront API sees it (Web Bot Auth).
 
-use std::{net::TcpListener, time::UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn a_signature_that_has_expired_is_no_configuration() {
 #[test]
 fn what_the_gateway_signs_as_a_bot_holds_under_the_keys_that_it_publishes() {
     let shop = Shop::open();
-    let listen = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+    let listen = ucp_testkit::leash::free_address();
     let configuration = format!("[server]\npublic_url = \"http://{listen}\"\n[upstream]\nsign_as_bot = true\n");
     let data = crate::harness::folder();
     let setup = shop.behind(&configuration).arguments(&["--data-dir", data.path().to_str().expect("a path")]);

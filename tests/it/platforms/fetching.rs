@@ -195,7 +195,7 @@ fn agt_04_documents_that_are_no_profiles_are_refused_with_the_place() {
 fn agt_05_hosts_that_are_not_there_or_speak_no_tls_are_out_of_reach() {
     let place = Place::shared();
     let plain = place.host.address();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
+    let closed = ucp_testkit::leash::free_address();
     for (url, rule) in [
         (format!("http://{closed}/p"), "No connection to the host"),
         (format!("https://{plain}/p"), "does not speak TLS"),

@@ -15,7 +15,7 @@ fn under(policy: &str) -> String {
 
 /// A profile that cannot be had, in each way there is.
 fn out_of_reach(host: &Host) -> Vec<String> {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
+    let closed = ucp_testkit::leash::free_address();
     vec![
         format!("https://{closed}/p"),
         format!("https://{}/p", host.address()),

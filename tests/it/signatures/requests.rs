@@ -106,7 +106,7 @@ fn sig_04_the_authority_is_that_of_the_public_address() {
         "[server]\npublic_url = \"https://shop.example.com\"\n[callers]\npolicy = \"require\"\n[limits]\nunverified = \"none\"\n\
          [[platform]]\nname = \"One\"\nprofile = \"{url}\"\nprofile_file = \"p.json\"\n"
     );
-    let listen = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a free port");
+    let listen = ucp_testkit::leash::free_address();
     let setup = Setup::new(&configuration).file("p.json", &profile(&[&key]).to_string());
     let data = crate::harness::sample_shop();
     let mut command = setup.command("serve");

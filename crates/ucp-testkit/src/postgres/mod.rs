@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 pub use self::proxy::{CuttingProxy, Side};
 use crate::{
-    leash::{Leashed, run},
+    leash::{Leashed, free_address, run},
     wait::{PATIENCE, eventually},
 };
 
@@ -123,7 +123,7 @@ impl Cluster {
             }
         }
         // Free now; a server that finds it taken says so.
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let port = free_address().port();
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
         Self { directory, data, port, settings, process: None }
     }
@@ -243,7 +243,7 @@ impl Bouncer {
         let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
         let program = folders.map(|folder| folder.join("pgbouncer")).find(|program| program.is_file())?;
         let directory = tempfile::tempdir().expect("a directory");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let port = free_address().port();
         let file = directory.path().join("pgbouncer.ini");
         let configuration = format!(
             "[databases]\n* = host=127.0.0.1 port={server} user={USER}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\

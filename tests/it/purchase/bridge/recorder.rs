@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     io::{Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -34,7 +34,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// One in front of a shop that is asked in a release.
     pub(super) fn start(release: Release) -> Self {
-        let behind = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let behind = ucp_testkit::leash::free_address();
         let found = Arc::new(Mutex::new(Found::default()));
         let noting = Arc::clone(&found);
         let server = Server::start(move |request| {
