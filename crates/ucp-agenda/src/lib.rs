@@ -1,12 +1,13 @@
 //! The agenda at work: tasks that outlive a call, carried out when they are due.
 //!
 //! A runner sleeps until this process plans or wakes a task, one that it carries out ends, or a second has passed, in which
-//! another process may have planned one or one may have become due. Looking is one read of what is due. Each lane, that is
-//! each kind of task at each party that is asked, has a few places: a party that does not answer fills its own, and delays
-//! nobody else.
+//! another process may have planned one or one may have become due. Looking is one read of what is due. Each kind of task has
+//! places of its own, and of these each lane, that is each party that is asked, has a few: a party that does not answer fills
+//! its own, and delays nobody else.
+
+mod lanes;
 
 use std::{
-    collections::HashMap,
     error::Error,
     fmt,
     sync::{
@@ -19,7 +20,7 @@ use std::{
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
-    task::{Id, JoinError, JoinSet},
+    task::{JoinError, JoinSet},
     time::MissedTickBehavior,
 };
 use ucp_core::{
@@ -28,14 +29,12 @@ use ucp_core::{
         PortError,
         agenda::{Agenda, Claim, Claimed, Due, Kind, Next, Recorded, Room},
     },
-    purchase::sales_service::SalesService,
 };
 
-/// Maximum number of tasks that are carried out at once.
-const AT_ONCE: usize = 64;
+use self::lanes::{AT_ONCE, Fared, Lanes, PER_LANE};
 
-/// Maximum number of those in one lane.
-const PER_LANE: usize = 8;
+/// Maximum number of tasks that are read when some can be carried out.
+const LOOKED_AT: usize = 2 * AT_ONCE;
 
 /// Interval of the search for tasks that became due or that other processes planned.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -54,12 +53,10 @@ pub trait Worker: Send + Sync {
     /// # Errors
     /// [`Refusal`] if the store fails: the task is carried out again.
     async fn carry_out(&self, task: &Claimed) -> Result<Next, Refusal>;
-}
 
-#[async_trait]
-impl Worker for SalesService {
-    async fn carry_out(&self, task: &Claimed) -> Result<Next, Refusal> {
-        Self::carry_out(self, task).await
+    /// Returns `true` if tasks of a kind cannot be carried out at the moment: they wait.
+    async fn rests(&self, _: Kind) -> bool {
+        false
     }
 }
 
@@ -115,26 +112,26 @@ impl Runner {
     /// by whoever looks next.
     pub async fn run(self) {
         let runner = Arc::new(self);
-        let mut running: JoinSet<()> = JoinSet::new();
-        let mut tasks: HashMap<Id, Due> = HashMap::new();
+        let mut running: JoinSet<Fared> = JoinSet::new();
+        let mut lanes = Lanes::default();
         let mut extend = tokio::time::interval(EXTENDED_EVERY);
         extend.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            runner.begin(&mut running, &mut tasks).await;
+            runner.begin(&mut running, &mut lanes).await;
             let ended = tokio::select! {
                 Some(ended) = running.join_next_with_id() => Some(ended),
                 () = runner.agenda.planned() => None,
                 () = tokio::time::sleep(INTERVAL) => None,
-                _ = extend.tick(), if !tasks.is_empty() => {
+                _ = extend.tick(), if !running.is_empty() => {
                     // The store has logged its error already.
-                    drop(runner.agenda.extend_tasks(tasks.values().cloned().collect(), &runner.claim()).await);
+                    drop(runner.agenda.extend_tasks(lanes.running(), &runner.claim()).await);
                     None
                 }
             };
             let mut next = ended;
             while let Some(ended) = next {
-                let id = ended.map_or_else(|failed: JoinError| failed.id(), |(id, ())| id);
-                tasks.remove(&id);
+                let (id, fared) = ended.unwrap_or_else(|failed: JoinError| (failed.id(), Fared::Failed));
+                lanes.end(id, fared);
                 next = running.try_join_next_with_id();
             }
         }
@@ -147,27 +144,17 @@ impl Runner {
     }
 
     /// Begins as many tasks as there are places for.
-    async fn begin(self: &Arc<Self>, running: &mut JoinSet<()>, tasks: &mut HashMap<Id, Due>) {
-        let total = AT_ONCE.saturating_sub(tasks.len());
-        if total == 0 {
-            return;
+    async fn begin(self: &Arc<Self>, running: &mut JoinSet<Fared>, lanes: &mut Lanes) {
+        let mut kinds = Vec::new();
+        for kind in Kind::ALL {
+            if lanes.room(kind) > 0 && !self.worker.rests(kind).await {
+                kinds.push(kind);
+            }
         }
-        let mut taken: HashMap<String, usize> = HashMap::new();
-        for task in tasks.values() {
-            *taken.entry(task.lane.clone()).or_default() += 1;
-        }
-        let full = |(lane, taken): (&String, &usize)| (*taken >= PER_LANE).then(|| lane.clone());
-        let full: Vec<_> = taken.iter().filter_map(full).collect();
-        let except: Vec<_> = full.iter().map(String::as_str).collect();
         let (now, claim) = ((self.clock)(), self.claim());
-        let room = Room { per_lane: PER_LANE, total, except: &except };
+        let room = Room { kinds: &kinds, per_lane: PER_LANE, total: LOOKED_AT, except: &lanes.full() };
         let claimed = async {
-            let mut due = self.agenda.due_tasks(now, room).await?;
-            due.retain(|due| {
-                let taken = taken.entry(due.lane.clone()).or_default();
-                *taken += 1;
-                *taken <= PER_LANE
-            });
+            let due = lanes.choose(self.agenda.due_tasks(now, room).await?);
             if due.is_empty() { Ok(Vec::new()) } else { self.agenda.claim_tasks(due, now, &claim).await }
         };
         let claimed = claimed.await.unwrap_or_else(|error: PortError| {
@@ -177,12 +164,12 @@ impl Runner {
         for task in claimed {
             let due = Due { kind: task.kind, key: task.key.clone(), lane: task.lane.clone() };
             let runner = Arc::clone(self);
-            tasks.insert(running.spawn(async move { runner.carry_out(&task).await }).id(), due);
+            lanes.begin(running.spawn(async move { runner.carry_out(&task).await }).id(), due);
         }
     }
 
     /// Carries out a claimed task, and records what came of it.
-    async fn carry_out(&self, task: &Claimed) {
+    async fn carry_out(&self, task: &Claimed) -> Fared {
         let kind = task.kind.as_str();
         let next = self.worker.carry_out(task).await.unwrap_or_else(|refusal| {
             tracing::error!(
@@ -193,6 +180,10 @@ impl Runner {
             );
             Next::Later { by: None, problem: Some(refusal.content.to_string()) }
         });
+        let fared = match &next {
+            Next::At { problem: Some(_), .. } | Next::Later { problem: Some(_), .. } => Fared::Failed,
+            Next::Done | Next::At { .. } | Next::Later { .. } => Fared::Answered,
+        };
         let recorded = next.recorded(task, (self.clock)(), (self.random)());
         self.counts.count(task.kind, &recorded);
         match &recorded {
@@ -212,7 +203,9 @@ impl Runner {
                 error = &error as &dyn Error,
                 "what came of a task cannot be recorded"
             );
+            return Fared::Unknown;
         }
+        fared
     }
 }
 

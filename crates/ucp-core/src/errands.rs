@@ -16,6 +16,8 @@ impl SalesService {
             Kind::Settle => self.settle(task, None).await,
             Kind::MoveMoney => self.move_money(task).await,
             Kind::Abandon => Ok(self.abandon(task).await),
+            // Platforms are told by whoever knows them.
+            Kind::Tell => Ok(Next::Done),
         }
     }
 

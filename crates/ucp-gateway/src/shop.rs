@@ -10,18 +10,23 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::{sync::watch::Receiver, task::JoinSet};
-use ucp_agenda::{Counts, Runner};
+use ucp_agenda::{Counts, Runner, Worker};
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
     merchant::port::Holdings,
     operation::{AP2_MANDATE, Offering},
-    port::{self, Backend, store::Store},
+    port::{
+        self, Backend,
+        agenda::{Claimed, Kind, Next},
+        store::Store,
+    },
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_handoff::Brand;
@@ -46,7 +51,7 @@ use ucp_trust::{
     keyring::{Keyring, KeyringError},
     limit::BodyLimit,
 };
-use ucp_webhook::dispatcher::Attempts;
+use ucp_webhook::dispatcher::{Attempts, WebhookDispatcher};
 use url::Url;
 
 use crate::{
@@ -205,11 +210,16 @@ impl Shop {
         let (webhooks, held) = (Arc::new(Attempts::default()), Some((pool.bodies.clone(), platforms.clone())));
         let (store_of, tracer) = (Arc::clone(&store), pool.tracer.clone());
         let dispatcher = webhooks::dispatcher(store_of, platforms, settings, &signing_key, &base, &webhooks, tracer)?;
-        tasks.spawn(dispatcher.run());
         let agenda = Arc::new(Counts::default());
-        if let Some(sales) = &sales {
-            tasks.spawn(runner(sales.clone(), &agenda).run());
-        }
+        let runner = Runner {
+            agenda: Arc::clone(&store) as _,
+            worker: Arc::new(Errands { sales: sales.clone(), dispatcher }),
+            clock: Arc::new(clock::timestamp),
+            random: Arc::new(clock::jitter),
+            claimant: uuid::Uuid::new_v4().to_string(),
+            counts: Arc::clone(&agenda),
+        };
+        tasks.spawn(runner.run());
         let upkeep = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
         Ok(Self {
@@ -301,15 +311,27 @@ pub(crate) fn paused(origins: Origins) -> Router {
     refusing(origins, move || Refusal::unavailable(content, PAUSED_SECONDS))
 }
 
-/// Returns the runner of a shop's agenda, which counts in `counts`.
-fn runner(sales: SalesService, counts: &Arc<Counts>) -> Runner {
-    Runner {
-        agenda: Arc::clone(&sales.ledger) as _,
-        worker: Arc::new(sales),
-        clock: Arc::new(clock::timestamp),
-        random: Arc::new(clock::jitter),
-        claimant: uuid::Uuid::new_v4().to_string(),
-        counts: Arc::clone(counts),
+/// Whoever carries out the tasks of a shop. A shop that is a UCP business elsewhere has no sales of its own.
+struct Errands {
+    sales: Option<SalesService>,
+    dispatcher: WebhookDispatcher,
+}
+
+#[async_trait]
+impl Worker for Errands {
+    async fn carry_out(&self, task: &Claimed) -> Result<Next, Refusal> {
+        match (task.kind, &self.sales) {
+            (Kind::Tell, _) => Ok(self.dispatcher.tell(task).await),
+            (_, Some(sales)) => sales.carry_out(task).await,
+            (_, None) => Ok(Next::Done),
+        }
+    }
+
+    async fn rests(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tell => self.dispatcher.rests().await,
+            _ => self.sales.is_none(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Composition of the webhook dispatcher, which sends platforms events about their orders.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use async_trait::async_trait;
 use http::HeaderValue;
@@ -38,7 +38,7 @@ pub(crate) fn dispatcher(
         clock: Arc::new(clock::timestamp),
         random: Arc::new(clock::jitter),
         tracer,
-        claimant: uuid::Uuid::new_v4().to_string(),
+        warned: AtomicBool::new(false),
     })
 }
 

@@ -28,6 +28,13 @@ pub(crate) const REPLACED: &str = "ON CONFLICT (shop, kind, key) DO UPDATE SET l
     body = excluded.body, since = excluded.since, tries = 0, given_up = false, problem = NULL, claimant = NULL, \
     claimed_until = NULL";
 
+/// Effect of more to do on a task that is planned.
+pub(crate) const WOKEN: &str = "ON CONFLICT (shop, kind, key) DO UPDATE SET woken = true";
+
+/// Makes the task of kind `$2` and key `$3` due at `$4`, also if it was given up.
+pub(crate) const RETRIED: &str = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $4), since = $4 \
+    WHERE shop = $1 AND kind = $2 AND key = $3";
+
 /// Columns that [`claimed`] reads.
 const CLAIMED: &str = "kind, key, lane, body, tries, since";
 
@@ -53,11 +60,12 @@ pub(crate) fn values(Task { kind, key, lane, name, due, body }: &Task) -> [Value
 impl Agenda for PostgresStore {
     async fn plan(&self, plan: Plan) -> Result<(), PortError> {
         match &plan {
-            Plan::Due(task) => {
+            Plan::Due(task) | Plan::Also(task) => {
                 let mut all = vec![self.key()];
                 all.extend(values(task));
+                let otherwise = if matches!(plan, Plan::Due(_)) { REPLACED } else { WOKEN };
                 let sql =
-                    format!("INSERT INTO tasks (shop, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) {REPLACED}");
+                    format!("INSERT INTO tasks (shop, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) {otherwise}");
                 self.execute(&sql, &all).await?;
             }
             Plan::Done(kind, key) => {
@@ -65,7 +73,7 @@ impl Agenda for PostgresStore {
                 self.execute("DELETE FROM tasks WHERE shop = $1 AND kind = $2 AND key = $3", &all).await?;
             }
         }
-        self.planned_bell().notify_one();
+        self.bell().notify_one();
         Ok(())
     }
 
@@ -80,7 +88,7 @@ impl Agenda for PostgresStore {
                 SELECT one.kind, one.key, one.lane, one.due, row_number() OVER (PARTITION BY one.lane ORDER BY one.due) AS turn \
                 FROM lanes CROSS JOIN LATERAL ( \
                     SELECT kind, key, lane, due FROM tasks WHERE shop = $1 AND lane = lanes.lane AND NOT given_up \
-                    AND due <= $2 AND coalesce(claimed_until, 0) <= $2 ORDER BY due LIMIT $3) AS one \
+                    AND kind = ANY ($6) AND due <= $2 AND coalesce(claimed_until, 0) <= $2 ORDER BY due LIMIT $3) AS one \
                 WHERE lanes.lane <> ALL ($4) \
             ) \
             SELECT kind, key, lane FROM found ORDER BY turn, due LIMIT $5";
@@ -91,6 +99,7 @@ impl Agenda for PostgresStore {
             Value::Number(signed(room.per_lane)),
             Value::Texts(except),
             Value::Number(signed(room.total)),
+            Value::Texts(room.kinds.iter().map(|kind| kind.as_str().to_owned()).collect()),
         ];
         let rows = self.rows(sql, &values).await?;
         let due = rows
@@ -101,6 +110,10 @@ impl Agenda for PostgresStore {
 
     async fn claim_tasks(&self, tasks: Vec<Due>, now: Timestamp, claim: &Claim) -> Result<Vec<Claimed>, PortError> {
         let (kinds, keys) = kinds_and_keys(&tasks);
+        let mine = format!(
+            "SELECT {CLAIMED} FROM tasks WHERE shop = $1 AND (kind, key) IN (SELECT * FROM unnest($2, $3)) \
+             AND claimant = $4 AND claimed_at = $5 AND claimed_until = $6"
+        );
         let update = format!(
             "UPDATE tasks SET claimant = $4, claimed_at = $5, claimed_until = $6, woken = false \
              WHERE shop = $1 AND (kind, key) IN ( \
@@ -116,8 +129,13 @@ impl Agenda for PostgresStore {
             Value::Number(nanoseconds(now)),
             Value::Number(nanoseconds(claim.until)),
         ];
-        // Tasks that an attempt claimed whose reply was lost are claimed again when the claim is over.
-        let rows = self.rows(&update, &values).await?;
+        let rows = self.run(async |connection, in_doubt| {
+            // What an attempt claimed whose reply was lost.
+            let mut claimed = if in_doubt { connection.rows(&mine, &values).await? } else { Vec::new() };
+            claimed.extend(connection.rows(&update, &values).await?);
+            Ok(claimed)
+        });
+        let rows = rows.await?;
         Ok(rows.iter().map(claimed).collect::<Result<_, _>>()?)
     }
 
@@ -186,22 +204,20 @@ impl Agenda for PostgresStore {
     async fn wake(&self, name: &str, now: Timestamp) -> Result<bool, PortError> {
         let sql = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $3) WHERE shop = $1 AND name = $2";
         let woken = self.execute(sql, &[self.key(), Value::text(name), Value::Number(nanoseconds(now))]).await? > 0;
-        self.planned_bell().notify_one();
+        self.bell().notify_one();
         Ok(woken)
     }
 
     async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError> {
-        let sql = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $4), since = $4 \
-                   WHERE shop = $1 AND kind = $2 AND key = $3";
         let kind = Value::Text(kind.as_str().to_owned());
         let values = [self.key(), kind, Value::text(key), Value::Number(nanoseconds(now))];
-        let known = self.execute(sql, &values).await? == 1;
-        self.planned_bell().notify_one();
+        let known = self.execute(RETRIED, &values).await? == 1;
+        self.bell().notify_one();
         Ok(known)
     }
 
     async fn planned(&self) {
-        self.planned_bell().notified().await;
+        self.bell().notified().await;
     }
 
     async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
@@ -240,8 +256,8 @@ impl Agenda for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Plans what gateways of the version before have left: payments whose end is unknown, and carts at a remote shop that no
-    /// document names.
+    /// Plans what gateways of the version before have left: payments whose end is unknown, carts at a remote shop that no
+    /// document names, and orders that platforms are to be told of.
     pub(crate) async fn adopt(&self, now: Timestamp) -> Result<(), PortError> {
         let attempts = "INSERT INTO tasks (shop, kind, key, lane, name, due, body, since) \
             SELECT shop, 'settle', id, 'settle:' || CASE WHEN document::json #>> '{attempt,at_shop}' = 'true' THEN 'shop' \
@@ -257,8 +273,13 @@ impl PostgresStore {
             INSERT INTO tasks (shop, kind, key, lane, due, body, since) \
             SELECT $1, 'abandon', reference, 'abandon', at, document, at FROM orphans \
             ON CONFLICT (shop, kind, key) DO NOTHING";
+        let orders = "INSERT INTO tasks (shop, kind, key, lane, due, body, since) \
+            SELECT DISTINCT ON (order_id) shop, 'tell', order_id, 'tell:' || owner, coalesce(next_at, since), '', since \
+            FROM outbox WHERE shop = $1 AND state = 'waiting' AND since < $2 AND NOT EXISTS ( \
+                SELECT 1 FROM tasks WHERE shop = $1 AND kind = 'tell' AND key = outbox.order_id) \
+            ORDER BY order_id, order_version LIMIT $3 ON CONFLICT (shop, kind, key) DO NOTHING";
         let now = nanoseconds(now);
-        for (sql, before) in [(attempts, now), (carts, now.saturating_sub(ORPHANED_AFTER))] {
+        for (sql, before) in [(attempts, now), (carts, now.saturating_sub(ORPHANED_AFTER)), (orders, now)] {
             self.execute(sql, &[self.key(), Value::Number(before), Value::Number(BATCH)]).await?;
         }
         Ok(())

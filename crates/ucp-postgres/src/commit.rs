@@ -14,8 +14,8 @@ use tokio_postgres::Error;
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
-    order::Order,
-    port::agenda::Plan,
+    order::{Order, outbox::task},
+    port::agenda::{Plan, Task},
     purchase::{
         ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
         mandate::Presented,
@@ -41,8 +41,6 @@ pub(crate) struct Commit {
     holder: Option<Holder>,
     /// Number of carts and checkouts that are new.
     created: u64,
-    /// `true` if a webhook event is queued.
-    pub(crate) tells: bool,
     /// `true` if there is something to do afterwards.
     pub(crate) plans: bool,
 }
@@ -113,7 +111,7 @@ impl Commit {
         let created = is_new.into_iter().filter(|is_new| *is_new).count() as u64;
         let tells = order.is_some() && !quiet;
         parts.plans(&plans);
-        let plans = plans.iter().any(|plan| matches!(plan, Plan::Due(_)));
+        let plans = tells || plans.iter().any(|plan| !matches!(plan, Plan::Done(..)));
         match &keep {
             Some((key, kept)) => parts.keep(key, kept, name.clone()),
             None => {
@@ -174,7 +172,7 @@ impl Commit {
             result = format!("SELECT CAST(CASE{full} WHEN {stale} THEN '1' ELSE '{STALE}' END AS integer)");
         }
         let sql = format!("WITH {} {result}", parts.parts.join(", "));
-        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, tells, plans }))
+        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, plans }))
     }
 
     /// Writes everything. `in_doubt` says that an earlier attempt may have done so.
@@ -248,6 +246,7 @@ impl Parts {
         let (mut kinds, mut keys, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for plan in plans {
             match plan {
+                Plan::Also(task) => self.also(task),
                 Plan::Due(task) => rows.push(format!("({SHOP}, {})", self.all(agenda::values(task)))),
                 Plan::Done(kind, key) => {
                     kinds.push(kind.as_str().to_owned());
@@ -264,6 +263,12 @@ impl Parts {
             let done = format!("(kind, key) IN (SELECT * FROM unnest({kinds}, {keys}))");
             self.part("over", &format!("DELETE FROM tasks WHERE shop = {SHOP} AND {done}"));
         }
+    }
+
+    /// Plans a task that may be planned. A change has one at most.
+    fn also(&mut self, task: &Task) {
+        let (columns, woken, values) = (agenda::COLUMNS, agenda::WOKEN, self.all(agenda::values(task)));
+        self.part("also", &format!("INSERT INTO tasks (shop, {columns}) VALUES ({SHOP}, {values}) {woken}"));
     }
 
     fn keep(&mut self, key: &Key, kept: &Kept, holder: Option<String>) {
@@ -419,9 +424,10 @@ impl Parts {
             "told",
             &format!(
                 "INSERT INTO outbox (shop, document, made, id, order_id, owner, order_version, occurred_at, since, \
-                 state, attempts, next_at, untold) VALUES ({SHOP}, {document}, {made}, {values}, 'waiting', 0, 0, true)"
+                 state, attempts, untold) VALUES ({SHOP}, {document}, {made}, {values}, 'waiting', 0, true)"
             ),
         );
+        self.also(&task(&order.owner, &order.id, order.changed_at()));
     }
 
     /// Moves goods, and remembers what for. A product whose variant is sold out by that, or is no longer, has changed for

@@ -91,11 +91,8 @@ impl Ledger for PostgresStore {
         })?;
         let Some(commit) = commit else { return Ok(Committed::Done) };
         let committed = self.run(async |connection, in_doubt| commit.write(&connection, in_doubt).await).await?;
-        if commit.tells && committed == Committed::Done {
-            self.bell().notify_one();
-        }
         if commit.plans && committed == Committed::Done {
-            self.planned_bell().notify_one();
+            self.bell().notify_one();
         }
         Ok(committed)
     }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use ucp_core::{
-    order::Order,
+    order::{Order, outbox::task},
     port::{
         PortError,
         buyers::Retention,
@@ -15,6 +15,7 @@ use ucp_core::{
 use uuid::Uuid;
 
 use crate::{
+    agenda,
     connection::Value,
     events,
     failure::{Failure, Meaning, meaning},
@@ -95,8 +96,8 @@ impl Store for PostgresStore {
         // Two messages about one order that arrive at once at two gateways come one after the other.
         let lock = "SELECT 1 FROM shops WHERE shop = $1 FOR UPDATE";
         let sql = "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, release, body, made, \
-                       state, attempts, next_at, untold) \
-                   SELECT $1, $2, $3, $4, coalesce(max(order_version), 0) + 1, $5, $5, $6, $7, $8, 'waiting', 0, 0, true \
+                       state, attempts, untold) \
+                   SELECT $1, $2, $3, $4, coalesce(max(order_version), 0) + 1, $5, $5, $6, $7, $8, 'waiting', 0, true \
                    FROM outbox WHERE shop = $1 AND order_id = $3";
         let values = [
             self.key(),
@@ -108,11 +109,16 @@ impl Store for PostgresStore {
             Value::Bytes(webhook_message.body),
             Value::Uuid(Uuid::now_v7()),
         ];
+        let (columns, woken) = (agenda::COLUMNS, agenda::WOKEN);
+        let tell = format!("INSERT INTO tasks (shop, {columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) {woken}");
+        let mut planned = vec![self.key()];
+        planned.extend(agenda::values(&task(&owner, &order_id, at)));
         let new = self.run(async |connection, in_doubt| {
             connection.object.batch_execute("BEGIN").await?;
             let queued = async {
                 connection.rows(lock, &values[..1]).await?;
                 connection.execute(sql, &values).await?;
+                connection.execute(&tell, &planned).await?;
                 connection.object.batch_execute("COMMIT").await
             };
             let queued = queued.await;

@@ -31,8 +31,6 @@ struct Inner {
     database: Arc<Database>,
     shop: ShopId,
     cursor_secret: CursorSecret,
-    /// Notified when this process has queued a webhook event of the shop.
-    queued: Notify,
     /// Notified when this process has planned or woken a task of the shop.
     planned: Notify,
     retention: OnceLock<Retention>,
@@ -87,7 +85,6 @@ impl PostgresStore {
             database,
             shop,
             cursor_secret: CursorSecret::new(secret),
-            queued: Notify::new(),
             planned: Notify::new(),
             retention: OnceLock::new(),
         };
@@ -153,13 +150,8 @@ impl PostgresStore {
     }
 
     /// Returns the notification for tasks that this process has planned or woken.
-    pub(crate) fn planned_bell(&self) -> &Notify {
-        &self.0.planned
-    }
-
-    /// Returns the notification for webhook events that this process has queued.
     pub(crate) fn bell(&self) -> &Notify {
-        &self.0.queued
+        &self.0.planned
     }
 
     /// Runs an operation, as [`Database::run`] does, as part of a call.

@@ -9,7 +9,6 @@ use uuid::Uuid;
 use crate::{
     connection::Value,
     failure::Failure,
-    outbox::BEHIND,
     store::PostgresStore,
     text::{escaped, key, nanoseconds, plain},
 };
@@ -66,7 +65,7 @@ impl Transfer for PostgresStore {
         limit: usize,
     ) -> Result<Vec<(Position, Row)>, TransferError> {
         let places = places(table);
-        let names: Vec<_> = places.iter().map(|(name, _)| format!("event.{name}")).collect();
+        let names: Vec<_> = places.iter().map(|(name, _)| *name).collect();
         let order = names.join(", ");
         let mut values = vec![self.key()];
         let condition = after.map(|after| {
@@ -82,17 +81,9 @@ impl Transfer for PostgresStore {
             }
             format!("AND ({order}) > ({})", bound.join(", "))
         });
-        let columns: Vec<_> = table
-            .columns
-            .iter()
-            .map(|(name, _)| match *name {
-                // One that waits for an earlier event of its order is due at no time.
-                "next_at" => format!("CASE WHEN event.state = 'waiting' AND NOT {BEHIND} THEN event.next_at END"),
-                name => format!("event.{name}"),
-            })
-            .collect();
+        let columns: Vec<_> = table.columns.iter().map(|(name, _)| *name).collect();
         let sql = format!(
-            "SELECT {order}, {} FROM {} AS event WHERE event.shop = $1 {} ORDER BY {order} LIMIT {limit}",
+            "SELECT {order}, {} FROM {} WHERE shop = $1 {} ORDER BY {order} LIMIT {limit}",
             columns.join(", "),
             table.name,
             condition.unwrap_or_default()
@@ -118,20 +109,13 @@ impl Transfer for PostgresStore {
         names.extend(table.ordered.then_some("made"));
         names.extend((table.name == "orders").then_some("placed_at"));
         let at = |name: &str| table.columns.iter().position(|(column, _)| *column == name);
-        let (next_at, state, document) = (at("next_at"), at("state"), at("document"));
+        let document = at("document");
         for batch in rows.chunks(TOGETHER) {
             let (mut values, mut lines) = (vec![self.key()], Vec::new());
             for row in batch {
                 let first = values.len() + 1;
-                for (nth, ((_, kind), cell)) in table.columns.iter().zip(row).enumerate() {
-                    let waits =
-                        Some(nth) == next_at && state.is_some_and(|state| row[state] == Cell::Text("waiting".into()));
-                    let cell = match cell {
-                        // What waits for an earlier event is due as soon as that is settled.
-                        Cell::Nothing if waits => Cell::Number(0),
-                        cell => cell.clone(),
-                    };
-                    values.push(value(*kind, cell));
+                for ((_, kind), cell) in table.columns.iter().zip(row) {
+                    values.push(value(*kind, cell.clone()));
                 }
                 if table.ordered {
                     values.push(Value::Uuid(Uuid::now_v7()));

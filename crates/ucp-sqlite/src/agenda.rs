@@ -26,7 +26,7 @@ const CLAIMED: &str = "kind, key, lane, body, tries, since";
 impl Agenda for SqliteStore {
     async fn plan(&self, plan: Plan) -> Result<(), PortError> {
         self.write(move |db| Ok(write(db, &plan)?)).await?;
-        self.planned_bell().notify_one();
+        self.bell().notify_one();
         Ok(())
     }
 
@@ -43,15 +43,16 @@ impl Agenda for SqliteStore {
                 row_number() OVER (PARTITION BY tasks.lane ORDER BY tasks.due) AS turn \
                 FROM lanes JOIN tasks ON tasks.shop = ?1 AND (tasks.kind, tasks.key) IN ( \
                     SELECT kind, key FROM tasks AS one WHERE one.shop = ?1 AND one.lane = lanes.lane \
-                    AND one.given_up = 0 AND one.due <= ?2 AND ifnull(one.claimed_until, 0) <= ?2 ORDER BY one.due LIMIT ?3) \
+                    AND one.given_up = 0 AND one.kind IN (SELECT value FROM json_each(?6)) AND one.due <= ?2 AND ifnull(one.claimed_until, 0) <= ?2 ORDER BY one.due LIMIT ?3) \
                 WHERE lanes.lane NOT IN (SELECT value FROM json_each(?5)) \
             ) \
             SELECT kind, key, lane FROM found ORDER BY turn, due LIMIT ?4";
         let except = serde_json::Value::from(room.except).to_string();
+        let kinds = serde_json::Value::from_iter(room.kinds.iter().map(|kind| kind.as_str())).to_string();
         let (now, per_lane, total) = (nanoseconds(now), signed(room.per_lane), signed(room.total));
         let due = |row: &Row<'_>| Ok(Due { kind: kind(row, 0)?, key: row.get(1)?, lane: row.get(2)? });
         self.read(move |db| {
-            db.prepare_cached(SQL)?.query_map((db.shop(), now, per_lane, total, &except), due)?.collect()
+            db.prepare_cached(SQL)?.query_map((db.shop(), now, per_lane, total, &except, &kinds), due)?.collect()
         })
         .await
     }
@@ -144,25 +145,19 @@ impl Agenda for SqliteStore {
                 Ok(db.prepare_cached(sql)?.execute((db.shop(), &name, now))? > 0)
             })
             .await?;
-        self.planned_bell().notify_one();
+        self.bell().notify_one();
         Ok(woken)
     }
 
     async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError> {
-        let (key, now) = (key.to_owned(), nanoseconds(now));
-        let known = self
-            .write(move |db| {
-                let sql = "UPDATE tasks SET woken = 1, given_up = 0, due = min(due, ?4), since = ?4 \
-                           WHERE shop = ?1 AND kind = ?2 AND key = ?3";
-                Ok(db.prepare_cached(sql)?.execute((db.shop(), kind.as_str(), &key, now))? == 1)
-            })
-            .await?;
-        self.planned_bell().notify_one();
+        let key = key.to_owned();
+        let known = self.write(move |db| Ok(retry(db, kind, &key, now)?)).await?;
+        self.bell().notify_one();
         Ok(known)
     }
 
     async fn planned(&self) {
-        self.planned_bell().notified().await;
+        self.bell().notified().await;
     }
 
     async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
@@ -201,24 +196,34 @@ impl Agenda for SqliteStore {
 
 /// Writes a change of the agenda, in the transaction that `db` is in.
 pub(crate) fn write(db: ShopConnection<'_>, plan: &Plan) -> rusqlite::Result<()> {
+    const REPLACED: &str = "lane = excluded.lane, name = excluded.name, \
+        due = CASE WHEN woken AND name IS excluded.name THEN min(due, excluded.due) ELSE excluded.due END, \
+        body = excluded.body, since = excluded.since, tries = 0, given_up = 0, problem = NULL, claimant = NULL, \
+        claimed_until = NULL";
+    let insert = |Task { kind, key, lane, name, due, body }: &Task, otherwise: &str| {
+        let due = nanoseconds(*due);
+        db.prepare_cached(&format!(
+            "INSERT INTO tasks (shop, kind, key, lane, name, due, body, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (shop, kind, key) DO UPDATE SET {otherwise}"
+        ))?
+        .execute((db.shop(), kind.as_str(), key, lane, name, due, body, due))
+        .map(drop)
+    };
     match plan {
-        Plan::Due(Task { kind, key, lane, name, due, body }) => {
-            let due = nanoseconds(*due);
-            db.prepare_cached(
-                "INSERT INTO tasks (shop, kind, key, lane, name, due, body, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?) \
-                 ON CONFLICT (shop, kind, key) DO UPDATE SET lane = excluded.lane, name = excluded.name, \
-                 due = CASE WHEN woken AND name IS excluded.name THEN min(due, excluded.due) ELSE excluded.due END, \
-                 body = excluded.body, since = excluded.since, tries = 0, given_up = 0, problem = NULL, claimant = NULL, \
-                 claimed_until = NULL",
-            )?
-            .execute((db.shop(), kind.as_str(), key, lane, name, due, body, due))
-            .map(drop)
-        }
+        Plan::Due(task) => insert(task, REPLACED),
+        Plan::Also(task) => insert(task, "woken = 1"),
         Plan::Done(kind, key) => db
             .prepare_cached("DELETE FROM tasks WHERE shop = ? AND kind = ? AND key = ?")?
             .execute((db.shop(), kind.as_str(), key))
             .map(drop),
     }
+}
+
+/// Makes a task due now, also one that was given up. Returns `false` if there is none.
+pub(crate) fn retry(db: ShopConnection<'_>, kind: Kind, key: &str, now: Timestamp) -> rusqlite::Result<bool> {
+    let sql = "UPDATE tasks SET woken = 1, given_up = 0, due = min(due, ?4), since = ?4 \
+               WHERE shop = ?1 AND kind = ?2 AND key = ?3";
+    Ok(db.prepare_cached(sql)?.execute((db.shop(), kind.as_str(), key, nanoseconds(now)))? == 1)
 }
 
 fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {

@@ -12,9 +12,8 @@ use ucp_core::{
 
 use crate::{error::StoreError, store::SqliteStore, time::nanoseconds};
 
-/// Shops with webhook events or tasks that are due.
-const AT_WORK: &str = "SELECT DISTINCT shop FROM outbox WHERE next_at <= ?1 \
-                       UNION SELECT DISTINCT shop FROM tasks WHERE given_up = 0 AND due <= ?1";
+/// Shops with tasks that are due.
+const AT_WORK: &str = "SELECT DISTINCT shop FROM tasks WHERE given_up = 0 AND due <= ?1";
 
 /// Tables with rows that expire.
 const EXPIRING: [&str; 6] = ["kept", "carts", "checkouts", "outbox", "owners", "takings"];

@@ -56,8 +56,6 @@ struct Inner {
     file: Arc<File>,
     shop: ShopId,
     cursor_secret: CursorSecret,
-    /// Notified when this process has queued a webhook event of the shop.
-    queued: Notify,
     /// Notified when this process has planned or woken a task of the shop.
     planned: Notify,
     retention: OnceLock<Retention>,
@@ -151,8 +149,8 @@ impl SqliteStore {
     }
 
     fn for_shop(file: Arc<File>, shop: ShopId, cursor_secret: CursorSecret) -> Self {
-        let (queued, planned, retention) = (Notify::new(), Notify::new(), OnceLock::new());
-        Self(Arc::new(Inner { file, shop, cursor_secret, queued, planned, retention }))
+        let (planned, retention) = (Notify::new(), OnceLock::new());
+        Self(Arc::new(Inner { file, shop, cursor_secret, planned, retention }))
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
@@ -351,13 +349,8 @@ impl SqliteStore {
     }
 
     /// Returns the notification for tasks that this process has planned or woken.
-    pub(crate) fn planned_bell(&self) -> &Notify {
-        &self.0.planned
-    }
-
-    /// Returns the notification for webhook events that this process has queued.
     pub(crate) fn bell(&self) -> &Notify {
-        &self.0.queued
+        &self.0.planned
     }
 }
 

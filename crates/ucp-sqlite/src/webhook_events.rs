@@ -1,9 +1,12 @@
-//! Webhook events in the database: queueing, and the choice of the next event of an order.
+//! Webhook events in the database, queued with the task that tells them.
 
 use jiff::Timestamp;
-use ucp_core::order::outbox::WebhookMessage;
+use ucp_core::{
+    order::outbox::{WebhookMessage, task},
+    port::agenda::Plan,
+};
 
-use crate::{connection::ShopConnection, time::nanoseconds};
+use crate::{agenda, connection::ShopConnection, time::nanoseconds};
 
 /// A webhook event to be queued.
 pub(crate) struct NewWebhookEvent<'a> {
@@ -40,27 +43,12 @@ pub(crate) fn queue(
     };
     let (release, body) =
         webhook_message.map(|webhook_message| (webhook_message.release.date(), &webhook_message.body)).unzip();
+    agenda::write(db, &Plan::Also(task(owner, order_id, at)))?;
     let at = nanoseconds(at);
     db.prepare_cached(
         "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, document, release, body, untold) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
     )?
-    .execute((db.shop(), id, order_id, owner, order_version, at, at, document, release, body))?;
-    advance(db, order_id)
-}
-
-/// Makes the first of the waiting webhook events of an order due, and no other.
-pub(crate) fn advance(db: ShopConnection<'_>, order: &str) -> rusqlite::Result<()> {
-    db.prepare_cached(
-        "UPDATE outbox SET next_at = NULL \
-         WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting' AND next_at IS NOT NULL AND seq > \
-         (SELECT min(seq) FROM outbox WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting')",
-    )?
-    .execute((db.shop(), order))?;
-    db.prepare_cached(
-        "UPDATE outbox SET next_at = 0 WHERE next_at IS NULL AND seq = \
-         (SELECT min(seq) FROM outbox WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting')",
-    )?
-    .execute((db.shop(), order))
+    .execute((db.shop(), id, order_id, owner, order_version, at, at, document, release, body))
     .map(drop)
 }

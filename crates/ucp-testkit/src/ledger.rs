@@ -213,6 +213,10 @@ impl Books {
     fn plan(&mut self, plan: Plan) {
         match plan {
             Plan::Done(kind, key) => drop(self.tasks.remove(&(kind, key))),
+            Plan::Also(task) => match self.tasks.get_mut(&(task.kind, task.key.clone())) {
+                Some(there) => there.woken = true,
+                None => self.plan(Plan::Due(task)),
+            },
             Plan::Due(mut task) => {
                 let place = (task.kind, task.key.clone());
                 let since = task.due;
@@ -382,7 +386,10 @@ impl Agenda for MemoryLedger {
     async fn due_tasks(&self, now: Timestamp, room: Room<'_>) -> Result<Vec<Due>, PortError> {
         self.read(|books| {
             let mut lanes: BTreeMap<&str, Vec<&Planned>> = BTreeMap::new();
-            let is_due = |planned: &&Planned| !planned.given_up && planned.task.due <= now && planned.is_free(now);
+            let is_due = |planned: &&Planned| {
+                let is_wanted = room.kinds.contains(&planned.task.kind) && !planned.given_up;
+                is_wanted && planned.task.due <= now && planned.is_free(now)
+            };
             for planned in books.tasks.values().filter(is_due) {
                 lanes.entry(&planned.task.lane).or_default().push(planned);
             }

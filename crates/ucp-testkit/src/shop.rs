@@ -12,7 +12,7 @@ use ucp_core::{
     order::Order,
     port::{
         self, Backend, Catalog, Commerce as _, Decision, Then,
-        agenda::{Agenda as _, Claim, Room},
+        agenda::{Agenda as _, Claim, Kind, Room},
     },
     purchase::{
         buyer::Buyer,
@@ -102,7 +102,7 @@ impl Shop {
     /// Errors of the ledger.
     pub async fn carry_out_due(&self) -> Result<usize, Refusal> {
         let now = self.clock.now();
-        let room = Room { per_lane: usize::MAX, total: usize::MAX, except: &[] };
+        let room = Room { kinds: &Kind::ALL, per_lane: usize::MAX, total: usize::MAX, except: &[] };
         let claim =
             Claim { claimant: "tests".into(), until: now.saturating_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX) };
         let due = self.ledger.due_tasks(now, room).await?;

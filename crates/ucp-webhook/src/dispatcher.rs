@@ -1,22 +1,15 @@
-//! Dispatch of webhook events: order, retries and outcomes.
+//! Dispatch of webhook events: retries and outcomes.
 //!
 //! An answer of 2xx settles a webhook event, and so does 410 or a platform that states no webhook URL. After any other
 //! outcome the event is sent again after a pause that doubles, with jitter, until it is three days old. The webhook URL
-//! is looked up for every attempt.
-//!
-//! A dispatcher sleeps until this process queues an event, an event in flight is finished, or a second has passed, in
-//! which other processes may have queued events or pauses may have ended. Each time it claims as many events as there
-//! is room for, in a single write. The writes about events in flight share commits, because they happen at the same
-//! time.
-
-mod traffic;
+//! is looked up for every attempt. The task of the agenda that tells of an order sends its events one after the other.
 
 use std::{
     error::Error,
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -25,17 +18,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
-use tokio::{
-    task::{Id, JoinError, JoinSet},
-    time::MissedTickBehavior,
-};
 use ucp_core::{
     Refusal,
     order::{
         View,
-        outbox::{Attempted, Claim, Content, Outbox, Payload, State, Wanted},
+        outbox::{Attempted, Content, Outbox, Payload, State},
     },
-    port::PortError,
+    port::agenda::{Claimed, Next},
     record::{self, Tracer},
 };
 use ucp_trust::{
@@ -45,23 +34,13 @@ use ucp_trust::{
     signature::key::SigningKey,
 };
 
-use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
 use crate::{message, recipient::Recipients};
-
-/// Number of webhook events that are read when some can be sent.
-const LOOKED_AT: usize = 2 * AT_ONCE;
-
-/// Interval of the search for webhook events that became due or that other processes queued.
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Duration of a claim. The webhook events of a dispatcher that dies are delayed by this time.
-const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
-
-/// Interval at which the claims of webhook events in flight are extended.
-const EXTENDED_EVERY: Duration = Duration::from_secs(3);
 
 /// First pause between attempts, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Pause after the outbox failed.
+const FAILED_PAUSE: Duration = Duration::from_secs(10);
 
 /// Maximum pause between attempts, also when a platform asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
@@ -146,8 +125,8 @@ pub struct WebhookDispatcher {
     pub attempts: Arc<Attempts>,
     /// Tracer of attempts; `None` if no spans are exported.
     pub tracer: Option<Arc<dyn Tracer>>,
-    /// Name for claims, unique among the dispatchers of all processes.
-    pub claimant: String,
+    /// `true` once it was logged that there is no key.
+    pub warned: AtomicBool,
 }
 
 impl fmt::Debug for WebhookDispatcher {
@@ -165,145 +144,97 @@ enum Failure {
     Gone,
     /// A temporary failure, with the pause that the platform asks for, if any.
     Passing(String, Option<Duration>),
-    /// Another dispatcher has claimed the event.
+    /// Another gateway sends the event by now.
     Lost,
 }
 
 impl WebhookDispatcher {
-    /// Sends webhook events as they become due, until the future is dropped. Events in flight at that time are sent
-    /// again by the next dispatcher.
-    pub async fn run(self) {
-        let dispatcher = Arc::new(self);
-        let mut flights: JoinSet<Landing> = JoinSet::new();
-        let mut traffic = Traffic::default();
-        let mut warned = false;
-        let mut extend = tokio::time::interval(EXTENDED_EVERY);
-        extend.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            if let Some(key) = (dispatcher.key)() {
-                dispatcher.depart(&key, &mut flights, &mut traffic).await;
-            } else if !warned {
-                warned = dispatcher.warn().await;
-            }
-            let landed = tokio::select! {
-                Some(landed) = flights.join_next_with_id() => Some(landed),
-                () = dispatcher.outbox.queued() => None,
-                () = tokio::time::sleep(INTERVAL) => None,
-                _ = extend.tick(), if !flights.is_empty() => {
-                    // The outbox has logged its error already.
-                    drop(dispatcher.outbox.extend(traffic.webhook_events(), &dispatcher.claim()).await);
-                    None
-                }
-            };
-            let mut next = landed;
-            while let Some(landed) = next {
-                let (id, landing) = landed.unwrap_or_else(|failed: JoinError| (failed.id(), Landing::Failed));
-                traffic.land(id, landing);
-                next = flights.try_join_next_with_id();
-            }
+    /// Returns `true` if nothing can be sent: there is no signing key, which is logged once there is an event to send.
+    pub async fn rests(&self) -> bool {
+        if (self.key)().is_some() {
+            return false;
         }
-    }
-
-    /// Returns a claim that begins now.
-    fn claim(&self) -> Claim {
-        let until = (self.clock)().checked_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX);
-        Claim { claimant: self.claimant.clone(), until }
-    }
-
-    /// Starts as many deliveries as the limits allow.
-    async fn depart(self: &Arc<Self>, key: &Arc<SigningKey>, flights: &mut JoinSet<Landing>, traffic: &mut Traffic) {
-        let room = traffic.room();
-        if room == 0 {
-            return;
-        }
-        let (now, claim) = ((self.clock)(), self.claim());
-        let wanted = Wanted { per_owner: PER_PLATFORM.min(room), limit: LOOKED_AT, except: &traffic.full() };
-        let due = traffic.choose(found(self.outbox.due(now, wanted).await));
-        if due.is_empty() {
-            return;
-        }
-        let ids = due.into_iter().map(|due| due.id).collect();
-        for content in found(self.outbox.claim(ids, now, &claim).await) {
-            let (id, owner) = (content.webhook_event.id.clone(), content.webhook_event.owner.clone());
-            let (dispatcher, key) = (Arc::clone(self), Arc::clone(key));
-            let flight: Id = flights.spawn(async move { dispatcher.traced(content, &key).await }).id();
-            traffic.depart(flight, id, owner);
-        }
-    }
-
-    /// Logs that there is no signing key, once there is an event to send.
-    async fn warn(&self) -> bool {
-        let one = Wanted { per_owner: 1, limit: 1, except: &[] };
-        let waits = self.outbox.due((self.clock)(), one).await.is_ok_and(|due| !due.is_empty());
-        if waits {
+        if !self.warned.load(Ordering::Relaxed) && self.outbox.backlog().await.is_ok_and(|backlog| backlog.waiting > 0)
+        {
+            self.warned.store(true, Ordering::Relaxed);
             tracing::warn!(
                 "webhooks about orders wait: they have to be signed, and there is no key; make one with \
                  `ucp-gateway keys generate`"
             );
         }
-        waits
+        true
     }
 
-    /// Attempts to deliver a webhook event, as a trace of its own.
-    async fn traced(&self, content: Content, key: &SigningKey) -> Landing {
-        let Some(tracer) = &self.tracer else { return self.attempt(content, key).await };
-        let (id, record) = (content.webhook_event.id.clone(), tracer.begin());
-        let landing = record::scope(Arc::clone(&record), self.attempt(content, key)).await;
-        tracer.end(&record, "deliver_webhook", ("ucp.webhook.id", &id), !matches!(landing, Landing::Failed));
-        landing
+    /// Sends the events of an order that wait, one after the other, until one is not accepted.
+    pub async fn tell(&self, task: &Claimed) -> Next {
+        loop {
+            match self.tell_next(&task.key).await {
+                Ok(None) => {}
+                Ok(Some(next)) => return next,
+                Err(refusal) => {
+                    tracing::error!(
+                        order.id = task.key,
+                        error = &refusal as &dyn Error,
+                        "what came of a webhook cannot be read or recorded"
+                    );
+                    return self.after(FAILED_PAUSE, Some(refusal.content.to_string()));
+                }
+            }
+        }
+    }
+
+    /// Returns the next step of a task after a pause.
+    fn after(&self, pause: Duration, problem: Option<String>) -> Next {
+        Next::At { at: (self.clock)().checked_add(pause).unwrap_or(Timestamp::MAX), problem }
+    }
+
+    /// Attempts to deliver the first waiting event of an order, as a trace of its own. Returns what is to be done next; `None`
+    /// if the next event can be sent.
+    async fn tell_next(&self, order_id: &str) -> Result<Option<Next>, Refusal> {
+        let Some(key) = (self.key)() else { return Ok(Some(self.after(FAILED_PAUSE, None))) };
+        let Some(content) = self.outbox.first(order_id, (self.clock)()).await? else { return Ok(Some(Next::Done)) };
+        let Some(tracer) = &self.tracer else { return self.attempt(&content, &key).await };
+        let record = tracer.begin();
+        let told = record::scope(Arc::clone(&record), self.attempt(&content, &key)).await;
+        let id = ("ucp.webhook.id", &*content.webhook_event.id);
+        tracer.end(&record, "deliver_webhook", id, !matches!(told, Ok(Some(Next::At { problem: Some(_), .. }))));
+        told
     }
 
     /// Attempts to deliver a webhook event and records the outcome.
-    async fn attempt(&self, content: Content, key: &SigningKey) -> Landing {
-        let id = content.webhook_event.id.clone();
-        match self.try_one(content, key).await {
-            Ok(landing) => landing,
-            Err(refusal) => {
-                // The claim expires, and then the event is due as if it had not been tried.
-                tracing::error!(
-                    webhook.id = id,
-                    error = &refusal as &dyn Error,
-                    "what came of a webhook cannot be recorded"
-                );
-                Landing::Neither
-            }
-        }
-    }
-
-    async fn try_one(&self, content: Content, key: &SigningKey) -> Result<Landing, Refusal> {
-        let Content { webhook_event, since, .. } = &content;
+    async fn attempt(&self, content: &Content, key: &SigningKey) -> Result<Option<Next>, Refusal> {
+        let Content { webhook_event, since, .. } = content;
         let (id, owner) = (&*webhook_event.id, &*webhook_event.owner);
-        let delivered = self.deliver(&content, key).await?;
+        let delivered = self.deliver(content, key).await?;
         let now = (self.clock)();
-        let settled = |state, problem| Attempted::Settled { state, at: now, problem };
-        let (attempted, landing) = match delivered {
-            Ok(()) => (settled(State::Delivered, None), Landing::Taken),
-            Err(Failure::Unwanted) => (settled(State::Unwanted, None), Landing::Neither),
-            Err(Failure::Gone) => {
-                (settled(State::Gone, Some("the platform answered with status 410".to_owned())), Landing::Taken)
-            }
+        let settled = |state, problem| (Attempted::Settled { state, at: now, problem }, None);
+        let (attempted, next) = match delivered {
+            Ok(()) => settled(State::Delivered, None),
+            Err(Failure::Unwanted) => settled(State::Unwanted, None),
+            Err(Failure::Gone) => settled(State::Gone, Some("the platform answered with status 410".to_owned())),
             Err(Failure::Lost) => {
                 tracing::info!(webhook.id = id, "a webhook is sent by another gateway by now");
-                return Ok(Landing::Neither);
+                return Ok(Some(self.after(Duration::ZERO, None)));
             }
             Err(Failure::Passing(problem, wish)) => {
-                let pause = pause(webhook_event.attempts, (self.random)(), wish);
                 tracing::info!(webhook.id = id, platform = owner, problem, "a webhook was not delivered");
-                let attempted = if now.duration_since(*since) >= TRIED_FOR {
+                if now.duration_since(*since) >= TRIED_FOR {
                     tracing::warn!(webhook.id = id, platform = owner, "a webhook is given up on");
-                    settled(State::Expired, Some(problem))
+                    let next = self.after(Duration::ZERO, Some(problem.clone()));
+                    (Attempted::Settled { state: State::Expired, at: now, problem: Some(problem) }, Some(next))
                 } else {
-                    let at = now.checked_add(pause).unwrap_or(Timestamp::MAX);
-                    Attempted::Again { at, problem }
-                };
-                (attempted, Landing::Failed)
+                    let pause = pause(webhook_event.attempts, (self.random)(), wish);
+                    let next = self.after(pause, Some(problem.clone()));
+                    (Attempted::Again { problem }, Some(next))
+                }
             }
         };
         self.attempts.count(&attempted);
-        if !self.outbox.record(id, &self.claimant, attempted).await? {
+        if !self.outbox.record(webhook_event, attempted).await? {
             tracing::info!(webhook.id = id, "what came of a webhook is for another gateway to say by now");
+            return Ok(Some(self.after(Duration::ZERO, None)));
         }
-        Ok(landing)
+        Ok(next)
     }
 
     /// Delivers a webhook event. The outer error is that of the outbox.
@@ -329,7 +260,7 @@ impl WebhookDispatcher {
                 };
                 let webhook_message = message::write(webhook_event, view, &recipient);
                 // Later attempts send the same bytes, whatever the outcome of this one.
-                if !self.outbox.keep(&webhook_event.id, &self.claimant, &webhook_message).await? {
+                if !self.outbox.keep(&webhook_event.id, &webhook_message).await? {
                     return Ok(Err(Failure::Lost));
                 }
                 webhook_message
@@ -344,14 +275,6 @@ impl WebhookDispatcher {
             Err(error) => Err(Failure::Passing(explain(&error), None)),
         })
     }
-}
-
-/// Returns the result of a query of the outbox, or an empty one if the query fails: the next round repeats it.
-fn found<T: Default>(looked: Result<T, PortError>) -> T {
-    looked.unwrap_or_else(|error| {
-        tracing::error!(error = &error as &dyn Error, "webhooks that wait cannot be looked for");
-        T::default()
-    })
 }
 
 /// Classifies the answer of a platform.

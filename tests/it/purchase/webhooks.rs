@@ -365,10 +365,15 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
     dead.after(1);
     // As many as if ten thousand orders had been placed.
     let database = rusqlite::Connection::open(place.gateway.data().join("shop.db")).expect("the database");
-    let copies = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10000) \
-         INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, document, next_at, since) \
-         SELECT shop, outbox.id || n, order_id || n, owner, 1, occurred_at, document, 0, since FROM outbox, n WHERE order_id = ?";
-    assert_eq!(database.execute(copies, (&order,)).expect("inserts"), 10_000);
+    let many = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10000)";
+    for copies in [
+        "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, document, since) \
+         SELECT shop, outbox.id || n, order_id || n, owner, 1, occurred_at, document, since FROM outbox, n WHERE order_id = ?",
+        "INSERT INTO tasks (shop, kind, key, lane, due, body, since) \
+         SELECT shop, kind, key || n, lane, 0, body, since FROM tasks, n WHERE kind = 'tell' AND key = ?",
+    ] {
+        assert_eq!(database.execute(&format!("{many} {copies}"), (&order,)).expect("inserts"), 10_000);
+    }
     let before = place.gateway.status("VmRSS");
     let already = dead.deliveries().len();
     for number in 0..12 {
@@ -379,7 +384,7 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
     // meanwhile.
     let tries = dead.deliveries().len() - already;
     assert!(tries <= 2, "{tries} tries came between");
-    let claimed = "SELECT count(*) FROM outbox WHERE claimed_until IS NOT NULL AND order_id LIKE ? || '%'";
+    let claimed = "SELECT count(*) FROM tasks WHERE claimed_until IS NOT NULL AND key LIKE ? || '%'";
     let claimed: i64 = database.query_row(claimed, (&order,), |row| row.get(0)).expect("a number");
     assert!(claimed <= 1, "{claimed} are claimed");
     let grown = place.gateway.status("VmRSS").saturating_sub(before);

@@ -157,10 +157,12 @@ impl SalesService {
             Some(decision) => Ok(match self.ledger.commit(*decision.change, None).await? {
                 // A payment that waits for its buyer now is planned anew by the commit.
                 Committed::Done => Next::Done,
-                Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Next::At(self.now()),
+                Committed::Stale | Committed::Kept(_) | Committed::Full(_) => {
+                    Next::At { at: self.now(), problem: None }
+                }
             }),
             None => Ok(match waits_until {
-                Some(until) => Next::At(until),
+                Some(until) => Next::At { at: until, problem: None },
                 None => {
                     let by = Some(over(attempt, deadline)).filter(|over| *over > self.now());
                     Next::Later { by, problem: Some("the end of the payment is not known".to_owned()) }
@@ -223,7 +225,7 @@ impl SalesService {
             Some(decision) => self.ledger.commit(*decision.change, None).await.map(drop)?,
             None => {
                 if let Some((claimant, task)) = seized {
-                    self.ended(&task, &claimant, Next::At(self.now())).await?;
+                    self.ended(&task, &claimant, Next::At { at: self.now(), problem: None }).await?;
                 }
             }
         }

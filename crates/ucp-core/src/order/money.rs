@@ -24,6 +24,9 @@ use crate::{
 /// Time after which money is moved whose step may be gone.
 const MOVED_AFTER: SignedDuration = SignedDuration::from_secs(2);
 
+/// Time for which a refund that was given can still fail, by the word of its processor.
+const FOLLOWED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
 /// Money that is to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Movement {
@@ -51,33 +54,45 @@ impl Order {
         if let Some(capture) = self.begun_capture() {
             return Some(Movement::Capture(capture));
         }
-        let mut refunds = self.adjustments.iter().enumerate().filter(|(_, adjustment)| adjustment.kind == "refund");
-        let (ordinal, (position, refund)) = (1..)
-            .zip(&mut refunds)
-            .find(|(_, (_, refund))| refund.status == AdjustmentStatus::Pending && !refund.by_hand)?;
-        let minor = -amount_of(&refund.totals, TotalKind::Total);
-        let refund = Refund {
-            id: format!("{}:refund:{ordinal}:{minor}", self.payment.attempt_id),
-            attempt_id: self.payment.attempt_id.clone(),
-            reference: self.payment.reference.clone(),
-            amount: Amount::new(minor)?,
-            currency: self.currency,
-        };
+        let (refund, position) = self.refunds(AdjustmentStatus::Pending).next()?;
         Some(Movement::Refund(refund, position))
+    }
+
+    /// Returns the refunds in a state that are no operator's affair, each with the position of its adjustment.
+    fn refunds(&self, status: AdjustmentStatus) -> impl Iterator<Item = (Refund, usize)> {
+        let refunds = self.adjustments.iter().enumerate().filter(|(_, adjustment)| adjustment.kind == "refund");
+        (1..).zip(refunds).filter_map(move |(ordinal, (position, refund))| {
+            let minor = -amount_of(&refund.totals, TotalKind::Total);
+            let amount = Amount::new(minor).filter(|_| refund.status == status && !refund.by_hand)?;
+            let id = format!("{}:refund:{ordinal}:{minor}", self.payment.attempt_id);
+            let (attempt_id, reference) = (self.payment.attempt_id.clone(), self.payment.reference.clone());
+            Some((Refund { id, attempt_id, reference, amount, currency: self.currency }, position))
+        })
+    }
+
+    /// Returns the time until which a refund that was given can fail; `None` if there is none.
+    fn followed_until(&self, handler: &dyn Handler) -> Option<Timestamp> {
+        let given = self.refunds(AdjustmentStatus::Completed).filter(|_| handler.gives_back());
+        let last = given.filter_map(|(_, position)| Some(self.adjustments.get(position)?.occurred_at)).max();
+        last.map(|last| last.saturating_add(FOLLOWED_FOR).unwrap_or(Timestamp::MAX))
     }
 
     /// Returns the task that moves the money that is to move, should the step not come to it that has begun now.
     #[must_use]
     pub fn task(&self, now: Timestamp) -> Option<Task> {
         self.movement()?;
-        Some(Task {
+        Some(self.task_at(now.checked_add(MOVED_AFTER).unwrap_or(Timestamp::MAX)))
+    }
+
+    fn task_at(&self, due: Timestamp) -> Task {
+        Task {
             kind: Kind::MoveMoney,
             key: self.id.clone(),
             lane: format!("{}:{}", Kind::MoveMoney.as_str(), self.payment.handler_id),
             name: Some(self.payment.attempt_id.clone()),
-            due: now.checked_add(MOVED_AFTER).unwrap_or(Timestamp::MAX),
+            due,
             body: self.owner.clone(),
-        })
+        }
     }
 
     /// Confirms a refund that the operator has carried out at the processor.
@@ -145,22 +160,23 @@ pub async fn settle(
     let Stored { mut document, mut version } = order;
     let mut refused = None;
     while let Some(movement) = document.movement() {
-        let moved = match handler_of(handlers, &document) {
-            None => {
-                let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
-                return Ok((Stored { document, version }, Settled::Unknown(problem)));
-            }
-            Some(handler) => match &movement {
-                Movement::Capture(capture) => handler.capture(capture).await,
-                Movement::Refund(refund, _) => handler.refund(refund).await,
-            },
+        let Some(handler) = handler_of(handlers, &document) else {
+            let problem = format!("the payment handler `{}` is not configured here", document.payment.handler_id);
+            return Ok((Stored { document, version }, Settled::Unknown(problem)));
+        };
+        let moved = match &movement {
+            Movement::Capture(capture) => handler.capture(capture).await,
+            Movement::Refund(refund, _) => handler.refund(refund).await,
         };
         if moved == Moved::Unknown {
             let problem = "the processor did not say what came of it".to_owned();
             return Ok((Stored { document, version }, Settled::Unknown(problem)));
         }
         refused = document.moved(&movement, moved).or(refused);
-        let done = document.movement().is_none().then(|| Plan::Done(Kind::MoveMoney, document.id.clone()));
+        let done = document.movement().is_none().then(|| match document.followed_until(&**handler) {
+            Some(until) => Plan::Due(document.task_at(until)),
+            None => Plan::Done(Kind::MoveMoney, document.id.clone()),
+        });
         let change = Change {
             order: Some(Stored { document: document.clone(), version }),
             quiet: matches!(movement, Movement::Capture(_)),
@@ -179,10 +195,31 @@ impl SalesService {
     /// Has the money of an order moved that is to move.
     pub(crate) async fn move_money(&self, task: &Claimed) -> Result<Next, Refusal> {
         let Some(order) = self.ledger.order(&task.body, &task.key).await? else { return Ok(Next::Done) };
-        Ok(match settle(&*self.ledger, &self.handlers, order).await?.1 {
-            Settled::Ended(_) => Next::Done,
-            Settled::Stale => Next::At(self.now()),
+        let (order, settled) = settle(&*self.ledger, &self.handlers, order).await?;
+        Ok(match settled {
+            Settled::Ended(_) => self.follow_refunds(order).await?,
+            Settled::Stale => Next::At { at: self.now(), problem: None },
             Settled::Unknown(problem) => Next::Later { by: None, problem: Some(problem) },
         })
+    }
+
+    /// Asks what has become of the refunds of an order that were given: a bank can send one back days later.
+    async fn follow_refunds(&self, Stored { mut document, version }: Stored<Order>) -> Result<Next, Refusal> {
+        let Some(handler) = handler_of(&self.handlers, &document) else { return Ok(Next::Done) };
+        let Some(until) = document.followed_until(&**handler) else { return Ok(Next::Done) };
+        let given: Vec<_> = document.refunds(AdjustmentStatus::Completed).collect();
+        let mut problem = None;
+        for (refund, position) in given {
+            if let Moved::Refused { reason } = handler.refunded(&refund).await
+                && let Some(adjustment) = document.adjustments.get_mut(position)
+            {
+                (adjustment.status, problem) = (AdjustmentStatus::Failed, Some(reason));
+            }
+        }
+        let change = Change { order: Some(Stored { document, version }), ..Change::default() };
+        if problem.is_some() && self.ledger.commit(change, None).await? != Committed::Done {
+            return Ok(Next::At { at: self.now(), problem: None });
+        }
+        Ok(if until <= self.now() { Next::Done } else { Next::At { at: until, problem } })
     }
 }

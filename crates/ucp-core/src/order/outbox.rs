@@ -1,21 +1,23 @@
 //! Port of the outbox: the queue of webhook events about orders (rules WHK-01 to WHK-04).
 //!
 //! Every commit that stores an order queues a webhook event ([`WebhookEvent`]) as well, so that no event is lost and
-//! none reports something that never happened. An event carries the order as it was at that time, or a document that a
-//! shop elsewhere has written about it. Events of one order are sent one after the other: a later one waits until the
-//! earlier one is settled. The body of the first attempt is stored, and retries send the same bytes under the same
-//! identifier.
-//!
-//! Any number of senders in any number of processes may share an outbox. A sender claims an event before it sends it,
-//! for a short time that is extended as long as the work goes on. While the claim holds, no other sender gets the event
-//! or another one of the same order; the claims of a sender that died expire on their own.
+//! none reports something that never happened, and plans the task that tells it ([`task`]). An event carries the order as it
+//! was at that time, or a document that a shop elsewhere has written about it. There is one task per order, so that its
+//! events are sent one after the other: a later one waits until the earlier one is settled. The body of the first attempt is
+//! stored, and retries send the same bytes under the same identifier.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Order;
-use crate::{Release, port::PortError};
+use crate::{
+    Release,
+    port::{
+        PortError,
+        agenda::{Kind, Task},
+    },
+};
 
 /// Metadata of a webhook event, without the order itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -74,15 +76,6 @@ impl State {
     }
 }
 
-/// A webhook event that can be sent now.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Due {
-    /// Identifier of the event.
-    pub id: String,
-    /// Platform that receives the event.
-    pub owner: String,
-}
-
 /// Body of a webhook request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookMessage {
@@ -130,8 +123,6 @@ impl Payload {
 pub enum Attempted {
     /// The event is to be sent again.
     Again {
-        /// Time of the next attempt, UTC.
-        at: Timestamp,
         /// Error of this attempt.
         problem: String,
     },
@@ -146,15 +137,6 @@ pub enum Attempted {
     },
 }
 
-/// A claim on webhook events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// Identifier of the sender, unique across all processes.
-    pub claimant: String,
-    /// Time at which the claim expires unless it is extended, UTC.
-    pub until: Timestamp,
-}
-
 /// Webhook events that are still to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
@@ -164,42 +146,26 @@ pub struct Backlog {
     pub since: Option<Timestamp>,
 }
 
-/// Selection of webhook events.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Maximum number per platform.
-    pub per_owner: usize,
-    /// Maximum number in total.
-    pub limit: usize,
-    /// Platforms to leave out.
-    pub except: &'a [&'a str],
+/// Returns the task that tells a platform what has happened to an order since a time.
+#[must_use]
+pub fn task(owner: &str, order_id: &str, since: Timestamp) -> Task {
+    let lane = format!("{}:{owner}", Kind::Tell.as_str());
+    Task { kind: Kind::Tell, key: order_id.to_owned(), lane, name: None, due: since, body: String::new() }
 }
 
-/// Queue of webhook events. All methods that return a result fail with [`Unavailable`](crate::Code::Unavailable).
+/// Queue of webhook events. All methods fail with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// Returns the events that can be sent at a time and that are not claimed: the first unsettled one of each
-    /// order. The longest overdue event of each platform comes first, then the second of each, and so on, so that many
-    /// events of one platform do not hide those of others.
-    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError>;
+    /// Returns the first event of an order that waits.
+    async fn first(&self, order_id: &str, now: Timestamp) -> Result<Option<Content>, PortError>;
 
-    /// Claims events and returns those that were claimed; the others were claimed by another sender or are settled.
-    /// Returns once the claims are on disk.
-    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError>;
+    /// Stores the body of the first attempt. Returns `true` once it is on disk, `false` if there is one, or the event does not
+    /// wait any more.
+    async fn keep(&self, id: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError>;
 
-    /// Extends claims of a claimant, as far as they still belong to it.
-    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError>;
-
-    /// Stores the body of the first attempt. Returns `true` once it is on disk, `false` if the claim was lost.
-    async fn keep(&self, id: &str, claimant: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError>;
-
-    /// Records the result of an attempt, which ends the claim. If the event is settled, the next one of its order can
-    /// be sent. Returns `false` if the claim was lost and nothing was recorded.
-    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError>;
-
-    /// Waits until this process has queued an event since the last call. Events queued by other processes do not wake
-    /// it. Only one task may wait.
-    async fn queued(&self);
+    /// Records the result of an attempt. Returns `false` if the event does not wait any more, or somebody else has recorded
+    /// an attempt since it was read.
+    async fn record(&self, webhook_event: &WebhookEvent, attempted: Attempted) -> Result<bool, PortError>;
 
     /// Returns the newest events, newest first.
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError>;

@@ -27,11 +27,13 @@ pub enum Kind {
     /// A cart at a shop behind another API that no document names is abandoned. The body is the JSON of its
     /// [reference](crate::purchase::remote_cart_ref::RemoteCartRef).
     Abandon,
+    /// A platform is told what has happened to an order. The key is the order's identifier.
+    Tell,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Settle, Self::MoveMoney, Self::Abandon];
+    pub const ALL: [Self; 4] = [Self::Settle, Self::MoveMoney, Self::Abandon, Self::Tell];
 
     /// Returns the name used in stores, JSON and metrics.
     #[must_use]
@@ -40,6 +42,7 @@ impl Kind {
             Self::Settle => "settle",
             Self::MoveMoney => "move_money",
             Self::Abandon => "abandon",
+            Self::Tell => "tell",
         }
     }
 
@@ -82,6 +85,9 @@ pub struct Task {
 pub enum Plan {
     /// There is something to do. A task of the same kind and key is replaced; one that was woken stays due.
     Due(Task),
+    /// There is more to do. A task of the same kind and key stays as it is, also in the hands of whoever has claimed it, and
+    /// is carried out once more.
+    Also(Task),
     /// There is nothing to do any more.
     Done(Kind, String),
 }
@@ -129,7 +135,12 @@ pub enum Next {
     /// There is nothing to do any more.
     Done,
     /// It is to be carried out again at a time.
-    At(Timestamp),
+    At {
+        /// Time, UTC.
+        at: Timestamp,
+        /// Reason, for operators.
+        problem: Option<String>,
+    },
     /// It is to be carried out again after a pause, and by a time if there is one.
     Later {
         /// Time, UTC.
@@ -146,7 +157,7 @@ impl Next {
     pub fn recorded(self, task: &Claimed, now: Timestamp, random: u32) -> Recorded {
         match self {
             Self::Done => Recorded::Done,
-            Self::At(at) => Recorded::Again { at, problem: None },
+            Self::At { at, problem } => Recorded::Again { at, problem },
             Self::Later { problem, .. } if now.duration_since(task.since) >= TRIED_FOR => {
                 let problem = problem.unwrap_or_else(|| "nobody said what came of it".to_owned());
                 Recorded::GivenUp { problem }
@@ -193,6 +204,8 @@ pub enum Recorded {
 /// Selection of tasks that are due.
 #[derive(Clone, Copy, Debug)]
 pub struct Room<'a> {
+    /// Kinds.
+    pub kinds: &'a [Kind],
     /// Maximum number per lane.
     pub per_lane: usize,
     /// Maximum number in total.

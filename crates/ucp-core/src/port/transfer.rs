@@ -160,7 +160,6 @@ pub const TABLES: &[Table] = {
                 ("occurred_at", Number),
                 ("state", Own),
                 ("attempts", Number),
-                ("next_at", Number),
                 ("since", Number),
                 ("settled_at", Number),
                 ("problem", Text),

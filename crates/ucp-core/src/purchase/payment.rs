@@ -338,4 +338,9 @@ pub trait Handler: Send + Sync {
     async fn refund(&self, _refund: &Refund) -> Moved {
         Moved::ByHand
     }
+
+    /// Asks what has become of a refund that was given, without giving any.
+    async fn refunded(&self, _refund: &Refund) -> Moved {
+        Moved::Unknown
+    }
 }

@@ -130,4 +130,8 @@ impl Handler for CountedHandler {
     async fn refund(&self, refund: &Refund) -> Moved {
         self.moved("refund", self.handler.refund(refund).await)
     }
+
+    async fn refunded(&self, refund: &Refund) -> Moved {
+        self.moved("refunded", self.handler.refunded(refund).await)
+    }
 }

@@ -557,6 +557,13 @@ impl Handler for Stripe {
         true
     }
 
+    async fn refunded(&self, refund: &Refund) -> Moved {
+        match self.given(refund, Instant::now() + self.deadline).await {
+            Verdict::Stands(Some(made)) => made.moved(),
+            _ => Moved::Unknown,
+        }
+    }
+
     async fn refund(&self, refund: &Refund) -> Moved {
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
             return Moved::Refused { reason: in_steps(refund.currency) };

@@ -2,7 +2,7 @@
 -- of the version before plan no tasks: what they leave behind is adopted (`agenda::adopt`).
 CREATE TABLE tasks (
     shop text COLLATE "C" NOT NULL,
-    -- settle, move_money or abandon.
+    -- settle, move_money, abandon or tell.
     kind text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     -- Party that is asked, with the kind.
@@ -33,6 +33,11 @@ INSERT INTO tasks (shop, kind, key, lane, name, due, body, since)
     SELECT shop, 'move_money', id, 'move_money:' || coalesce(document::json #>> '{payment,handler_id}', ''),
         document::json #>> '{payment,attempt_id}', 0, owner, extract(epoch FROM now())::bigint * 1000000000
     FROM orders WHERE document::json #>> '{payment,hold,status}' IN ('capturing', 'releasing');
+
+-- Webhook events belong to the task of their order. Those of gateways of the version before have a time of the next attempt.
+INSERT INTO tasks (shop, kind, key, lane, due, body, since)
+    SELECT DISTINCT ON (shop, order_id) shop, 'tell', order_id, 'tell:' || owner, coalesce(next_at, since), '', since
+    FROM outbox WHERE state = 'waiting' ORDER BY shop, order_id, order_version;
 
 -- Of the open checkouts of a cart there is one. One that has expired makes room for another.
 ALTER TABLE checkouts ADD COLUMN open_cart text COLLATE "C";

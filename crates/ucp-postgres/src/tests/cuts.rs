@@ -1,8 +1,11 @@
 //! Connections that are cut between any two messages: what was answered as done is done once, and what is not known is found out.
 
 use ucp_core::{
-    order::outbox::{Attempted, Claim, Outbox as _, State, Wanted, WebhookMessage},
-    port::store::{Forwarded, Store as _},
+    order::outbox::{Attempted, Outbox as _, State, WebhookMessage},
+    port::{
+        agenda::{Agenda as _, Claim, Kind, Recorded, Room},
+        store::{Forwarded, Store as _},
+    },
     purchase::ledger::{Change, Committed, Ledger as _},
 };
 use ucp_testkit::{
@@ -108,20 +111,23 @@ async fn webhook_events_are_claimed_kept_and_recorded_once_whatever_is_cut() {
             assert!(store.forward(forwarded.clone()).await.expect("finds out"), "{side:?} {messages}");
             proxy.spare();
             assert!(!store.forward(forwarded).await.expect("writes"), "it is there");
-            let wanted = Wanted { per_owner: 9, limit: 9, except: &[] };
-            assert_eq!(direct.due(now(), wanted).await.expect("reads").len(), 1);
+            let room = Room { kinds: &[Kind::Tell], per_lane: 9, total: 9, except: &[] };
+            let due = direct.due_tasks(now(), room).await.expect("reads");
+            assert_eq!(due.len(), 1);
             let claim = Claim { claimant: format!("me {messages}"), until: now() + std::time::Duration::from_secs(9) };
             cut().await;
-            let claimed = store.claim(vec![id.clone()], now(), &claim).await.expect("finds out");
+            let claimed = store.claim_tasks(due, now(), &claim).await.expect("finds out");
             assert_eq!(claimed.len(), 1, "{side:?} {messages}: what was claimed is known");
+            let event = direct.first(&id, now()).await.expect("reads").expect("it waits").webhook_event;
             cut().await;
             let settled = Attempted::Settled { state: State::Delivered, at: now(), problem: None };
-            assert!(
-                store.record(&id, &claim.claimant, settled.clone()).await.expect("finds out"),
-                "{side:?} {messages}"
-            );
+            assert!(store.record(&event, settled.clone()).await.expect("finds out"), "{side:?} {messages}");
             proxy.spare();
-            assert!(!store.record(&id, &claim.claimant, settled).await.expect("writes"), "the claim is over");
+            assert!(!store.record(&event, settled).await.expect("writes"), "it does not wait any more");
+            assert!(
+                direct.record_task(Kind::Tell, &id, &claim.claimant, Recorded::Done).await.expect("records"),
+                "it is claimed"
+            );
             let told = direct.webhook_events(1).await.expect("reads").remove(0);
             assert_eq!((told.attempts, told.state), (1, State::Delivered), "{side:?} {messages}");
         }

@@ -87,14 +87,10 @@ impl Entry {
         !documents && stock.is_empty() && plans.is_empty() && keep.is_none()
     }
 
-    /// Returns `true` if a webhook event is queued for a platform.
-    pub(super) const fn tells(&self) -> bool {
-        self.order.is_some() && self.webhook_event.is_some()
-    }
-
     /// Returns `true` if there is something to do afterwards.
     pub(super) fn plans(&self) -> bool {
-        self.plans.iter().any(|plan| matches!(plan, Plan::Due(_)))
+        let tells = self.order.is_some() && self.webhook_event.is_some();
+        tells || self.plans.iter().any(|plan| !matches!(plan, Plan::Done(..)))
     }
 
     /// Returns the number of carts and checkouts that are new.

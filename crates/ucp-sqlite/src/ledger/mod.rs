@@ -99,14 +99,11 @@ impl Ledger for SqliteStore {
         if entry.created() > 0 && !self.has_room() {
             return Ok(Committed::Full(Full::Store));
         }
-        let (tells, plans) = (entry.tells(), entry.plans());
+        let plans = entry.plans();
         match self.execute(move |db| entry.write(db)).await {
             Ok(committed) => {
-                if tells && committed == Committed::Done {
-                    self.bell().notify_one();
-                }
                 if plans && committed == Committed::Done {
-                    self.planned_bell().notify_one();
+                    self.bell().notify_one();
                 }
                 Ok(committed)
             }

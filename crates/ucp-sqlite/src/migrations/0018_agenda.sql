@@ -1,7 +1,7 @@
 -- The agenda: what has to be done later, in place of the list of attempts to pay and that of carts at a remote shop.
 CREATE TABLE tasks (
     shop TEXT NOT NULL,
-    -- settle, move_money or abandon.
+    -- settle, move_money, abandon or tell.
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
     -- Party that is asked, with the kind.
@@ -42,8 +42,15 @@ INSERT INTO tasks (shop, kind, key, lane, name, due, body, since)
         json_extract(document, '$.payment.attempt_id'), 0, owner, unixepoch() * 1000000000
     FROM (SELECT shop, id, owner, CASE WHEN json_valid(document) THEN document ELSE '{}' END AS document FROM orders)
     WHERE json_extract(document, '$.payment.hold.status') IN ('capturing', 'releasing');
+INSERT INTO tasks (shop, kind, key, lane, due, body, since)
+    SELECT shop, 'tell', order_id, 'tell:' || owner, ifnull(max(next_at), 0), '', min(since)
+    FROM outbox WHERE state = 'waiting' GROUP BY shop, order_id;
 DROP TABLE remote_carts;
 DROP INDEX checkouts_by_attempt;
+DROP INDEX outbox_due;
+ALTER TABLE outbox DROP COLUMN next_at;
+ALTER TABLE outbox DROP COLUMN claimant;
+ALTER TABLE outbox DROP COLUMN claimed_until;
 
 -- Of the open checkouts of a cart there is one. One that has expired makes room for another.
 ALTER TABLE checkouts ADD COLUMN open_cart TEXT;

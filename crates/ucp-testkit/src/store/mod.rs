@@ -6,7 +6,7 @@
 //! | [`happened`] | what happened to orders and checkouts without a call |
 //! | [`ledger`] | carts, checkouts, orders, stock, recorded answers |
 //! | [`operator`] | queries of operators, forwarded webhook messages, removal of expired rows |
-//! | [`outbox`] | webhook events about orders: their order, claims, and turns between platforms |
+//! | [`outbox`] | webhook events about orders: their order, and the tasks that tell them |
 //! | [`owners`] | owners of what a remote shop keeps |
 //! | [`shops`] | isolation of the shops that share one store |
 //! | [`fixtures`] | the documents that the rules store, also for tests of a single store |
@@ -137,12 +137,9 @@ macro_rules! outbox_suite {
             $subject, outbox:
             each_version_of_an_order_is_told_of_in_turn,
             what_was_sent_first_is_kept_for_good,
-            a_claimed_notice_is_nobody_elses_until_the_claim_ends,
-            of_many_who_claim_the_same_each_gets_something_else,
+            what_is_queued_while_others_are_sent_comes_after_them,
             who_waits_is_woken_by_what_is_queued_here,
             an_order_that_is_not_stored_is_not_told_of,
-            many_notices_of_one_platform_hide_no_other,
-            notices_and_claims_are_there_after_a_restart,
         }
 
         /// A property, which makes data for each of its cases.

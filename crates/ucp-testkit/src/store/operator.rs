@@ -1,9 +1,9 @@
 //! Rules of the [`Store`] beyond its parts: queries of operators, forwarded webhook messages, removal of expired rows.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use ucp_core::{
     Release,
-    order::outbox::{Claim, Outbox, Payload, Wanted, WebhookMessage},
+    order::outbox::{Outbox, Payload, WebhookMessage},
     port::{
         buyers::Buyers as _,
         owners::{Kind, Owner, Owners},
@@ -19,8 +19,6 @@ use super::{
     StoreUnderTest,
     fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, now, order, paying},
 };
-
-const ALL: Wanted<'_> = Wanted { per_owner: 1_000, limit: 1_000, except: &[] };
 
 /// Operators find the orders of every platform, the newest first, and the mandate of each.
 pub async fn operators_see_the_orders_of_all_platforms<T: StoreUnderTest<Store: Store>>(subject: &T) {
@@ -80,13 +78,9 @@ pub async fn forwarded_messages_are_queued_once_and_in_order<T: StoreUnderTest<S
     assert!(store.forward(message("1", "one")).await.expect("writes"));
     assert!(!store.forward(message("1", "again")).await.expect("writes"));
     assert!(store.forward(message("2", "two")).await.expect("writes"));
-    let due = store.due(now(), ALL).await.expect("reads");
-    assert_eq!(due.iter().map(|due| &*due.id).collect::<Vec<_>>(), ["1"], "one after the other");
-    let claim = Claim { claimant: "me".into(), until: Timestamp::MAX };
-    let content = Outbox::claim(&*store, vec!["1".into()], now(), &claim).await.expect("claims");
-    let Some(Payload::WebhookMessage(message)) = content.into_iter().next().map(|content| content.payload) else {
-        panic!("nothing was written");
-    };
+    let content = store.first("o", now()).await.expect("reads").expect("one waits");
+    assert_eq!(content.webhook_event.id, "1", "one after the other");
+    let Payload::WebhookMessage(message) = content.payload else { panic!("nothing was written") };
     assert_eq!((message.release, &*message.body), (Release::V2026_04_08, &b"one"[..]));
 }
 

@@ -4,7 +4,7 @@ use ucp_core::{
     Release, ShopId,
     cart::Cart,
     checkout::Checkout,
-    order::outbox::{Claim, Outbox, Wanted},
+    order::outbox::{Attempted, Outbox},
     port::{
         agenda::{Agenda as _, Kind as Task, Plan, Room},
         owners::{Kind, Owner, Owners},
@@ -19,9 +19,7 @@ use super::{
     fixtures::{ALICE, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying},
 };
 
-const ALL: Wanted<'_> = Wanted { per_owner: 1_000, limit: 1_000, except: &[] };
-
-const ROOM: Room<'_> = Room { per_lane: 1_000, total: 1_000, except: &[] };
+const ROOM: Room<'_> = Room { kinds: &Task::ALL, per_lane: 1_000, total: 1_000, except: &[] };
 
 fn other() -> ShopId {
     "other-shop".parse().expect("valid")
@@ -48,7 +46,7 @@ pub async fn what_one_shop_stores_does_not_exist_in_another<T: StoreUnderTest<St
     subject.count(&[("a-0", 5)]).await;
     let (mine, theirs) = (subject.open().await, subject.open_shop(other()).await);
     fill(&*mine, 7).await;
-    let event = mine.due(now(), ALL).await.expect("reads").remove(0).id;
+    let event = mine.first("ord_1", now()).await.expect("reads").expect("one waits").webhook_event;
 
     assert_eq!(theirs.cart(ALICE, "cart_1").await.expect("reads"), None);
     assert_eq!(theirs.checkout(ALICE, "chk_1").await.expect("reads"), None);
@@ -63,12 +61,12 @@ pub async fn what_one_shop_stores_does_not_exist_in_another<T: StoreUnderTest<St
     assert_eq!(theirs.tallies().await.expect("reads"), []);
     assert_eq!(theirs.due_tasks(now() + hours(9), ROOM).await.expect("reads"), []);
     assert_eq!(theirs.owned(Kind::Cart, "c").await.expect("reads"), None);
-    assert!(theirs.due(now() + hours(9), ALL).await.expect("reads").is_empty());
+    assert!(theirs.first("ord_1", now()).await.expect("reads").is_none());
     assert!(theirs.webhook_events(9).await.expect("reads").is_empty());
 
-    let claim = Claim { claimant: "them".into(), until: now() + hours(9) };
-    assert!(Outbox::claim(&*theirs, vec![event.clone()], now() + hours(1), &claim).await.expect("writes").is_empty());
-    assert!(!theirs.resend(&event, now()).await.expect("writes"));
+    let again = Attempted::Again { problem: "theirs".into() };
+    assert!(!theirs.record(&event, again).await.expect("writes"));
+    assert!(!theirs.resend(&event.id, now()).await.expect("writes"));
     theirs.plan(Plan::Done(Task::Abandon, "noted".into())).await.expect("writes");
     assert!(!theirs.retry(Task::Settle, "chk_1", now()).await.expect("writes"));
     assert!(!theirs.wake("attempt at chk_1", now()).await.expect("writes"));
@@ -79,11 +77,10 @@ pub async fn what_one_shop_stores_does_not_exist_in_another<T: StoreUnderTest<St
     assert_eq!(theirs.commits(sold).await, Committed::Done, "it is not counted there");
 
     let due = mine.due_tasks(now() + hours(9), ROOM).await.expect("reads");
-    assert_eq!(due.iter().map(|task| &*task.key).collect::<Vec<_>>(), ["noted", "chk_1"]);
+    assert_eq!(due.iter().map(|task| &*task.key).collect::<Vec<_>>(), ["noted", "ord_1", "chk_1"]);
     assert_eq!(mine.owned(Kind::Cart, "c").await.expect("reads").expect("owned").until, now());
     assert_eq!(mine.stock(&["a-0"]).await.expect("reads"), [Some(4)]);
-    let claim = Claim { claimant: "me".into(), until: now() + hours(9) };
-    assert_eq!(Outbox::claim(&*mine, vec![event], now() + hours(1), &claim).await.expect("writes").len(), 1);
+    assert_eq!(mine.first("ord_1", now()).await.expect("reads").expect("it waits").webhook_event.id, event.id);
 }
 
 /// Identifiers, tokens, idempotency keys, references and owners of one shop are free in another.
@@ -105,7 +102,7 @@ pub async fn the_same_names_mean_something_else_in_another_shop<T: StoreUnderTes
         let owned = store.owned(Kind::Cart, "c").await.expect("reads").expect("owned");
         assert_eq!(owned.owner.platform, lines.to_string());
         assert_eq!(store.webhook_events(9).await.expect("reads").len(), 1);
-        assert_eq!(store.tasks(9).await.expect("reads").len(), 2);
+        assert_eq!(store.tasks(9).await.expect("reads").len(), 3);
     }
     assert_eq!(shops[0].0.stock(&["a-0"]).await.expect("reads"), [Some(4)]);
 }

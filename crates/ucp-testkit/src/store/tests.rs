@@ -37,6 +37,7 @@ fn every_rule_is_in_the_suite() {
     let suite = include_str!("mod.rs");
     let parts = [
         include_str!("ledger.rs"),
+        include_str!("agenda.rs"),
         include_str!("outbox.rs"),
         include_str!("owners.rs"),
         include_str!("shops.rs"),

@@ -203,6 +203,7 @@ async fn agenda(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure>
                 Kind::Settle => "ask what became of the payment of checkout",
                 Kind::MoveMoney => "capture, release or give back the money of order",
                 Kind::Abandon => "abandon the shop's cart",
+                Kind::Tell => "tell the platform of order",
             };
             let class = if task.given_up { "tag failed" } else { "tag pending" };
             let named = [("kind", task.kind.as_str()), ("id", &*task.key)];
