@@ -84,7 +84,7 @@ impl Intent {
             status,
             [self.authorizations, self.captures, self.voids],
         );
-        payment.taken = self.received;
+        (payment.taken, payment.refunded) = (self.received, self.refunded);
         payment
     }
 
@@ -218,6 +218,16 @@ impl Stripe {
         books.intents.values().filter(of).map(|intent| intent.refunded).sum()
     }
 
+    /// Has the buyer's bank send back what was refunded of the payment of an attempt.
+    pub fn send_refunds_back(&self, attempt: &str) {
+        for intent in self.books().intents.values_mut() {
+            if intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt) {
+                intent.refunded = 0;
+                intent.refunds.iter_mut().for_each(|refund| refund["status"] = "failed".into());
+            }
+        }
+    }
+
     /// How many payments there are of an attempt.
     #[must_use]
     pub fn intents_of(&self, attempt: &str) -> usize {
@@ -240,7 +250,9 @@ impl Stripe {
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
             Target::Intent(step, id) => (step, id),
-            Target::Refund if request.method == "POST" => (Step::Refund, String::new()),
+            Target::Refund if request.method == "POST" => {
+                (Step::Refund, form(&request.body).remove("payment_intent").unwrap_or_default())
+            }
             Target::Refund | Target::List => return None,
         };
         let mut books = self.books();

@@ -405,6 +405,28 @@ fn refunds_that_are_asked_for_at_once_or_twice_are_booked_as_they_are_given() {
 }
 
 #[test]
+fn a_refund_that_the_bank_sends_back_later_has_failed() {
+    let refunds = Refunds::open();
+    assert_eq!(refunds.asked(None, &json!({ "amount": 500 })).status, 200);
+    assert_eq!(refunds.booked(), [(500, "completed".to_owned())]);
+    refunds.shop.stripe.psp().send_refunds_back(&refunds.attempt);
+    let body = json!({
+        "id": "evt_1", "object": "event", "type": "refund.failed",
+        "data": { "object": { "object": "refund", "metadata": { "ucp_attempt": refunds.attempt } } },
+    });
+    let body = body.to_string();
+    let response = refunds.shop.event(HANDLER, &signature(WEBHOOK_SECRET, now(), &body), &body);
+    assert_eq!(response.status, 200, "{response:?}");
+    eventually("the refund to have failed in the books, too", PATIENCE, || {
+        (refunds.booked() == [(500, "failed".to_owned())]).then_some(())
+    });
+    // What failed can be given again.
+    assert_eq!(refunds.asked(None, &json!({ "amount": 500 })).status, 200);
+    assert_eq!(refunds.booked(), [(500, "failed".to_owned()), (500, "completed".to_owned())]);
+    assert_eq!(refunds.given(), 500);
+}
+
+#[test]
 fn a_refund_of_lines_is_about_what_was_paid_for_them() {
     let refunds = Refunds::open();
     for quantity in [0, -1, 4, 100] {
