@@ -41,8 +41,8 @@ pub(crate) struct Commit {
     holder: Option<Holder>,
     /// Number of carts and checkouts that are new.
     created: u64,
-    /// `true` if there is something to do afterwards.
-    pub(crate) plans: bool,
+    /// `true` if there is something to do at once. What is [`Plan::Due`] is found when it is due.
+    pub(crate) rings: bool,
 }
 
 /// Party for which goods leave the stock, and from which they come back.
@@ -111,7 +111,7 @@ impl Commit {
         let created = is_new.into_iter().filter(|is_new| *is_new).count() as u64;
         let tells = order.is_some() && !quiet;
         parts.plans(&plans);
-        let plans = tells || plans.iter().any(|plan| !matches!(plan, Plan::Done(..)));
+        let rings = tells || plans.iter().any(|plan| matches!(plan, Plan::Also(_)));
         match &keep {
             Some((key, kept)) => parts.keep(key, kept, name.clone()),
             None => {
@@ -172,7 +172,7 @@ impl Commit {
             result = format!("SELECT CAST(CASE{full} WHEN {stale} THEN '1' ELSE '{STALE}' END AS integer)");
         }
         let sql = format!("WITH {} {result}", parts.parts.join(", "));
-        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, plans }))
+        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, rings }))
     }
 
     /// Writes everything. `in_doubt` says that an earlier attempt may have done so.

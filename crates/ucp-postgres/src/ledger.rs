@@ -91,7 +91,7 @@ impl Ledger for PostgresStore {
         })?;
         let Some(commit) = commit else { return Ok(Committed::Done) };
         let committed = self.run(async |connection, in_doubt| commit.write(&connection, in_doubt).await).await?;
-        if commit.plans && committed == Committed::Done {
+        if commit.rings && committed == Committed::Done {
             self.bell().notify_one();
         }
         Ok(committed)

@@ -286,7 +286,8 @@ pub trait Agenda: Send + Sync {
     /// Makes a task due now, also one that was given up. Returns `false` if there is none.
     async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError>;
 
-    /// Waits until this process has planned or woken a task since the last call. Only one task may wait.
+    /// Waits until this process has planned a task by itself, woken or retried one, or committed that there is
+    /// [more to do](Plan::Also), since the last call. Only one task may wait.
     async fn planned(&self);
 
     /// Returns the tasks: those that were given up, and then the longest overdue.

@@ -87,10 +87,10 @@ impl Entry {
         !documents && stock.is_empty() && plans.is_empty() && keep.is_none()
     }
 
-    /// Returns `true` if there is something to do afterwards.
-    pub(super) fn plans(&self) -> bool {
+    /// Returns `true` if there is something to do at once. What is [`Plan::Due`] is found when it is due.
+    pub(super) fn rings(&self) -> bool {
         let tells = self.order.is_some() && self.webhook_event.is_some();
-        tells || self.plans.iter().any(|plan| !matches!(plan, Plan::Done(..)))
+        tells || self.plans.iter().any(|plan| matches!(plan, Plan::Also(_)))
     }
 
     /// Returns the number of carts and checkouts that are new.

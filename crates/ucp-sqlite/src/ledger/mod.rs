@@ -99,10 +99,10 @@ impl Ledger for SqliteStore {
         if entry.created() > 0 && !self.has_room() {
             return Ok(Committed::Full(Full::Store));
         }
-        let plans = entry.plans();
+        let rings = entry.rings();
         match self.execute(move |db| entry.write(db)).await {
             Ok(committed) => {
-                if plans && committed == Committed::Done {
+                if rings && committed == Committed::Done {
                     self.bell().notify_one();
                 }
                 Ok(committed)

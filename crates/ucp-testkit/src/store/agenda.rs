@@ -236,7 +236,8 @@ pub async fn what_was_given_up_can_be_retried<T: StoreUnderTest>(subject: &T) {
     assert_eq!(due, ["fine", "lost"].map(str::to_owned).into());
 }
 
-/// A process that waits is notified of every task that it plans or wakes.
+/// A process that waits is notified of every task that it wakes or plans by itself; those that a commit plans for later are
+/// found when they are due.
 pub async fn who_waits_is_woken_by_what_is_planned_here<T: StoreUnderTest>(subject: &T) {
     let store = subject.open().await;
     let change = Change {
@@ -244,7 +245,8 @@ pub async fn who_waits_is_woken_by_what_is_planned_here<T: StoreUnderTest>(subje
         ..Change::default()
     };
     assert_eq!(store.commits(change).await, Committed::Done);
-    within("a commit that plans", PATIENCE, store.planned()).await;
+    plan(&*store, task("lane", "a", now())).await;
+    within("a task that is planned by itself", PATIENCE, store.planned()).await;
     assert!(store.wake("attempt at chk_1", now()).await.expect("wakes"));
     within("a wake", PATIENCE, store.planned()).await;
 }
