@@ -63,7 +63,7 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     let everywhere = || world.clients.turn_to(gateways.addresses());
     everywhere();
     let (over, closed, bank) = (AtomicBool::new(false), AtomicBool::new(false), Bank::new(world));
-    let (mut killed, mut server_kills, mut all_cut) = (0, 0, 0);
+    let (mut killed, mut server_kills, mut all_cut) = (0u64, 0, 0);
     let left = thread::scope(|scope| {
         let closing = Stop(&closed);
         bank.open(scope, random, &closed);
@@ -80,14 +80,20 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
             .collect();
         let stop = Stop(&over);
         let began = Instant::now();
-        for kill in (1..=kills).take_while(|_| began.elapsed() < LONGEST) {
+        for round in 1.. {
+            if killed >= kills || began.elapsed() >= LONGEST {
+                break;
+            }
             ways.cut(random);
             thread::sleep(Duration::from_millis(10 + random.below(250)));
-            let nth = random.index(DIRECTORIES.len()).expect("there are some");
-            gateways.kill(nth);
+            // One, or all but one.
+            let first = random.index(DIRECTORIES.len()).expect("there are some");
+            let several = if round % 2 == 0 { DIRECTORIES.len() - 1 } else { 1 };
+            let killing: Vec<_> = (first..first + several).map(|nth| nth % DIRECTORIES.len()).collect();
+            killing.iter().for_each(|nth| gateways.kill(*nth));
             everywhere();
-            killed += 1;
-            match kill % TO_ONE {
+            killed += several as u64;
+            match round % TO_ONE {
                 0 => {
                     cluster.kill();
                     thread::sleep(Duration::from_millis(random.below(300)));
@@ -104,9 +110,9 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
                 5 => world.kill_provider(),
                 _ => {}
             }
-            gateways.revive(nth);
+            killing.iter().for_each(|nth| gateways.revive(*nth));
             everywhere();
-            if kill % TO_ONE == 0 {
+            if round % TO_ONE == 0 {
                 check(world);
                 world.clients.replay(random, Some(8));
             }
