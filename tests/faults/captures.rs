@@ -126,7 +126,7 @@ fn run(world: &World, Errand { order, words, taken, refunded, fault, .. }: &Erra
     if *refunded > 0 {
         // A refund that has begun goes on by itself: given again, it is another one.
         return eventually(&format!("{fault}, {kill:?}: the money to be given back"), PATIENCE, || {
-            let order = shown(&ended(&given(world, &["orders", "show", order])));
+            let order = shown(&ended(&world.command(&["orders", "show", order, "--json"])));
             match order["adjustments"].as_array().expect("a list").as_slice() {
                 [] => drop(ended(&command())),
                 [refund] if refund["status"] == "completed" => return Some(()),
