@@ -21,15 +21,12 @@ use crate::{
     history::{History, Message, Order, Payment, digest, summary},
     kills::Stop,
     platforms::{Entry, PLATFORMS, Platforms},
-    postgres::{DIRECTORIES, Gateways, SKIPPED, TO_ONE, Ways},
+    postgres::{DIRECTORIES, Gateways, LONGEST, SKIPPED, TO_ONE, Ways},
     process::{PATIENCE, World, ended},
     random::Random,
     rivals::race,
     webhooks::TO_THIS_MACHINE,
 };
-
-/// For how long gateways are killed at most.
-const LONGEST: Duration = Duration::from_secs(540);
 
 /// How many buy at the same time.
 const BUYERS: usize = 3;

@@ -34,6 +34,9 @@ pub(crate) const SKIPPED: &str = "skipped: PostgreSQL is not installed (apt-get 
 /// How often gateways are killed unless told otherwise.
 pub(crate) const KILLS: u64 = 300;
 
+/// For how long gateways are killed at most: what has happened is looked into and repeated afterwards, within the time of a lane.
+pub(crate) const LONGEST: Duration = Duration::from_secs(540);
+
 /// Kills of gateways to one of the server.
 pub(crate) const TO_ONE: u64 = 10;
 
@@ -129,7 +132,8 @@ pub(crate) fn killed(world: &World, random: &Random, kills: u64) -> String {
     let mut server_kills = 0;
     thread::scope(|scope| {
         let stop = shop(scope, world, random, &over);
-        for kill in 1..=kills {
+        let began = Instant::now();
+        for kill in (1..=kills).take_while(|_| began.elapsed() < LONGEST) {
             ways.cut(random);
             thread::sleep(Duration::from_millis(10 + random.below(150)));
             let nth = random.index(DIRECTORIES.len()).expect("there are some");
