@@ -275,7 +275,7 @@ impl Parts {
         let values = self.all([
             Value::key(&key.owner),
             Value::Text(key.operation.to_owned()),
-            Value::key(&key.resource),
+            Value::Text(String::new()),
             Value::key(&key.key),
             Value::Bytes(kept.identity.to_vec()),
             Value::Bytes(kept.answer.clone().into_bytes()),
@@ -525,7 +525,7 @@ pub(crate) async fn read_kept(connection: &Connection, shop: &Value, key: &Key) 
         Value::key(&key.owner),
     ];
     let sql = "SELECT identity, answer, at FROM kept \
-               WHERE shop = $1 AND key = $2 AND resource = $3 AND operation = $4 AND owner = $5";
+               WHERE shop = $1 AND key = $2 AND resource IN ('', $3) AND operation = $4 AND owner = $5 ORDER BY resource LIMIT 1";
     let Some(row) = connection.row(sql, &values).await? else { return Ok(None) };
     let identity: Vec<u8> = row.try_get(0)?;
     let answer: Vec<u8> = row.try_get(1)?;

@@ -156,10 +156,15 @@ impl<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug> Shelf<T> {
     }
 }
 
+/// A key as it is kept: for whatever resource.
+fn of_any(key: &Key) -> Key {
+    Key { resource: String::new(), ..key.clone() }
+}
+
 impl Books {
     fn commit(&mut self, change: &Change, keep: Option<(Key, Kept)>) -> Committed {
         if let Some((key, _)) = &keep
-            && let Some(kept) = self.kept.get(key)
+            && let Some(kept) = self.kept.get(&of_any(key))
         {
             return Committed::Kept(kept.clone());
         }
@@ -205,7 +210,7 @@ impl Books {
         }
         let presented = mandate.iter().map(|presented| (presented.checkout_id.clone(), presented.mandate.clone()));
         self.mandates.extend(presented);
-        self.kept.extend(keep);
+        self.kept.extend(keep.map(|(key, kept)| (of_any(&key), kept)));
         self.commits += 1;
         Committed::Done
     }
@@ -349,7 +354,7 @@ impl Ledger for MemoryLedger {
     }
 
     async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError> {
-        self.read(|books| books.kept.get(key).cloned()).await
+        self.read(|books| books.kept.get(&of_any(key)).cloned()).await
     }
 
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError> {

@@ -100,7 +100,7 @@ fn a_key_is_good_for_one_request_only() {
     }
 }
 
-/// A key is one's own, and belongs to one operation on one resource (IDM-04).
+/// A key is one's own, and belongs to one operation (IDM-04).
 #[test]
 fn keys_do_not_get_in_each_others_way() {
     let shop = flowers();
@@ -113,10 +113,18 @@ fn keys_do_not_get_in_each_others_way() {
     let (mine, theirs) = (create(&one, 1), create(&other, 2));
     assert_ne!(mine, theirs);
     let second = id(&one.create(&ready(&[("pot_ceramic", 1)]))).to_owned();
-    for checkout in [&mine, &second] {
-        let said = one.keyed(Some(&key), "cancel_checkout", Some(checkout), &json!({}));
-        assert_eq!((said.status, &said.document()["status"]), (200, &json!("canceled")));
+    let canceled = one.keyed(Some(&key), "cancel_checkout", Some(&mine), &json!({}));
+    assert_eq!((canceled.status, &canceled.document()["status"]), (200, &json!("canceled")));
+    for (release, transport) in ways() {
+        let shopper = Shopper::new(&shop, release, transport);
+        let again = shopper.keyed(Some(&key), "cancel_checkout", Some(&second), &json!({}));
+        assert_eq!((again.status, again.refusal().0.as_str()), (409, "idempotency_conflict"), "{again:?}");
+        if transport != Transport::Rest {
+            let number = if shopper.founding() { -32603 } else { -32000 };
+            assert_eq!(again.failure.expect("a failure")["code"], number);
+        }
     }
+    assert_eq!(one.call("get_checkout", Some(&second), &json!({})).document()["status"], "ready_for_complete");
     let cart = one.keyed(Some(&key), "create_cart", None, &json!({ "line_items": lines(&[("pot_ceramic", 1)]) }));
     assert_eq!(cart.status, 201);
 }

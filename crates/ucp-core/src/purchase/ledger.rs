@@ -102,7 +102,8 @@ pub struct Key {
     pub owner: String,
     /// Name of the operation.
     pub operation: &'static str,
-    /// Identifier of the resource that the operation acts on; empty if there is none.
+    /// Identifier of the resource that the operation acts on; empty if there is none. It is no part of the scope: answers of
+    /// gateways of the version before were recorded with it.
     pub resource: String,
     /// Idempotency key as sent.
     pub key: String,

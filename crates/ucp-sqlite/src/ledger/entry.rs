@@ -293,7 +293,8 @@ fn write_mandate(db: ShopConnection<'_>, Presented { checkout_id, mandate }: &Pr
 /// Returns the answer recorded under a key.
 pub(super) fn kept(db: ShopConnection<'_>, key: &Key) -> rusqlite::Result<Option<Kept>> {
     db.prepare_cached(
-        "SELECT identity, answer, at FROM kept WHERE shop = ? AND key = ? AND resource = ? AND operation = ? AND owner = ?",
+        "SELECT identity, answer, at FROM kept \
+         WHERE shop = ? AND key = ? AND resource IN ('', ?) AND operation = ? AND owner = ? ORDER BY resource LIMIT 1",
     )?
     .query_row((db.shop(), &key.key, &key.resource, key.operation, &key.owner), |row| {
         Ok(Kept { identity: row.get(0)?, answer: row.get(1)?, at: timestamp(row.get(2)?) })
@@ -306,7 +307,6 @@ fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept, holder: Option<&str>) ->
         db.shop(),
         &key.owner,
         key.operation,
-        &key.resource,
         &key.key,
         kept.identity,
         &kept.answer,
@@ -316,7 +316,7 @@ fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept, holder: Option<&str>) ->
     );
     db.prepare_cached(
         "INSERT INTO kept (shop, owner, operation, resource, key, identity, answer, at, held, holder) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?)",
     )?
     .execute(row)
     .map(drop)

@@ -172,13 +172,16 @@ pub async fn an_answer_is_kept_once_per_key_and_comes_before_all_else<T: StoreUn
     assert_eq!(again, Committed::Kept(answer.clone()));
     assert_eq!(store.keeps(Change::default(), own.clone(), kept("third")).await, Committed::Kept(answer.clone()));
     assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [Some(3)]);
-    // Owner, operation, resource and key all tell keys apart.
+    // Under another resource it is the same key.
+    for other in [key(ALICE, "chk_2", "k"), key(ALICE, "", "k")] {
+        assert_eq!(store.kept(&other).await.expect("reads"), Some(answer.clone()), "{other:?}");
+        assert_eq!(store.keeps(change(), other, kept("fourth")).await, Committed::Kept(answer.clone()));
+    }
+    // Owner, operation and key tell keys apart.
     let others = [
         key(BOB, "chk_1", "k"),
-        key(ALICE, "chk_2", "k"),
         key(ALICE, "chk_1", "K"),
         Key { operation: "cancel_checkout", ..own },
-        key(ALICE, "", "k"),
         key(ALICE, "chk_1", ""),
     ];
     for (number, other) in others.into_iter().enumerate() {
