@@ -22,6 +22,7 @@ use crate::{
 struct Row {
     id: String,
     document: Json,
+    version: i64,
     /// A payment attempt whose end is unknown, or a webhook event that waits.
     is_pending: bool,
 }
@@ -47,13 +48,26 @@ impl Buyers for PostgresStore {
             erasure.carts += usize::from(self.execute(sql, &[self.key(), Value::key(&cart.id)]).await? == 1);
         }
         for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
-            let order = self.order_of(&checkout.id).await?;
-            if let Some(reason) = reason(&checkout, order.as_ref()) {
+            let mut order = self.order_of(&checkout.id).await?;
+            let mut needed = reason(&checkout, order.as_ref());
+            // A step that somebody takes meanwhile stands: the order is read again.
+            while let (None, Some(read)) = (needed, &order) {
+                if self.erase_address(read).await? {
+                    erasure.orders += 1;
+                    break;
+                }
+                let again = self.order_of(&checkout.id).await?;
+                if again.as_ref().is_none_or(|again| again.version == read.version) {
+                    break;
+                }
+                needed = reason(&checkout, again.as_ref());
+                order = again;
+            }
+            if let Some(reason) = needed {
                 erasure.left.push((checkout.id, reason));
                 continue;
             }
             if let Some(order) = order {
-                erasure.orders += usize::from(self.erase_address(&order.id, order.document).await?);
                 let sql = "DELETE FROM outbox WHERE shop = $1 AND order_id = $2";
                 self.execute(sql, &[self.key(), Value::text(&order.id)]).await?;
             }
@@ -83,7 +97,7 @@ impl PostgresStore {
     /// Removes the addresses from orders that were placed before a time (nanoseconds since 1970), and that no refund or webhook
     /// event is pending for. Returns the number of orders that changed.
     pub(crate) async fn erase_addresses(&self, before: i64) -> Result<u64, PortError> {
-        let sql = "SELECT id, document, placed_at FROM orders WHERE shop = $1 AND NOT anonymous AND placed_at < $2 \
+        let sql = "SELECT id, document, false, version, placed_at FROM orders WHERE shop = $1 AND NOT anonymous AND placed_at < $2 \
                    AND placed_at >= $3 AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 \
                    AND outbox.order_id = orders.id AND outbox.state = 'waiting') ORDER BY placed_at LIMIT $4";
         let (mut erased, mut from) = (0, nanoseconds(Timestamp::MIN));
@@ -92,15 +106,13 @@ impl PostgresStore {
             let rows = self.rows(sql, &values).await?;
             let mut changed = 0;
             for row in &rows {
-                let (id, document): (String, String) =
-                    (row.try_get(0).map_err(Failure::from)?, row.try_get(1).map_err(Failure::from)?);
-                let Ok(order) = document.parse() else { continue };
-                if !is_refunding(&order) && self.erase_address(&id, order).await? {
+                let order = read(row)?;
+                if order.document.is_object() && !is_refunding(&order.document) && self.erase_address(&order).await? {
                     changed += 1;
                 }
             }
             erased += changed;
-            let last = rows.last().map(|row| row.try_get(2)).transpose().map_err(Failure::from)?;
+            let last = rows.last().map(|row| row.try_get(4)).transpose().map_err(Failure::from)?;
             match last {
                 // Those of a full batch that stay as they are would be read again for ever.
                 Some(last) if rows.len() as u64 == BATCH.unsigned_abs() && (changed > 0 || last > from) => from = last,
@@ -109,11 +121,12 @@ impl PostgresStore {
         }
     }
 
-    /// Removes the addresses from an order, unless it changed. Returns `true` if it did.
-    async fn erase_address(&self, id: &str, order: Json) -> Result<bool, PortError> {
+    /// Removes the addresses from an order, unless it has none or was changed since it was read. Returns `true` if it did.
+    async fn erase_address(&self, order: &Row) -> Result<bool, PortError> {
         let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true \
-                   WHERE shop = $1 AND id = $2 AND NOT anonymous";
-        let values = [self.key(), Value::Text(id.to_owned()), Value::Text(without_addresses(order).to_string())];
+                   WHERE shop = $1 AND id = $2 AND version = $4 AND NOT anonymous";
+        let document = without_addresses(order.document.clone()).to_string();
+        let values = [self.key(), Value::Text(order.id.clone()), Value::Text(document), Value::Number(order.version)];
         Ok(self.execute(sql, &values).await? == 1)
     }
 
@@ -129,7 +142,7 @@ impl PostgresStore {
         let e_mail = e_mail.to_lowercase();
         // What the server finds holds the address somewhere.
         let sql = format!(
-            "SELECT id, document, {pending} FROM {table} WHERE shop = $1 AND position($2 IN lower(document)) > 0 ORDER BY made"
+            "SELECT id, document, {pending}, version FROM {table} WHERE shop = $1 AND position($2 IN lower(document)) > 0 ORDER BY made"
         );
         let rows = self.rows(&sql, &[self.key(), Value::text(&e_mail)]).await?;
         let mut found = Vec::new();
@@ -145,7 +158,7 @@ impl PostgresStore {
 
     async fn order_of(&self, checkout: &str) -> Result<Option<Row>, PortError> {
         let sql = "SELECT id, document, EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 AND outbox.order_id = orders.id \
-                   AND outbox.state = 'waiting') FROM orders WHERE shop = $1 AND checkout_id = $2";
+                   AND outbox.state = 'waiting'), version FROM orders WHERE shop = $1 AND checkout_id = $2";
         let row = self.row(sql, &[self.key(), Value::key(checkout)]).await?;
         Ok(row.map(|row| read(&row)).transpose()?)
     }
@@ -153,7 +166,8 @@ impl PostgresStore {
 
 fn read(row: &tokio_postgres::Row) -> Result<Row, Failure> {
     let document: String = row.try_get(1)?;
-    Ok(Row { id: row.try_get(0)?, document: document.parse().unwrap_or_default(), is_pending: row.try_get(2)? })
+    let document = document.parse().unwrap_or_default();
+    Ok(Row { id: row.try_get(0)?, document, is_pending: row.try_get(2)?, version: row.try_get(3)? })
 }
 
 /// Returns why the personal data of a purchase are still needed.

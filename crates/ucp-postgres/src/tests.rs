@@ -3,6 +3,7 @@
 mod catalogs;
 mod cuts;
 mod encryption;
+mod erasure;
 mod plans;
 mod strangers;
 mod versions;
