@@ -220,7 +220,8 @@ impl Shop {
             counts: Arc::clone(&agenda),
         };
         tasks.spawn(runner.run());
-        let upkeep = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store) };
+        let decisions = decisions.clone();
+        let upkeep = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store), decisions };
         tasks.spawn(upkeep.run());
         Ok(Self {
             name,
@@ -364,6 +365,7 @@ struct Upkeep {
     signing_key: Arc<CurrentKey>,
     publications: Publications,
     store: Arc<dyn Store>,
+    decisions: Decisions,
 }
 
 impl Upkeep {
@@ -376,6 +378,9 @@ impl Upkeep {
                 _ = keys.tick() => {
                     if let Err(error) = self.refresh_keys() {
                         tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                    }
+                    if let Err(error) = self.decisions.refresh() {
+                        tracing::error!(%error, "the operator's decisions cannot be read; those that were there are acted on");
                     }
                 }
             }
