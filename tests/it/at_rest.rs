@@ -176,7 +176,7 @@ fn what_is_stored_about_a_buyer_is_shown_and_erased() {
     let open = shopper.create(&own);
     let paid = shopper.create(&own);
     let order = shopper.complete(&paid, "success_token")["order"]["id"].as_str().expect("an order").to_owned();
-    shopper.create(&other);
+    let others = shopper.create(&other);
 
     let (code, shown, _) = buyers(gateway.data(), &["export", "mina@example.com"]);
     assert_eq!(code, Some(0), "{shown}");
@@ -191,6 +191,21 @@ fn what_is_stored_about_a_buyer_is_shown_and_erased() {
     assert!(left.contains(id(&paid)) && left.contains("a webhook event about its order waits"), "{left}");
     let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
     database.execute("UPDATE outbox SET state = 'delivered'", ()).expect("settled");
+    let (code, _, left) = buyers(gateway.data(), &["erase", "mina@example.com"]);
+    assert!(code == Some(2) && left.contains("goods of its order are not sent yet"), "{left}");
+    let shipped = binary().args(["orders", "ship", &order, "--data-dir"]).arg(gateway.data()).ends();
+    assert!(shipped.status.success(), "{shipped:?}");
+    database.execute("UPDATE outbox SET state = 'delivered'", ()).expect("settled");
+    // What is damaged is named, and stands in nobody's way.
+    let damage = "UPDATE checkouts SET document = '{' || document WHERE id = ?";
+    assert_eq!(database.execute(damage, [id(&others)]).expect("damages"), 1);
+    let (code, shown, _) = buyers(gateway.data(), &["export", "mina@example.com"]);
+    assert!(code == Some(0) && shown.contains("77 Quince Lane"), "{shown}");
+    let (code, said, left) = buyers(gateway.data(), &["erase", "nobody@example.com"]);
+    assert_eq!((code, said.trim()), (Some(2), "Erased 0 carts, 0 checkouts and the addresses of 0 orders."));
+    assert!(left.contains(id(&others)) && left.contains("damaged"), "{left}");
+    let mend = "UPDATE checkouts SET document = substr(document, 2) WHERE id = ?";
+    assert_eq!(database.execute(mend, [id(&others)]).expect("mends"), 1);
     let (code, said, left) = buyers(gateway.data(), &["erase", "mina@example.com"]);
     assert_eq!(
         (code, said.trim(), left.as_str()),

@@ -13,7 +13,12 @@ use ucp_core::port::{
 use crate::{connection::ShopConnection, store::SqliteStore};
 
 /// Carts and checkouts of an e-mail address, which is the second parameter.
-const OF_BUYER: &str = "WHERE shop = ?1 AND lower(json_extract(document, '$.draft.buyer.email')) = lower(?2)";
+const OF_BUYER: &str = "WHERE shop = ?1 AND lower(CASE WHEN json_valid(document) \
+    THEN json_extract(document, '$.draft.buyer.email') END) = lower(?2)";
+
+/// Identifiers of the carts and checkouts whose document is damaged, of whatever buyer.
+const DAMAGED: &str = "SELECT id FROM carts WHERE shop = ?1 AND NOT json_valid(document) \
+    UNION ALL SELECT id FROM checkouts WHERE shop = ?1 AND NOT json_valid(document)";
 
 /// A checkout of a buyer, and what may still happen to it.
 struct Purchase {
@@ -88,6 +93,10 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
             erasure.left.push((purchase.id, reason));
             continue;
         }
+        if let Some((id, Value::Null)) = purchase.order {
+            erasure.left.push((id, "it is damaged"));
+            continue;
+        }
         if let Some((id, order)) = purchase.order {
             erasure.orders += erase_address(db, &id, order)?;
             db.execute("DELETE FROM outbox WHERE shop = ? AND order_id = ?", (db.shop(), &id))?;
@@ -96,6 +105,9 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
             db.execute("DELETE FROM checkouts WHERE shop = ? AND id = ?", (db.shop(), &purchase.id))?;
         forget_answers(db, &purchase.id)?;
     }
+    let damaged: Vec<String> =
+        db.prepare(DAMAGED)?.query_map([db.shop()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    erasure.left.extend(damaged.into_iter().map(|id| (id, "it is damaged, and may be of this buyer")));
     Ok(erasure)
 }
 
@@ -112,7 +124,7 @@ pub(crate) fn erase_addresses(db: ShopConnection<'_>, before: &str, limit: i64) 
         "SELECT id, document FROM orders \
          WHERE shop = ?1 AND anonymous = 0 AND json_extract(document, '$.placed_at') < ?2 \
          AND NOT EXISTS (SELECT 1 FROM outbox WHERE shop = ?1 AND order_id = orders.id AND state = 'waiting') \
-         AND NOT EXISTS (SELECT 1 FROM json_each(document, '$.adjustments') WHERE json_extract(value, '$.status') = 'pending') \
+         AND NOT EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(document) THEN document ELSE '{}' END, '$.adjustments') WHERE json_extract(value, '$.status') = 'pending') \
          LIMIT ?3",
     )?;
     let rows = statement.query_map((db.shop(), before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?;

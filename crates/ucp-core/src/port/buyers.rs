@@ -62,8 +62,8 @@ pub trait Buyers: Send + Sync {
     async fn personal_data(&self, e_mail: &str) -> Result<PersonalData, PortError>;
 
     /// Erases the personal data of a buyer: their carts and checkouts, the answers recorded for them, and the addresses
-    /// and past webhook events of their orders. What a payment, a refund or a webhook event still needs stays. What was
-    /// erased before a failure may stay erased.
+    /// and past webhook events of their orders. What a payment, a refund, goods that are not sent or a webhook event still
+    /// need stays, and so does what is damaged. What was erased before a failure may stay erased.
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError>;
 
     /// Returns those of `ids` under which personal data may be stored: they name a cart, a checkout, or an order whose
@@ -104,6 +104,12 @@ pub fn is_refunding(order: &Value) -> bool {
     adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending")
 }
 
+/// Returns `true` if goods of a stored order are still to be sent.
+fn is_unsent(order: &Value) -> bool {
+    let lines = order["line_items"].as_array().into_iter().flatten();
+    lines.into_iter().any(|line| line["fulfilled"].as_u64() < line["total"].as_u64())
+}
+
 /// Returns why the personal data of a purchase are still needed.
 #[must_use]
 pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<&'static str> {
@@ -111,6 +117,8 @@ pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<
         Some("a payment for it is not settled")
     } else if order.is_some_and(is_refunding) {
         Some("a refund of its order is pending")
+    } else if order.is_some_and(is_unsent) {
+        Some("goods of its order are not sent yet")
     } else if is_telling {
         Some("a webhook event about its order waits")
     } else {
