@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
+use ucp_testkit::PATIENCE;
 
 use crate::{
-    harness::{Ends as _, Gateway, binary, folder},
+    harness::{Ends as _, Gateway, binary, eventually, folder},
+    purchase::shopper::{self, Shopper, id},
     setup::Setup,
     wire::{Connection, Response, request},
 };
@@ -54,6 +56,32 @@ fn without_a_token_only_this_machine_is_answered() {
             assert_eq!(connection.read().expect("an answer").status, 403, "{host}");
         }
     }
+}
+
+#[test]
+fn a_shop_whose_file_is_gone_is_not_ready_and_sells_nothing() {
+    let gateway = Setup::new("").arguments(&["--admin-listen", "127.0.0.1:0"]).start();
+    let address = admin(&gateway);
+    assert_eq!(ready(address).0, 200);
+    let shopper = Shopper::rest(&gateway);
+    let checkout = shopper.create(&shopper::ready(&[("pot_ceramic", 1)]));
+    let (file, away) = (gateway.data().join("shop.db"), gateway.data().join("away"));
+    for replaced in [false, true] {
+        std::fs::rename(&file, &away).expect("moved away");
+        if replaced {
+            std::fs::copy(&away, &file).expect("copied");
+        }
+        let reasons = eventually("it is not ready", PATIENCE, || {
+            let (status, said) = ready(address);
+            (status == 503).then_some(said["reasons"].clone())
+        });
+        assert!(reasons["disk"].as_str().is_some_and(|reason| reason.contains("removed or replaced")), "{reasons}");
+        let refused = shopper.call("complete_checkout", Some(id(&checkout)), &shopper.paying("success_token"));
+        assert_eq!(refused.status, 503, "{refused:?}");
+        std::fs::rename(&away, &file).expect("put back");
+        eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));
+    }
+    assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
 }
 
 #[test]

@@ -132,11 +132,17 @@ impl Health {
 
 impl Inner {
     fn disk(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        for (directory, _) in self.running.files.directories() {
-            let free = rustix::fs::statvfs(&*directory)?;
-            let free = free.f_bavail.saturating_mul(free.f_frsize);
+        for (path, store) in self.running.files.directories() {
+            let directory = path.display();
+            if !store.is_in_place() {
+                return Err(format!("the database in the data directory {directory} was removed or replaced").into());
+            }
+            let system = rustix::fs::statvfs(&*path)?;
+            if system.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+                return Err(format!("the data directory {directory} can only be read").into());
+            }
+            let free = system.f_bavail.saturating_mul(system.f_frsize);
             if free < ROOM {
-                let directory = directory.display();
                 return Err(format!("the data directory {directory} has {free} bytes left, {ROOM} are needed").into());
             }
         }

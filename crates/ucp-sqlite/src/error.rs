@@ -168,6 +168,9 @@ pub enum WriteError {
     /// Another write of the same commit failed in a way that rolled back the whole commit.
     #[error("another write failed and took this one along")]
     RolledBack,
+    /// The file was removed or replaced while it was open: what is written to it is found by nobody.
+    #[error("the database file was removed or replaced; put it back, or restart the gateway")]
+    Displaced,
     /// The writer has stopped.
     #[error("the shop is shutting down")]
     Stopped,

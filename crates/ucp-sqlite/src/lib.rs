@@ -35,6 +35,7 @@ mod ledger;
 mod migrations;
 mod outbox;
 mod owners;
+mod place;
 mod port;
 pub mod revision;
 mod shops;

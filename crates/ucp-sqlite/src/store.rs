@@ -27,6 +27,7 @@ use crate::{
     connection::ShopConnection,
     error::{BackupError, StoreError, WriteError},
     header, migrations,
+    place::Place,
     writer::{Activity, Writer},
 };
 
@@ -65,6 +66,7 @@ struct Inner {
 #[derive(Debug)]
 struct File {
     path: PathBuf,
+    place: Place,
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
@@ -123,8 +125,10 @@ impl SqliteStore {
             let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
         })?;
+        let place = Place::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
         let file = File {
-            writer: Writer::start(connection)?,
+            writer: Writer::start(connection, Some(place.clone()))?,
+            place,
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
             path,
@@ -206,6 +210,12 @@ impl SqliteStore {
             restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ()).map(drop)
         })
         .map(drop)
+    }
+
+    /// Returns `true` if the file that is open is the one at its path. Otherwise nothing is written any more.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.0.file.place.holds()
     }
 
     /// Sets the room for new carts and checkouts, for all shops in the file. The first call counts.

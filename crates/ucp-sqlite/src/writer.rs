@@ -17,7 +17,10 @@ use std::{
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::error::{StoreError, WriteError};
+use crate::{
+    error::{StoreError, WriteError},
+    place::Place,
+};
 
 /// Maximum number of writes per commit.
 const GROUP: usize = 128;
@@ -65,8 +68,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on its own connection.
-    pub(crate) fn start(mut connection: Connection) -> Result<Self, StoreError> {
+    /// Starts the thread on its own connection, which writes as long as the file is at its place.
+    pub(crate) fn start(mut connection: Connection, place: Option<Place>) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let activity = Arc::new(Activity::default());
         let counted = Arc::clone(&activity);
@@ -75,7 +78,11 @@ impl Writer {
                 let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
                 counted.commits.fetch_add(1, Ordering::Relaxed);
                 let writes = group.len() as u64;
-                commit(&mut connection, group);
+                if place.as_ref().is_none_or(Place::holds) {
+                    commit(&mut connection, group);
+                } else {
+                    refuse(group, &WriteError::Displaced);
+                }
                 counted.writes.fetch_add(writes, Ordering::Relaxed);
             }
         };
@@ -145,11 +152,7 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
         let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(transaction) => transaction,
             Err(error) => {
-                let error = WriteError::from(error);
-                tracing::error!(error = &error as &dyn std::error::Error, "the shop's database takes no writes");
-                for job in jobs {
-                    job(Err(error.clone()))(Err(error.clone()));
-                }
+                refuse(jobs, &WriteError::from(error));
                 return;
             }
         };
@@ -172,6 +175,14 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
         for deliver in deliveries {
             deliver(committed.clone());
         }
+    }
+}
+
+/// Answers writes that are not carried out.
+fn refuse(jobs: impl IntoIterator<Item = Job>, error: &WriteError) {
+    tracing::error!(error = error as &dyn std::error::Error, "the shop's database takes no writes");
+    for job in jobs {
+        job(Err(error.clone()))(Err(error.clone()));
     }
 }
 
@@ -217,7 +228,7 @@ mod tests {
     fn a_failing_write_leaves_nothing_and_disturbs_no_other() {
         let connection = Connection::open_in_memory().expect("database");
         connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
-        let writer = Writer::start(connection).expect("writer");
+        let writer = Writer::start(connection, None).expect("writer");
         let insert = |db: &Connection| db.execute("INSERT INTO t VALUES (1)", ()).map_err(WriteError::from);
         let pending: Vec<_> = (0..100)
             .map(|number| {
@@ -245,7 +256,7 @@ mod tests {
     fn a_failure_that_undoes_the_commit_is_told_to_all_whom_it_concerns() {
         let connection = Connection::open_in_memory().expect("database");
         connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
-        let writer = Writer::start(connection).expect("writer");
+        let writer = Writer::start(connection, None).expect("writer");
         // While the first one runs, the others queue up and become one group.
         let (begin, begun) = mpsc::channel::<()>();
         let (release, held) = mpsc::channel::<()>();
@@ -285,7 +296,7 @@ mod tests {
         let path = directory.path().join("w.db");
         let connection = Connection::open(&path).expect("database");
         connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
-        let writer = Writer::start(connection).expect("writer");
+        let writer = Writer::start(connection, None).expect("writer");
         for _ in 0..50 {
             drop(writer.submit(|db| Ok(db.execute("INSERT INTO t VALUES (1)", ())?)));
         }
