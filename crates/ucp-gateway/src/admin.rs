@@ -231,7 +231,8 @@ async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Re
         return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
     };
     let presented = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let presented = presented.and_then(|value| value.strip_prefix("Bearer "));
+    let presented = presented.and_then(|value| value.split_once(' '));
+    let presented = presented.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token);
     if presented.is_some_and(|presented| same(presented, token.reveal())) {
         request.extensions_mut().insert(Actor::Token);
         request.extensions_mut().insert(sessions.own.clone());

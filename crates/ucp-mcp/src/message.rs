@@ -183,7 +183,8 @@ pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> Str
         }
         _ => data.clone(),
     };
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message},"data":{data}}}}}"#)
+    let data = if data == "null" { String::new() } else { format!(r#","data":{data}"#) };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}{data}}}}}"#)
 }
 
 #[cfg(test)]
@@ -223,12 +224,12 @@ mod tests {
     fn errors_say_which_request_they_belong_to() {
         let told = |data: &str, request_id| {
             let text = error(None, &RpcError { code: -1, message: "\"".into(), data: data.into() }, request_id);
-            serde_json::from_str::<Value>(&text).expect("JSON")["error"]["data"].clone()
+            serde_json::from_str::<Value>(&text).expect("JSON")["error"].get("data").cloned()
         };
-        assert_eq!(told(r#"{"a":1}"#, Some("r")), serde_json::json!({ "a": 1, "request_id": "r" }));
-        assert_eq!(told("{}", Some("r")), serde_json::json!({ "request_id": "r" }));
-        assert_eq!(told("{}", None), serde_json::json!({}));
-        assert_eq!(told("null", Some("r")), Value::Null);
+        assert_eq!(told(r#"{"a":1}"#, Some("r")), Some(serde_json::json!({ "a": 1, "request_id": "r" })));
+        assert_eq!(told("{}", Some("r")), Some(serde_json::json!({ "request_id": "r" })));
+        assert_eq!(told("{}", None), Some(serde_json::json!({})));
+        assert_eq!(told("null", Some("r")), None, "an error without data has no such member");
     }
 
     #[test]
