@@ -60,9 +60,10 @@ fn without_a_token_only_this_machine_is_answered() {
 
 #[test]
 fn a_shop_whose_file_is_gone_is_not_ready_and_sells_nothing() {
-    let gateway = Setup::new("").arguments(&["--admin-listen", "127.0.0.1:0"]).start();
+    let arguments = ["--admin-listen", "127.0.0.1:0", "--sample", "flower-shop"];
+    let gateway = Setup::new("").arguments(&arguments).start_on(folder());
     let address = admin(&gateway);
-    assert_eq!(ready(address).0, 200);
+    eventually("it is ready", PATIENCE, || (ready(address).0 == 200).then_some(()));
     let shopper = Shopper::rest(&gateway);
     let checkout = shopper.create(&shopper::ready(&[("pot_ceramic", 1)]));
     let (file, away) = (gateway.data().join("shop.db"), gateway.data().join("away"));

@@ -117,10 +117,10 @@ pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<
         Some("a payment for it is not settled")
     } else if order.is_some_and(is_refunding) {
         Some("a refund of its order is pending")
-    } else if order.is_some_and(is_unsent) {
-        Some("goods of its order are not sent yet")
     } else if is_telling {
         Some("a webhook event about its order waits")
+    } else if order.is_some_and(is_unsent) {
+        Some("goods of its order are not sent yet")
     } else {
         None
     }
