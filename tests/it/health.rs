@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use ucp_testkit::PATIENCE;
 
 use crate::{
-    harness::{Ends as _, Gateway, binary, eventually, folder},
+    harness::{Ends as _, Gateway, REST_HEADERS, binary, eventually, folder},
     purchase::shopper::{self, Shopper, id},
     setup::Setup,
     wire::{Connection, Response, request},
@@ -77,7 +77,10 @@ fn a_shop_whose_file_is_gone_is_not_ready_and_sells_nothing() {
             (status == 503).then_some(said["reasons"].clone())
         });
         assert!(reasons["disk"].as_str().is_some_and(|reason| reason.contains("removed or replaced")), "{reasons}");
-        let refused = shopper.call("complete_checkout", Some(id(&checkout)), &shopper.paying("success_token"));
+        let (path, key) = (format!("/checkout-sessions/{}/complete", id(&checkout)), shopper::new_key());
+        let headers = [REST_HEADERS, &[("Idempotency-Key", &key)]].concat();
+        let payload = shopper.paying("success_token").to_string();
+        let refused = gateway.send("POST", &path, &headers, payload.as_bytes());
         assert_eq!(refused.status, 503, "{refused:?}");
         std::fs::rename(&away, &file).expect("put back");
         eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));

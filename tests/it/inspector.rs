@@ -162,6 +162,8 @@ fn recorded_calls_are_deleted_with_what_they_are_about() {
     let before: Vec<_> =
         segments(gateway.data()).into_iter().map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
     let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
+    let shipped = binary().args(["orders", "ship", &order, "--data-dir"]).arg(gateway.data()).ends();
+    assert!(shipped.status.success(), "{shipped:?}");
     database.execute("UPDATE outbox SET state = 'delivered'", ()).expect("settled");
     assert_eq!(erase(gateway.data(), "olga@example.com"), Some(0));
     let text = on_disk(gateway.data());

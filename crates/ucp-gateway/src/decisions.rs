@@ -101,6 +101,9 @@ impl Decisions {
     /// An error if it cannot be kept or audited; then nothing has changed.
     pub(crate) fn take(&self, actor: Actor, decision: &Decision) -> io::Result<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (action, subject) = decision.told();
+        // Makes the directory of a shop that was never open.
+        self.audit.add(actor, action, subject)?;
         let _lock = self.lock()?;
         let mut next = read(&self.directory)?;
         match decision {
@@ -109,8 +112,6 @@ impl Decisions {
             Decision::Block(profile) => next.blocked.insert(profile.clone()),
             Decision::Unblock(profile) => next.blocked.remove(profile),
         };
-        let (action, subject) = decision.told();
-        self.audit.add(actor, action, subject)?;
         self.keep(&next)?;
         self.blocked.set(next.blocked.clone());
         *kept = next;

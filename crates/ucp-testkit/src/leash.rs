@@ -272,6 +272,21 @@ impl Lines {
     }
 }
 
+/// Returns an address of this machine at which nothing listens. Its port is below those that the system gives to outgoing
+/// connections, so that none takes it before somebody listens there.
+///
+/// # Panics
+/// If no port is free.
+#[must_use]
+pub fn free_address() -> SocketAddr {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() % 20_000;
+    let ports = (0..20_000u32).map(|_| 12_000 + (first + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 20_000);
+    let addresses = ports.filter_map(|port| Some(SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).ok()?))));
+    let mut free = addresses.filter(|address| TcpListener::bind(address).is_ok());
+    free.next().expect("a free port")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,19 +345,4 @@ mod tests {
         drop(process);
         assert!(!runs(id));
     }
-}
-
-/// Returns an address of this machine at which nothing listens. Its port is below those that the system gives to outgoing
-/// connections, so that none takes it before somebody listens there.
-///
-/// # Panics
-/// If no port is free.
-#[must_use]
-pub fn free_address() -> SocketAddr {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = std::process::id() % 20_000;
-    let ports = (0..20_000u32).map(|_| 12_000 + (first + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 20_000);
-    let addresses = ports.filter_map(|port| Some(SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).ok()?))));
-    let mut free = addresses.filter(|address| TcpListener::bind(address).is_ok());
-    free.next().expect("a free port")
 }

@@ -61,7 +61,7 @@ async fn a_commit_whose_connection_is_cut_at_any_message_is_carried_out_once() {
                         stock: vec![movement("a-0", -1)],
                         ..Change::default()
                     };
-                    let keep = with_key.then(|| (key(ALICE, &id, "k"), kept(&id)));
+                    let keep = with_key.then(|| (key(ALICE, &id, &id), kept(&id)));
                     // A connection that was given back, so that the first message is one of the commit.
                     store.ping().await.expect("reaches");
                     proxy.cut_after(side, messages);

@@ -167,7 +167,7 @@ async fn a_key_is_good_for_one_request() {
 }
 
 #[tokio::test]
-async fn a_key_means_something_per_platform_operation_and_resource() {
+async fn a_key_means_something_per_platform_and_operation() {
     let shop = Fixture::new();
     let mine = shop.send(creating("key", 1)).await.expect("created");
     let others =
@@ -177,10 +177,9 @@ async fn a_key_means_something_per_platform_operation_and_resource() {
     let carts = [shop.send(cart("key")).await.expect("created"), shop.send(cart("other")).await.expect("created")];
     let ids: Vec<_> = [&mine, &others, &carts[0], &carts[1]].map(id_of).into();
     assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
-    for cart in &carts {
-        let canceled = shop.send(canceling(Operation::CancelCart, "key", &id_of(cart))).await.expect("canceled");
-        assert_eq!(id_of(&canceled), id_of(cart));
-    }
+    let cancel = async |cart| shop.send(canceling(Operation::CancelCart, "key", &id_of(cart))).await;
+    assert_eq!(id_of(&cancel(&carts[0]).await.expect("canceled")), id_of(&carts[0]));
+    assert_eq!(cancel(&carts[1]).await.expect_err("refused").code, Code::IdempotencyConflict);
     assert_eq!(shop.send(creating("key", 1)).await, Ok(mine));
 }
 

@@ -48,7 +48,7 @@ fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
         stock: vec![movement("a-0", -1)],
         ..Change::default()
     };
-    (change, Some((key(ALICE, &id, "k"), kept(&"answer ".repeat(500)))))
+    (change, Some((key(ALICE, &id, &id), kept(&"answer ".repeat(500)))))
 }
 
 /// Returns `true` if a purchase is in the store, and checks that it is there as a whole or not at all.
@@ -58,7 +58,7 @@ async fn is_there(store: &SqliteStore, number: usize) -> bool {
         store.cart(ALICE, &id).await.expect("reads").is_some(),
         store.checkout(ALICE, &id).await.expect("reads").is_some(),
         store.order(ALICE, &id).await.expect("reads").is_some(),
-        store.kept(&key(ALICE, &id, "k")).await.expect("reads").is_some(),
+        store.kept(&key(ALICE, &id, &id)).await.expect("reads").is_some(),
     ];
     assert!(parts.iter().all(|part| *part == parts[0]), "{number}: {parts:?}");
     parts[0]
