@@ -1,18 +1,13 @@
-//! The merchant captures, releases and gives back money, while the provider misbehaves and the command that asks for it is
-//! killed.
+//! The merchant captures and releases what was authorised, while the provider misbehaves and the command that asks for it
+//! is killed.
 
-use std::{
-    process::{Command, Output, Stdio},
-    thread,
-    time::Duration,
-};
+use std::{process::Stdio, thread, time::Duration};
 
 use serde_json::Value;
-use ucp_testkit::eventually;
 
 use crate::{
     client::{Call, contents, payment, text},
-    process::{PATIENCE, Provider, Tally, World, ended},
+    process::{Tally, World, ended},
     provider::FAULTS,
     random::Random,
 };
@@ -32,23 +27,20 @@ struct Errand {
     order: String,
     /// The command and its arguments, but for the order.
     words: Vec<String>,
-    /// How much of the money is taken in the end, and how much of that is given back, in minor units.
+    /// How much of the money is taken in the end, in minor units.
     taken: i64,
-    refunded: i64,
     fault: String,
 }
 
-/// All faults at captures, releases and refunds, for each moment of a kill.
+/// All faults at captures and releases, for each moment of a kill.
 pub(crate) fn killed(world: &World, random: &Random) -> String {
     world.configure("capture = \"manual\"\n");
     let _gateway = world.start(false);
     let mut combinations = 0;
     for kill in KILLS {
-        let refunds = (world.provider() == Provider::Stripe).then_some(("refund", "refund"));
         let errands: Vec<_> = [("capture", "capture"), ("release", "void")]
-            .into_iter()
-            .chain(refunds)
-            .flat_map(|step| FAULTS.iter().flat_map(move |fault| [1, 4].map(|times| (step, *fault, times))))
+            .iter()
+            .flat_map(|step| FAULTS.iter().flat_map(move |fault| [1, 4].map(|times| (*step, *fault, times))))
             .map(|((command, step), fault, times)| bought(world, random, command, &format!("{step}:{fault}:{times}")))
             .collect();
         combinations += errands.len();
@@ -62,14 +54,14 @@ pub(crate) fn killed(world: &World, random: &Random) -> String {
         // What was late is there by now.
         thread::sleep(Duration::from_millis(700));
         let report = world.report();
-        for Errand { checkout, taken, refunded, fault, .. } in &errands {
+        for Errand { checkout, taken, fault, .. } in &errands {
             let mut payments = report.payments.values().filter(|payment| payment.checkout_id == *checkout);
             let payment = payments.next().expect("a payment");
             assert!(payments.next().is_none(), "{fault}: one purchase, one payment");
-            let moved = (payment.taken, payment.captures, payment.voids, payment.refunded);
+            let moved = (payment.taken, payment.captures, payment.voids);
             assert_eq!(
                 moved,
-                (*taken, u32::from(*taken > 0), u32::from(*taken == 0), *refunded),
+                (*taken, u32::from(*taken > 0), u32::from(*taken == 0)),
                 "{fault}, {kill:?}: {payment:?}"
             );
         }
@@ -87,35 +79,23 @@ fn bought(world: &World, random: &Random, command: &str, fault: &str) -> Errand 
     let totals = answer["totals"].as_array().into_iter().flatten();
     let total = totals.filter(|total| total["type"] == "total").find_map(|total| total["amount"].as_i64());
     let part = total.expect("a total") - 7;
-    let (words, order) = (vec!["orders".to_owned(), command.to_owned()], text(&answer["order"], "id").to_owned());
-    let mut errand = Errand { checkout, order, words, taken: 0, refunded: 0, fault: fault.to_owned() };
+    let (mut words, mut taken) = (vec!["orders".to_owned(), command.to_owned()], 0);
     if command == "capture" {
-        errand.words.push(format!("--amount={part}"));
-        errand.taken = part;
+        words.push(format!("--amount={part}"));
+        taken = part;
     }
-    if command == "refund" {
-        let words = ["orders", "capture", &errand.order];
-        assert!(ended(&given(world, &words)).status.success(), "{fault}: it is captured");
-        errand.words.push("--amount=300".to_owned());
-        (errand.taken, errand.refunded) = (part + 7, 300);
-    }
-    errand
-}
-
-/// A command as it is given.
-fn given(world: &World, words: &[&str]) -> Command {
-    let mut command = world.command(words);
-    command.args(["--json", "--config"]).arg(world.folder().join("gateway.toml"));
-    command
+    Errand { checkout, order: text(&answer["order"], "id").to_owned(), words, taken, fault: fault.to_owned() }
 }
 
 /// Gives the command, kills it, and gives it again until it is known what became of the money.
-fn run(world: &World, Errand { order, words, taken, refunded, fault, .. }: &Errand, kill: Option<u64>) {
+fn run(world: &World, Errand { order, words, taken, fault, .. }: &Errand, kill: Option<u64>) {
+    let config = world.folder().join("gateway.toml");
     let command = || {
-        let words: Vec<_> = words.iter().chain([order]).map(String::as_str).collect();
-        given(world, &words)
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let mut command = world.command(&words);
+        command.args([order.as_str(), "--json", "--config"]).arg(&config);
+        command
     };
-    let shown = |output: &Output| -> Value { serde_json::from_slice(&output.stdout).expect("JSON") };
     if let Some(after) = kill {
         let mut child = command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         thread::sleep(Duration::from_millis(after));
@@ -123,24 +103,11 @@ fn run(world: &World, Errand { order, words, taken, refunded, fault, .. }: &Erra
         child.wait().expect("it has ended");
         Tally::add(&world.tally().kills);
     }
-    if *refunded > 0 {
-        // A refund that has begun goes on by itself: given again, it is another one.
-        return eventually(&format!("{fault}, {kill:?}: the money to be given back"), PATIENCE, || {
-            let order = shown(&ended(&world.command(&["orders", "show", order, "--json"])));
-            match order["adjustments"].as_array().expect("a list").as_slice() {
-                [] => drop(ended(&command())),
-                [refund] if refund["status"] == "completed" => return Some(()),
-                [refund] => assert_eq!(refund["status"], "pending", "{fault}, {kill:?}: {order}"),
-                several => panic!("{fault}, {kill:?}: {several:?}"),
-            }
-            None
-        });
-    }
     let mut said = String::new();
     for _ in 0..TRIES {
         let output = ended(&command());
         if output.status.success() {
-            let shown = shown(&output);
+            let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
             assert_eq!(shown["captured"], *taken, "{fault}, {kill:?}: {shown}");
             return;
         }
