@@ -232,7 +232,7 @@ pub(crate) async fn take(
     once: Once<'_>,
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
-    let identity: [u8; 32] = Sha256::digest(format!("{step:?}")).into();
+    let identity: [u8; 32] = Sha256::digest(format!("{id:?} {step:?}")).into();
     let key = once.key.map(|key| {
         let (owner, resource, key) = ("operator".to_owned(), id.to_owned(), key.to_owned());
         Key { owner, operation: "take_step", resource, key }

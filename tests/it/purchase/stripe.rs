@@ -402,6 +402,12 @@ fn refunds_that_are_asked_for_at_once_or_twice_are_booked_as_they_are_given() {
     booked.sort_unstable();
     assert_eq!(booked, [50, 100, 200, 300].map(|amount| (amount, "completed".to_owned())));
     assert_eq!(refunds.given(), 650);
+    // The same step of another order is another one, and not taken under this key.
+    let other = Shopper::rest(&refunds.shop.gateway);
+    let completed = other.complete(&other.create(&ready(&[("pot_ceramic", 1)])), "pm_ok");
+    let refunds = Refunds { order: id(&completed["order"]).to_owned(), ..refunds };
+    assert_eq!(refunds.asked(Some("key"), &json!({ "amount": 50 })).status, 409);
+    assert_eq!(refunds.booked(), []);
 }
 
 #[test]
