@@ -93,10 +93,6 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
             erasure.left.push((purchase.id, reason));
             continue;
         }
-        if let Some((id, Value::Null)) = purchase.order {
-            erasure.left.push((id, "it is damaged"));
-            continue;
-        }
         if let Some((id, order)) = purchase.order {
             erasure.orders += erase_address(db, &id, order)?;
             db.execute("DELETE FROM outbox WHERE shop = ? AND order_id = ?", (db.shop(), &id))?;

@@ -115,6 +115,8 @@ fn is_unsent(order: &Value) -> bool {
 pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<&'static str> {
     if is_paying {
         Some("a payment for it is not settled")
+    } else if order.is_some_and(|order| !order.is_object()) {
+        Some("its order is damaged")
     } else if order.is_some_and(is_refunding) {
         Some("a refund of its order is pending")
     } else if is_telling {
@@ -123,5 +125,20 @@ pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<
         Some("goods of its order are not sent yet")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_still_needed_stays_and_so_does_what_is_damaged() {
+        let line = |fulfilled: u64| json!({ "line_items": [{ "total": 2, "fulfilled": fulfilled }] });
+        assert_eq!(need(false, Some(&line(2)), false), None);
+        assert_eq!(need(false, Some(&line(1)), false), Some("goods of its order are not sent yet"));
+        assert_eq!(need(false, Some(&Value::Null), false), Some("its order is damaged"));
+        let refunding = json!({ "adjustments": [{ "status": "pending" }] });
+        assert_eq!(need(false, Some(&refunding), true), Some("a refund of its order is pending"));
     }
 }
