@@ -21,7 +21,7 @@ pub(super) const PER_LANE: usize = 16;
 /// Maximum number of lanes whose state is kept.
 const REMEMBERED: usize = 4_096;
 
-/// How a party fared that was asked.
+/// Result of asking a party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fared {
     /// It answered.

@@ -84,7 +84,7 @@ impl Intent {
             status,
             [self.authorizations, self.captures, self.voids],
         );
-        (payment.taken, payment.refunded) = (self.received, self.refunded);
+        payment.taken = self.received;
         payment
     }
 
@@ -250,9 +250,7 @@ impl Stripe {
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
             Target::Intent(step, id) => (step, id),
-            Target::Refund if request.method == "POST" => {
-                (Step::Refund, form(&request.body).remove("payment_intent").unwrap_or_default())
-            }
+            Target::Refund if request.method == "POST" => (Step::Refund, String::new()),
             Target::Refund | Target::List => return None,
         };
         let mut books = self.books();

@@ -165,7 +165,7 @@ pub async fn what_is_queued_while_others_are_sent_comes_after_them<T: StoreUnder
     assert_eq!(due(&there, 30).await, [("o1".into(), 1)]);
 }
 
-/// What this process queues or resends wakes who waits for tasks.
+/// An event that this process queues or resends notifies whoever waits for tasks.
 pub async fn who_waits_is_woken_by_what_is_queued_here<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
     let store = subject.open().await;
     put(&store, "alice", "o1", 0).await;
