@@ -2,14 +2,17 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::Write as _,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Stdio,
 };
 
 use serde_json::{Value, json};
-use ucp_testkit::wait::PATIENCE;
+use ucp_testkit::{
+    leash::{Leashed, Lines},
+    wait::PATIENCE,
+};
 
 use crate::{
     harness::{Ends as _, Gateway, binary, elements, eventually, folder},
@@ -97,15 +100,15 @@ fn recorded_calls_are_there_after_a_restart() {
         assert!(said.contains(expected), "{expected} in {said}");
     }
     let mut tail = binary();
-    tail.args(["tail", "--last", "2", "--operation", "search_catalog", "--url", &url]).stdout(Stdio::piped());
-    let mut tail = tail.spawn().expect("starts");
-    let mut lines = BufReader::new(tail.stdout.take().expect("is piped")).lines();
+    tail.args(["tail", "--last", "2", "--operation", "search_catalog", "--url", &url]);
+    let mut tail = Leashed::start(&tail, Stdio::piped(), Stdio::null());
+    let lines = Lines::of(tail.stdout());
     for id in ["before-2", "after-1"] {
-        let line = lines.next().expect("a line").expect("UTF-8");
+        let line = lines.next("the last calls").expect("a line");
         assert!(line.contains(id), "{line}");
     }
     gateway.terminate();
-    assert!(tail.wait().expect("a child").success());
+    assert!(tail.wait().success());
 
     // Whoever wants none of it on disk finds none there from then on.
     let none = configuration(root.path(), "[server]\ninspected_mb = 0\n");

@@ -1,11 +1,9 @@
 //! Pages for developers: who sees them, and that everybody else gets what they got.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::Stdio,
-};
+use std::process::Stdio;
 
 use serde_json::json;
+use ucp_testkit::leash::{Leashed, Lines};
 
 use crate::{
     harness::{Ends as _, Gateway, binary, elements, eventually},
@@ -125,9 +123,10 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
     assert_eq!(gateway.get("/inspector/calls?other=1").status, 400);
 
     // On a terminal they are seen as they come, until the gateway ends.
-    let tail = binary().args(["tail", "--url", &url, "--outcome", "failed"]).stdout(Stdio::piped()).spawn();
-    let mut tail = tail.expect("starts");
-    let mut lines = BufReader::new(tail.stdout.take().expect("is piped")).lines();
+    let mut tail = binary();
+    tail.args(["tail", "--url", &url, "--outcome", "failed"]);
+    let mut tail = Leashed::start(&tail, Stdio::piped(), Stdio::null());
+    let lines = Lines::of(tail.stdout());
 
     // Of more calls than are kept each second, the number is told.
     eventually("calls that are not kept are counted", crate::wire::PATIENCE, || {
@@ -136,10 +135,14 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
         }
         elements(&listed("")).iter().any(|call| call["skipped"].as_u64() > Some(0)).then_some(())
     });
-    let line = lines.next().expect("a line").expect("UTF-8");
+    // It may have begun to look only after all of them.
+    let line = eventually("a call is seen on a terminal", crate::wire::PATIENCE, || {
+        gateway.send("POST", "/catalog/search", &headers, br#"{"query":7}"#);
+        lines.come()
+    });
     assert!(line.contains("400 invalid_request") && line.contains("search_catalog"), "{line}");
     drop(gateway);
-    let ended = eventually("it ends with the gateway", crate::wire::PATIENCE, || tail.try_wait().expect("a child"));
+    let ended = tail.wait();
     assert!(ended.success(), "{ended}");
 }
 

@@ -239,6 +239,12 @@ impl Lines {
         Self(lines)
     }
 
+    /// Returns the next line if it has come.
+    #[must_use]
+    pub fn come(&self) -> Option<String> {
+        self.0.try_recv().ok()
+    }
+
     /// Returns the next line; `None` at the end.
     ///
     /// # Panics
