@@ -11,6 +11,7 @@
 //! | [`disk`] | killed at every n-th system call; failing and full disks |
 //! | [`provider`] | a provider that hangs, breaks off and talks nonsense |
 //! | [`captures`] | a merchant who captures and releases at such a provider |
+//! | [`refunds`] | refunds at such a provider while the gateway is killed |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
 //! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
 //! | [`agenda`] | purchases that wait for a bank, at three gateways on one PostgreSQL server |
@@ -46,6 +47,7 @@ mod process;
 mod proof;
 mod provider;
 mod random;
+mod refunds;
 mod rivals;
 mod room;
 mod strace;
@@ -167,6 +169,7 @@ const SCENARIOS: &[Scenario] = &[
         provider: Provider::Stripe,
         run: captures::killed,
     },
+    Scenario { name: "refunds", times: Times::BRISK, traced: false, provider: Provider::Stripe, run: refunds::killed },
     Scenario {
         name: "rivals",
         times: Times::PATIENT,

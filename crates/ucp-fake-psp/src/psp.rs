@@ -91,6 +91,9 @@ pub struct Payment {
     /// Amount that was captured, in minor units.
     #[serde(default)]
     pub taken: i64,
+    /// Amount that was refunded, in minor units; at Stripe alone.
+    #[serde(default)]
+    pub refunded: i64,
     /// The word its token begins with, if that means something.
     word: String,
 }
@@ -104,7 +107,7 @@ impl Payment {
         [authorizations, captures, voids]: [u32; 3],
     ) -> Self {
         let (status, word) = (status.to_owned(), String::new());
-        Self { id, checkout_id, amount, currency, status, authorizations, captures, voids, taken: 0, word }
+        Self { id, checkout_id, amount, currency, status, authorizations, captures, voids, taken: 0, refunded: 0, word }
     }
 
     fn reply(&self) -> Reply {
@@ -400,6 +403,7 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
         captures: 0,
         voids: 0,
         taken: 0,
+        refunded: 0,
         word: word.to_owned(),
     };
     match (step, known) {

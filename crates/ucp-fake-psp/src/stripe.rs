@@ -85,6 +85,7 @@ impl Intent {
             [self.authorizations, self.captures, self.voids],
         );
         payment.taken = self.received;
+        payment.refunded = self.refunded;
         payment
     }
 
@@ -250,7 +251,9 @@ impl Stripe {
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
             Target::Intent(step, id) => (step, id),
-            Target::Refund if request.method == "POST" => (Step::Refund, String::new()),
+            Target::Refund if request.method == "POST" => {
+                (Step::Refund, form(&request.body).remove("payment_intent").unwrap_or_default())
+            }
             Target::Refund | Target::List => return None,
         };
         let mut books = self.books();
