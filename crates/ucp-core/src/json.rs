@@ -58,6 +58,31 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
     parsed.map_err(|error| reader.refusal(&error))
 }
 
+/// Returns the number of bytes that a document takes in memory once it is parsed, beside those of its texts: an estimate from
+/// above, by its objects, arrays and commas alone. Nothing is checked.
+#[must_use]
+pub fn weight(bytes: &[u8]) -> usize {
+    let (mut weight, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' => weight += OBJECT,
+            b'[' | b',' => weight += ELEMENT,
+            _ => {}
+        }
+    }
+    weight
+}
+
+/// Bytes that an object takes with its first member.
+const OBJECT: usize = 400;
+
+/// Bytes that an array takes with its first element, and each further element or member.
+const ELEMENT: usize = 160;
+
 /// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs.
 ///
 /// # Errors
@@ -330,6 +355,19 @@ mod tests {
         assert_eq!(refused("").0, Code::MalformedJson);
         assert_eq!(parse(b"\"\xff\"", LIMITS).expect_err("not UTF-8").code, Code::MalformedJson);
         assert_eq!(refused("1e999").0, Code::MalformedJson);
+    }
+
+    #[test]
+    fn a_document_weighs_by_its_values_and_not_by_its_texts() {
+        for (text, objects, elements) in [
+            ("", 0, 0),
+            ("1", 0, 0),
+            (r#"{"a":[1,2],"b,{[":"\\","c":"\",{["}"#, 1, 4),
+            ("[{},{},[]]", 2, 4),
+            (r#"["{{{{,,,,"#, 0, 1),
+        ] {
+            assert_eq!(weight(text.as_bytes()), objects * OBJECT + elements * ELEMENT, "{text}");
+        }
     }
 
     #[test]

@@ -30,6 +30,10 @@ use ucp_wire::dialect;
 /// Maximum size of a request header in bytes.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
+/// Maximum number of bytes that are read from a connection of HTTP/1.1 at once. The buffer of `hyper` has 8 KiB at first and
+/// grows when one read fills it, so that it stays as it is for bodies, however large, and grows for headers alone.
+const READ: usize = 8 * 1024 - 1;
+
 /// State of a request or a connection: whether and how far a request is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -338,9 +342,12 @@ fn complete(head: &[u8]) -> Option<Bytes> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Transport<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if buffer.filled().len() > before {
+        let room = READ.min(buffer.remaining());
+        let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut piece))?;
+        let read = piece.filled().len();
+        buffer.advance(read);
+        if read > 0 {
             self.activity.received();
         }
         Poll::Ready(Ok(()))

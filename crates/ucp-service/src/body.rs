@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body_util::BodyExt as _;
 use ucp_core::{
-    Code, Refusal,
+    Code, Refusal, json,
     record::{self, Stage},
 };
 use ucp_trust::limit::HeldBody;
@@ -19,10 +19,12 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 /// Timeout for receiving a whole body.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Minimum room that is taken for a body at once, in bytes.
-const STEP: usize = 4 * 1024;
+/// Maximum size of the pieces in bytes in which room for a body is taken. All are of one size, so that memory that one body
+/// gives back fits the next.
+const PIECE: usize = 8 * 1024;
 
-/// Reads the body of a request with these headers to its end. Room for it is taken from `held` as it arrives.
+/// Reads the body of a request with these headers to its end. Room for it is taken from `held` as it arrives, and in the
+/// end for the document that is parsed from it.
 ///
 /// # Errors
 /// [`Code::BodyTooLarge`] if the body exceeds [`MAX_BYTES`], [`Code::RequestTimeout`] if it does not arrive within
@@ -43,6 +45,7 @@ where
     };
     record::note(|facts| facts.bytes_in = bytes.len());
     held.arrived()?;
+    held.expand(json::weight(&bytes))?;
     require_uncoded(headers, &bytes)?;
     Ok(bytes)
 }
@@ -56,21 +59,32 @@ where
     let stated = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_BYTES);
     let too_large =
         || Refusal::new(Code::BodyTooLarge, "The body is too large.").accepting(format!("at most {MAX_BYTES} bytes"));
-    let (mut bytes, mut room) = (BytesMut::new(), 0);
+    let (mut pieces, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body broke off before its end."))?;
-        let Ok(data) = frame.into_data() else { continue };
-        let length = bytes.len() + data.len();
-        if length > MAX_BYTES {
+        let Ok(mut data) = frame.into_data() else { continue };
+        if length + data.len() > MAX_BYTES {
             return Err(too_large());
         }
-        if length > room {
-            let more = length.next_power_of_two().max(STEP).min(stated.max(length)) - room;
-            held.grow(more)?;
-            room += more;
-            bytes.reserve(room - bytes.len());
+        while !data.is_empty() {
+            let room = match pieces.last_mut().filter(|piece| piece.len() < piece.capacity()) {
+                Some(piece) => piece,
+                None => {
+                    let size = PIECE.min(stated.saturating_sub(length).max(data.len()));
+                    held.grow(size)?;
+                    pieces.push(BytesMut::with_capacity(size));
+                    continue;
+                }
+            };
+            let part = data.split_to(data.len().min(room.capacity() - room.len()));
+            room.extend_from_slice(&part);
+            length += part.len();
         }
-        bytes.extend_from_slice(&data);
     }
+    if let [_] = &*pieces {
+        return Ok(pieces.swap_remove(0).freeze());
+    }
+    let mut bytes = BytesMut::with_capacity(length);
+    pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
     Ok(bytes.freeze())
 }

@@ -352,3 +352,32 @@ fn slow_bodies_of_many_addresses_keep_nobody_out() {
     }
     drop(held);
 }
+
+/// Slow bodies of many addresses take what they may in memory, and not a multiple of it.
+#[test]
+fn slow_bodies_of_many_addresses_take_no_more_memory_than_they_may() {
+    const CLIENTS: usize = 300;
+    let gateway = Configured::start("[server]\nbodies_mb = 16\ntrusted_proxies = [\"127.0.0.1\"]\n");
+    Ask::new(Transport::Rest, ONE).answer(&gateway);
+    let before = gateway.status("VmHWM");
+    let body = vec![b' '; 256 * 1024];
+    let mut held: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let client = format!("198.51.{}.{}", 100 + client / 250, client % 250);
+            let headers = [REST_HEADERS, &[("X-Forwarded-For", client.as_str())]].concat();
+            (gateway.connect(), wire::request("POST", "/catalog/search", &headers, &body))
+        })
+        .collect();
+    let longest = held.iter().map(|(_, call)| call.len()).max().expect("clients") - 1;
+    // All at once, a piece of each after the other.
+    for from in (0..longest).step_by(16 * 1024) {
+        for (connection, call) in &mut held {
+            let end = call.len() - 1;
+            // What is refused ends with its connection.
+            connection.write(&call[from.min(end)..(from + 16 * 1024).min(end)]);
+        }
+    }
+    Ask::new(Transport::Rest, ONE).header("X-Forwarded-For", "203.0.113.9").answer(&gateway);
+    let grown = gateway.status("VmHWM") - before;
+    assert!(grown < 56 * 1024, "{grown} KiB more than before");
+}

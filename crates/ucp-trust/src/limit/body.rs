@@ -15,7 +15,7 @@ const PARTS: usize = 4;
 
 /// Limit on the bytes of request bodies that are held at a time. Cheap to clone; clones share the limit.
 ///
-/// A body counts as far as it has arrived, until its call has ended. One share may hold a quarter of the limit. Once
+/// A body counts as far as it has arrived, and with what is made of it, until its call has ended. One share may hold a quarter of the limit. Once
 /// everything is held, the share that holds most loses the body that has been arriving for longest.
 ///
 /// Several holders can have [parts](Self::part) of one limit, whose shares have nothing to do with each other. A part may
@@ -166,8 +166,32 @@ impl HeldBody {
     /// [`Code::RateLimited`] if the share holds its part of the limit, [`Code::Unavailable`] if everything is held by
     /// others who hold less, the part holds more than is free, or the body was dropped for others.
     pub fn grow(&self, bytes: usize) -> Result<(), Refusal> {
-        let most = self.limit.most;
         let mut ledger = self.limit.ledger();
+        self.make_room(&mut ledger, bytes)?;
+        let Some(body) = ledger.arriving.get_mut(&self.id) else { return Err(full()) };
+        body.bytes += bytes;
+        ledger.count(&self.holder, bytes);
+        Ok(())
+    }
+
+    /// Takes room for `bytes` that are made of the body, which has [arrived](Self::arrived). One body alone never needs more
+    /// than its share: what is beyond that does not count.
+    ///
+    /// # Errors
+    /// As [`Self::grow`].
+    pub fn expand(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let bytes = bytes.min((self.limit.most / PARTS).saturating_sub(self.bytes));
+        let mut ledger = self.limit.ledger();
+        self.make_room(&mut ledger, bytes)?;
+        ledger.count(&self.holder, bytes);
+        drop(ledger);
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Checks that there is room for `bytes` more, for which others may have to make room.
+    fn make_room(&self, ledger: &mut Ledger, bytes: usize) -> Result<(), Refusal> {
+        let most = self.limit.most;
         let own = ledger.shares.get(&self.holder).copied().unwrap_or_default();
         if own + bytes > most / PARTS {
             let accepted = format!("at most {} bytes of request bodies at a time from one caller", most / PARTS);
@@ -184,9 +208,6 @@ impl HeldBody {
                 return Err(full());
             }
         }
-        let Some(body) = ledger.arriving.get_mut(&self.id) else { return Err(full()) };
-        body.bytes += bytes;
-        ledger.count(&self.holder, bytes);
         Ok(())
     }
 
@@ -269,6 +290,32 @@ mod tests {
         assert_eq!(code(slowest.grow(1)), Some((Code::Unavailable, Some(1))));
         assert!(limit.held() <= 100);
         drop((slowest, later, arrived, last, small, newcomer));
+        assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_is_made_of_a_body_counts_with_it() {
+        let limit = BodyLimit::new(100);
+        let arrived = |last, bytes| {
+            let mut body = limit.hold(network(last));
+            assert_eq!(code(body.grow(bytes)), None);
+            assert_eq!(code(body.arrived()), None);
+            body
+        };
+        let mut one = arrived(1, 5);
+        assert_eq!(code(one.expand(10)), None);
+        assert_eq!(limit.held(), 15);
+        let mut second = arrived(1, 5);
+        assert_eq!(code(second.expand(6)), Some((Code::RateLimited, Some(1))), "20 of 25 are taken");
+        drop(second);
+        let mut others: Vec<_> = (2..5).map(|last| arrived(last, 5)).collect();
+        for body in &mut others {
+            assert_eq!(code(body.expand(1_000)), None, "as much as its share");
+        }
+        assert_eq!(limit.held(), 90);
+        let mut last = arrived(9, 5);
+        assert_eq!(code(last.expand(6)), Some((Code::Unavailable, Some(1))), "everything is held");
+        drop((one, others, last));
         assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
     }
 
