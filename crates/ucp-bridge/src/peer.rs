@@ -41,6 +41,9 @@ pub(super) const TTL: Duration = Duration::from_secs(300);
 /// Time until the next attempt after a profile could not be fetched.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// Number of elements of a list that shops are taken to be asked for at most.
+const MOST_LISTED: usize = 100;
+
 /// Minimum time between fetches of a profile that lacks something, such as a key (rule AGT-06).
 pub(super) const KEY_FLOOR: Duration = Duration::from_secs(60);
 
@@ -258,7 +261,7 @@ impl Peer {
             RowMethod::Post => Method::POST,
             RowMethod::Put => Method::PUT,
         };
-        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url);
+        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url).asking_for(MOST_LISTED);
         if row.method != RowMethod::Get {
             let body = if question.payload.is_object() { question.payload.to_string() } else { "{}".to_owned() };
             upstream_request = upstream_request.json(body);
@@ -341,6 +344,7 @@ impl Peer {
     ) -> UpstreamRequest {
         let number = message["id"].as_u64().unwrap_or_default();
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, known.endpoint.clone())
+            .asking_for(MOST_LISTED)
             .json(message.to_string())
             .header(header::ACCEPT, mcp::ACCEPT)
             .ending(mcp::ending(number));

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
+use serde::{Deserialize, de::IgnoredAny};
 use sha2::Sha256;
 use ucp_net::{
     Author, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest, Verdict,
@@ -128,6 +129,14 @@ pub struct HttpShop {
     asker: Asker,
 }
 
+/// What a question says about the length of its answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    limit: usize,
+    ids: Vec<IgnoredAny>,
+}
+
 /// Maker of the requests.
 #[derive(Clone)]
 struct Asker {
@@ -193,7 +202,14 @@ impl Asker {
                 request = request.header(TIMESTAMP, value(&timestamp)?).secret(SIGNATURE, value(&signature)?);
             }
         }
-        Ok(if body.is_empty() { request } else { request.json(body) })
+        if body.is_empty() {
+            return Ok(request);
+        }
+        let Asked { limit, ids } = serde_json::from_slice(&body).unwrap_or_default();
+        let asked = if question == Question::Find { limit } else { ids.len() };
+        let lists = matches!(question, Question::Find | Question::Resolve | Question::Open);
+        let request = if lists { request.asking_for(asked) } else { request };
+        Ok(request.json(body))
     }
 }
 

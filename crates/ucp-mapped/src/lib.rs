@@ -15,7 +15,6 @@
 //! | [`pool`] | runs programs in such processes, and survives what they do |
 
 mod check;
-mod cut;
 pub mod decimal;
 pub mod draft;
 pub mod file;

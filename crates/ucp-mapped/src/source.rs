@@ -109,6 +109,8 @@ pub(super) struct Outgoing {
     pub(super) call_kind: CallKind,
     pub(super) lane: Lane,
     pub(super) author: Author,
+    /// `true` if the answer may be a list of any length, of which programs make what was asked for.
+    pub(super) is_list: bool,
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
@@ -233,6 +235,9 @@ impl Source {
         let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone())
             .lane(outgoing.lane)
             .author(outgoing.author);
+        if outgoing.is_list {
+            request = request.asking_for(0);
+        }
         request.headers = self.headers.clone();
         request.headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(body) = &outgoing.body {

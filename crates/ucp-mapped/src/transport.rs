@@ -26,7 +26,7 @@ use ucp_contract::{
 use ucp_net::{Author, CallKind, Counters, Failure, Received, Unreadable};
 
 use super::{
-    check, cut,
+    check,
     file::{Mapping, Paging},
     plan::{MOST_AT_ONCE, Made, Plan, Way},
     pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
@@ -492,7 +492,8 @@ impl Mapped {
                 };
                 let (call_kind, lane, author) = (made.call_kind, asking.question.lane(), asking.author);
                 let (method, body) = (made.method.clone(), body.map(Bytes::from));
-                Ok(Outgoing { call_kind, lane, author, method, url, headers, body, cookies: None })
+                let is_list = matches!(asking.question, Question::Find | Question::Resolve | Question::Open);
+                Ok(Outgoing { call_kind, lane, author, is_list, method, url, headers, body, cookies: None })
             })
             .collect()
     }
@@ -542,8 +543,6 @@ impl Mapped {
                         source.upstream().suspect(asking.question.lane());
                     }
                 })?;
-                let is_list = matches!(asking.question, Question::Find | Question::Resolve | Question::Open);
-                let answered = answered.map(|body| if is_list { cut::arrays(body) } else { body });
                 documents.push(answered);
             }
         }

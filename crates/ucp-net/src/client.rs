@@ -12,16 +12,18 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 use tower::Service;
+use ucp_core::json;
 use url::Url;
 
 use super::{
     CallKind, Clock, Counters, Failure, Received, Unreadable, UpstreamRequest,
+    cut::Cutter,
     outbound::{self, Certificate, Identity, SetupError, check_address, has_content_coding, is_tls},
     upstream_request::{Enough, Sent},
 };
@@ -29,6 +31,9 @@ use super::{
 /// Time for which an idle connection is kept: shorter than that of most servers, so that they seldom close one while a
 /// request is being sent.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+
+/// Maximum [weight](json::weight) of an answer, in times the maximum size of its text. Catalogs weigh some ten times their text.
+const MOST_WEIGHT: usize = 16;
 
 /// Timeouts of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +146,7 @@ impl Inner {
         }
         let limits = self.timeouts.of(upstream_request.call_kind);
         let attempt = Attempt::begin((self.clock)(), limits, upstream_request.deadline);
-        let UpstreamRequest { method, url, headers, body, ending, sent, .. } = upstream_request;
+        let UpstreamRequest { method, url, headers, body, asked, ending, sent, .. } = upstream_request;
         // Nobody asks for a body that is empty, so that nothing would tell when the rest of the request is sent.
         if body.is_empty() {
             sent.mark();
@@ -164,13 +169,15 @@ impl Inner {
             return Err(Failure::Unreadable(Unreadable::Encoding));
         }
         let enough = ending.and_then(|ending| ending(response.headers()));
-        self.body(response, enough, &attempt, &sent).await
+        let cutter = Cutter::new(asked.unwrap_or(usize::MAX));
+        self.body(response, enough, cutter, &attempt, &sent).await
     }
 
     async fn body(
         &self,
         mut response: Response,
         mut enough: Option<Enough>,
+        mut cutter: Cutter,
         attempt: &Attempt,
         sent: &Sent,
     ) -> Result<Received, Failure> {
@@ -180,16 +187,17 @@ impl Inner {
         }
         // Who opens a stream has not answered yet.
         let pause = if enough.is_some() { attempt.limits.answer } else { attempt.limits.idle };
-        let mut body = BytesMut::new();
+        let mut length = 0;
         loop {
             let until = attempt.before(pause, (self.clock)());
             match timeout_at(until, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => {
                     self.counters.received_bytes.count(chunk.len() as u64);
-                    if body.len() + chunk.len() > limit {
+                    length += chunk.len();
+                    if length > limit {
                         return Err(Failure::TooLarge { limit });
                     }
-                    body.extend_from_slice(&chunk);
+                    cutter.read(&chunk);
                     if enough.as_mut().is_some_and(|enough| enough(&chunk)) {
                         break;
                     }
@@ -199,8 +207,12 @@ impl Inner {
                 Err(_) => return Err(attempt.late((self.clock)(), Failure::TooSlow, sent)),
             }
         }
+        let body = cutter.finish().freeze();
+        if json::weight(&body) > limit.saturating_mul(MOST_WEIGHT) {
+            return Err(Failure::TooLarge { limit });
+        }
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        Ok(Received { status, headers, body: body.freeze() })
+        Ok(Received { status, headers, body })
     }
 }
 

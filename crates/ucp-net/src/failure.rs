@@ -62,8 +62,8 @@ pub enum Failure {
         /// `true` if a byte of the request was sent.
         sent: bool,
     },
-    /// The response exceeds the size limit.
-    #[error("the upstream's answer is larger than {limit} bytes")]
+    /// The response exceeds the size limit, or holds far more values than a text of that size usually does.
+    #[error("the upstream's answer is larger than {limit} bytes, or takes many times that in memory")]
     TooLarge {
         /// Size limit in bytes.
         limit: usize,

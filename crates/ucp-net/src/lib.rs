@@ -38,6 +38,7 @@ pub mod classifier;
 pub mod client;
 pub mod coalescing;
 pub mod counters;
+mod cut;
 pub mod deadline;
 pub mod failure;
 pub mod in_flight;

@@ -97,6 +97,8 @@ pub struct UpstreamRequest {
     pub lane: Lane,
     /// Author of what is asked.
     pub author: Author,
+    /// Number of elements of a list that is asked for. Of a large answer, the others are dropped as they come.
+    pub asked: Option<usize>,
     /// Detection of the end of a response that its sender may leave open.
     pub(super) ending: Option<Ending>,
     /// Set once a byte was handed to a connection, by this or an earlier attempt.
@@ -122,6 +124,7 @@ impl UpstreamRequest {
                 CallKind::Conclude => Lane::Payment,
             },
             author: Author::Caller,
+            asked: None,
             ending: None,
             sent: Sent::default(),
         }
@@ -153,6 +156,13 @@ impl UpstreamRequest {
     #[must_use]
     pub fn author(mut self, author: Author) -> Self {
         self.author = author;
+        self
+    }
+
+    /// Sets the number of elements that a list in the answer should have at most.
+    #[must_use]
+    pub fn asking_for(mut self, elements: usize) -> Self {
+        self.asked = Some(elements);
         self
     }
 

@@ -52,6 +52,9 @@ const API_VERSION: HeaderName = HeaderName::from_static("x-shopify-api-version")
 /// Time for which no calls are made after the shop rejected the gateway as a bot, or a buyer.
 const REJECTED: Duration = Duration::from_secs(300);
 
+/// Number of elements of a list that the shop is asked for at most.
+const MOST_LISTED: usize = 250;
+
 /// Maximum number of buyers' addresses for which no calls are made; beyond it, the shop is asked again.
 const REJECTED_BUYERS: usize = 10_000;
 
@@ -196,6 +199,7 @@ impl Client {
         let body = body.ok_or(Failure::Unsendable("cannot be written as JSON"))?;
         let accepted = if document.defers { deferred::ACCEPTED } else { "application/json" };
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
+            .asking_for(MOST_LISTED)
             .header(header::ACCEPT, HeaderValue::from_static(accepted))
             .json(body);
         let mut buyer = None;

@@ -73,7 +73,7 @@ async fn a_server_that_behaves_is_understood() {
 
 #[tokio::test(start_paused = true)]
 async fn pages_instead_of_documents_are_told_apart() {
-    let nested = "[".repeat(500_000);
+    let nested = "[".repeat(50_000);
     for body in
         ["<!doctype html><p>Back soon", "", "{\"data\":{\"product\":{\"title\":\"Sho", "{} {}", "\u{feff}{}", &nested]
     {
@@ -152,6 +152,16 @@ async fn a_body_of_exactly_the_limit_is_read() {
     assert_eq!(received.body.len(), LIMIT);
     let host = Host::answering(answer(200, &[], format!("{body} "))).await;
     assert!(matches!(once(host.address()).await.0, Failure::TooLarge { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_far_too_many_values_is_not_taken() {
+    let body = format!("{{\"a\":[[{}]]}}", vec!["{}"; 9_000].join(","));
+    let values = vec![body; LIMIT / 32_000].join(",");
+    let host = Host::answering(answer(200, &[], format!("[{values}]"))).await;
+    let (failure, read) = once(host.address()).await;
+    assert!(matches!(failure, Failure::TooLarge { limit: LIMIT }), "{failure:?}");
+    assert!(read <= LIMIT as u64, "{read}");
 }
 
 #[tokio::test(start_paused = true)]
