@@ -1,5 +1,6 @@
 //! Several shops of one process: routing by host and by path, isolation, reloads, places, opening and closing.
 
+mod closed;
 mod crosswise;
 mod feeds;
 mod neighbours;

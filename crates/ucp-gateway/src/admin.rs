@@ -36,6 +36,7 @@ use crate::{
     inspector::{self, recorder::Recorder},
     local::{is_local, is_local_page, is_own_page},
     metrics::{Sources, TEXT_FORMAT},
+    openings::Opener,
     orders::{self, Details, NotTaken, Once, Step},
     running::Running,
     shop::Shop,
@@ -173,7 +174,7 @@ impl Of {
     /// Opens the shop, if it is not open.
     async fn opened(&self, running: &Running) -> Result<Arc<Shop>, Failure> {
         let unavailable = |refusal: Refusal| Failure(StatusCode::SERVICE_UNAVAILABLE, refusal.content);
-        running.opened(&self.0).await.map_err(unavailable)
+        running.opened(&self.0, Opener::Gateway).await.map_err(unavailable)
     }
 
     async fn store(&self, running: &Running) -> Result<Arc<dyn Store>, Failure> {

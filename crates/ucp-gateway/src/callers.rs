@@ -180,19 +180,12 @@ pub(crate) fn origins(settings: &Settings) -> Origins {
     Origins(settings.sections.server.allowed_origins.iter().filter_map(|origin| origin.parse().ok()).collect())
 }
 
-/// Returns the rules by which requests are admitted.
-pub(crate) fn rules(
-    settings: &Settings,
-    public_url: &Url,
-    signing_key: &Arc<CurrentKey>,
-    pool: &Pool,
-    bots: Directory<()>,
-) -> Rules {
+/// Returns the rules by which requests are admitted, without a signing key.
+pub(crate) fn rules(settings: &Settings, public_url: &Url, pool: &Pool) -> Rules {
     let agents = settings.platforms.iter().enumerate();
     let stated = settings.mount.hosts.iter().chain(&settings.sections.server.hosts).cloned();
     let names = public_url.host_str().map(str::to_owned).into_iter().chain(stated);
     Rules {
-        bots,
         agents: agents.filter_map(|(index, it)| Some((it.signature_agent.clone()?, index))).collect(),
         hosts: Hosts { names: names.map(|name| without_dot(&name).to_owned()).collect(), origins: origins(settings) },
         scheme: scheme(public_url),
@@ -201,6 +194,7 @@ pub(crate) fn rules(
         api_keys: settings.api_keys(),
         certificates: settings.certificates(),
         limits: RateLimits::new(&settings.quotas()),
+        documents: RateLimits::new(&settings.quotas()),
         in_flight: pool.places.clone(),
         bodies: pool.bodies.clone(),
         verifies: access(settings).verifies(),
@@ -209,7 +203,7 @@ pub(crate) fn rules(
             Signed::All => SignedAnswers::All,
             Signed::None => SignedAnswers::None,
         },
-        signing_key: Arc::clone(signing_key),
+        signing_key: Arc::default(),
         clock: clock::now,
     }
 }

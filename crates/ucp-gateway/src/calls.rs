@@ -39,6 +39,7 @@ use ucp_trust::{
 use crate::{
     callers,
     events::Events,
+    front::{self, Called},
     inspector::recorder::{Following, Recorder},
     metrics::{Ended, Metrics},
     running::Running,
@@ -67,6 +68,8 @@ pub(crate) struct Calls {
     running: Arc<Running>,
     /// Routes where no shop is.
     nowhere: Router,
+    /// Routes of shops that are not open.
+    front: Router,
     log: Arc<Log>,
     metrics: Metrics,
     events: Option<Arc<Events>>,
@@ -86,6 +89,7 @@ impl Calls {
         recorder: Option<Arc<Recorder>>,
     ) -> Self {
         Self {
+            front: front::router(Arc::clone(&running)),
             running,
             nowhere: shop::nowhere(),
             log,
@@ -125,9 +129,13 @@ impl Calls {
             if slot.decisions.is_paused(&slot.id) {
                 return answered(shop::paused(callers::origins(&slot.settings)), request).await;
             }
-            let router = match self.running.opened(slot).await {
-                Ok(shop) => shop.router.clone(),
-                Err(refusal) => shop::refusing(callers::origins(&slot.settings), move || refusal.clone()),
+            let mut request = request;
+            let router = match slot.shop() {
+                Some(shop) => shop.router.clone(),
+                None => {
+                    Called::mark(&mut request, slot);
+                    self.front.clone()
+                }
             };
             answered(router, request).await
         };

@@ -4,9 +4,13 @@
 use std::{fmt, sync::Arc};
 
 use ucp_core::record::Tracer;
-use ucp_trust::limit::{BodyLimit, InFlight};
+use ucp_service::ingress::Rules;
+use ucp_trust::limit::{BodyLimit, InFlight, Throughput};
 
-use crate::config::{Settings, sections::Server, value::Number};
+use crate::{
+    config::{Settings, sections::Server, value::Number},
+    reading::{self, Reading},
+};
 
 /// Limits of the requests that are under way. Clones share them.
 #[derive(Clone)]
@@ -15,6 +19,8 @@ pub(crate) struct Pool {
     pub(crate) places: InFlight,
     /// Limit of the memory of request bodies.
     pub(crate) bodies: BodyLimit,
+    /// Limit of the bytes of documents and pages.
+    throughput: Arc<Throughput>,
     /// Tracer of what no call asks for.
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
 }
@@ -31,6 +37,7 @@ impl Pool {
         Self {
             places: InFlight::new(server.max_in_flight.map_or(usize::MAX, Number::count)),
             bodies: BodyLimit::new(server.bodies_mb.count() << 20),
+            throughput: reading::throughput(),
             tracer,
         }
     }
@@ -40,10 +47,16 @@ impl Pool {
     pub(crate) fn of_shop(&self, settings: &Settings) -> Self {
         let most = settings.sections.limits.in_flight.map_or(usize::MAX, Number::count);
         if settings.mount.is_one_of_several {
-            return Self { places: self.places.part(most), bodies: self.bodies.part(), tracer: self.tracer.clone() };
+            return Self { places: self.places.part(most), bodies: self.bodies.part(), ..self.clone() };
         }
         let server = &settings.sections.server;
         let places = InFlight::new(server.max_in_flight.map_or(usize::MAX, Number::count).min(most));
-        Self { places, ..Self::new(server, self.tracer.clone()) }
+        let throughput = Arc::clone(&self.throughput);
+        Self { places, throughput, ..Self::new(server, self.tracer.clone()) }
+    }
+
+    /// Returns the limits of documents and pages of a shop, of which `rules` say who may have how many.
+    pub(crate) fn reading(&self, rules: &Arc<Rules>) -> Reading {
+        Reading::new(Arc::clone(rules), Arc::clone(&self.throughput))
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     decisions::Decisions,
     files::Files,
     machine::Claims,
+    openings::{Opener, Openings},
     pool::Pool,
     shop::Shop,
     shops::Shops,
@@ -44,6 +45,7 @@ pub(crate) struct Running {
     /// Decisions about the process; those about a shop are with the shop.
     pub(crate) decisions: Decisions,
     pool: Pool,
+    openings: Openings,
     is_stopping: AtomicBool,
     /// Held while the configuration is read again.
     reloading: Mutex<()>,
@@ -69,6 +71,7 @@ impl Running {
             options: options.clone(),
             decisions: Decisions::open(&configuration.process.data.dir)?,
             pool: Pool::new(&configuration.process.server, tracer),
+            openings: Openings::default(),
             configuration: RwLock::new(Arc::clone(&configuration)),
             claims,
             files,
@@ -134,15 +137,17 @@ impl Running {
         Ok(())
     }
 
-    /// Returns a shop that is open, or is opened for the call that asks for it; others make room for it.
+    /// Returns a shop that is open, or is opened for the call that asks for it; others make room for it. Under the policy
+    /// `development` nobody is counted.
     ///
     /// # Errors
-    /// The refusal of calls, if it cannot be opened.
-    pub(crate) async fn opened(&self, slot: &Arc<Slot>) -> Result<Arc<Shop>, Refusal> {
+    /// The refusal of calls, if it cannot be opened, or too many are.
+    pub(crate) async fn opened(&self, slot: &Arc<Slot>, opener: Opener) -> Result<Arc<Shop>, Refusal> {
         if let Some(shop) = slot.shop() {
             return Ok(shop);
         }
-        let shop = slot.opened().await?;
+        let opener = if slot.is_development() { Opener::Gateway } else { opener };
+        let shop = slot.opened(|| self.openings.take(opener)).await?;
         self.make_room(slot).await;
         Ok(shop)
     }

@@ -27,7 +27,10 @@ use ucp_core::{
         agenda::{Claimed, Kind, Next},
         store::Store,
     },
-    purchase::{payment::Handler, sales_service::SalesService},
+    purchase::{
+        payment::{Declaration, Handler},
+        sales_service::SalesService,
+    },
 };
 use ucp_handoff::Brand;
 use ucp_mcp::{About, Server, http::ErrorStatus};
@@ -36,7 +39,7 @@ use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
     CallHandler, Endpoint, Ingress,
     access::Access,
-    ingress::Origins,
+    ingress::{Origins, Rules},
     mandate::MerchantSigner,
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
@@ -106,9 +109,21 @@ pub(crate) struct Shop {
     pub(crate) held: Option<(BodyLimit, Platforms)>,
     /// `true` unless the shop was down when it was opened.
     pub(crate) ready: bool,
+    /// What its documents are made from, unless that changes while it is open.
+    pub(crate) statement: Option<Arc<Statement>>,
     /// What there was in the directory when the shop was opened, and what there is; `None` without a directory.
     pub(crate) directory: Option<(Holdings, Receiver<Holdings>)>,
     _tasks: JoinSet<()>,
+}
+
+/// What the documents of a shop are made from.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    /// Display name of the shop.
+    pub(crate) name: String,
+    pub(crate) offering: Offering,
+    /// Payment handlers that buyers can use.
+    pub(crate) handlers: Arc<[Declaration]>,
 }
 
 impl Shop {
@@ -118,6 +133,7 @@ impl Shop {
     /// # Errors
     /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
     /// clients for profiles and webhooks cannot be built.
+    #[expect(clippy::too_many_arguments, reason = "a shop is put together from all of them, in one place")]
     pub(crate) async fn open(
         data: &DataDirectory,
         settings: &Settings,
@@ -125,11 +141,12 @@ impl Shop {
         keyring: Keyring,
         decisions: &Decisions,
         pool: &Pool,
+        rules: &Arc<Rules>,
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
         let store = data.store();
-        let signing_key = Arc::new(CurrentKey::default());
+        let signing_key = Arc::clone(&rules.signing_key);
         use_keys(&signing_key, &keyring);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, live).await?;
         let ready = opened.statement.as_ref().is_none_or(|statement| statement().is_some());
@@ -167,7 +184,7 @@ impl Shop {
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
             .refusing(decisions.blocked.clone())
             .grouped(callers::customer_groups(&settings.platforms));
-        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, pool, bots), platforms.clone());
+        let ingress = Ingress::new(Arc::clone(rules), bots, platforms.clone());
         let about = Arc::new(about(&name, settings, &shop, data));
         let handler = CallHandler::new(
             Backend { shop, directory: merchants, cursors: cursors(data.cursor_secret()) },
@@ -183,7 +200,10 @@ impl Shop {
         };
         let keys = keyring.published(clock::now());
         let first_page = workbench::router(settings, &base, &name, operations, signer);
-        let mut router = docs::router(&settings.mount.path).merge(own).merge(first_page);
+        let reading = pool.reading(rules);
+        let pictures = settings.upstream.is_none().then(backend::embedded::pictures).unwrap_or_default();
+        let published = docs::router(&settings.mount.path).merge(first_page).merge(pictures);
+        let mut router = reading.over(published).merge(own);
         let mut publications = Vec::new();
         for endpoint in endpoints() {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
@@ -192,10 +212,15 @@ impl Shop {
             let prefix = prefix(endpoint);
             router = router
                 .merge(ucp_rest::router(&handler, &ingress, endpoint, operations, &prefix))
-                .merge(publication.router())
+                .merge(reading.over(publication.router()))
                 .merge(ucp_mcp::http::router(server, ingress.clone(), error_status, &prefix));
             publications.push(publication);
         }
+        // Documents that change by themselves are those of the shop while it is open.
+        let is_fixed = bridge.is_none() && changes.is_none() && ready;
+        let statement = is_fixed.then(|| {
+            Arc::new(Statement { name: name.clone(), offering: offering.clone(), handlers: Arc::clone(&handlers) })
+        });
         let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
         publications.publish(&keys);
         publications.follow(&signing_key);
@@ -206,7 +231,8 @@ impl Shop {
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
             router = router.merge(payments::router(sales.clone(), settings, &pool.bodies));
         }
-        let router = ucp_rest::surrounded(router, &ingress.hosts().origins);
+        let origins = ingress.hosts().origins.clone();
+        let router = ucp_rest::surrounded(router, move |_| origins.clone());
         let (webhooks, held) = (Arc::new(Attempts::default()), Some((pool.bodies.clone(), platforms.clone())));
         let (store_of, tracer) = (Arc::clone(&store), pool.tracer.clone());
         let dispatcher = webhooks::dispatcher(store_of, platforms, settings, &signing_key, &base, &webhooks, tracer)?;
@@ -235,6 +261,7 @@ impl Shop {
             webhooks,
             held,
             ready,
+            statement,
             directory: changes.map(|changes| (holdings, changes)),
             _tasks: tasks,
         })
@@ -270,6 +297,7 @@ impl Shop {
             webhooks,
             held: None,
             ready: false,
+            statement: None,
             directory: None,
             _tasks,
         }
@@ -354,7 +382,7 @@ pub(crate) fn refusing(origins: Origins, refusal: impl Fn() -> Refusal + Clone +
 }
 
 /// Returns the endpoints of a shop: the root, and that of each release.
-fn endpoints() -> impl Iterator<Item = Endpoint> {
+pub(crate) fn endpoints() -> impl Iterator<Item = Endpoint> {
     std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of))
 }
 
@@ -476,9 +504,10 @@ impl Desktop {
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
         let store = data.store();
-        let signing_key = Arc::new(CurrentKey::default());
-        use_keys(&signing_key, keyring);
         let pool = Pool::new(&settings.sections.server, None);
+        let rules = Arc::new(callers::rules(settings, public_url, &pool));
+        let signing_key = Arc::clone(&rules.signing_key);
+        use_keys(&signing_key, keyring);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &pool.bodies, false).await?;
         let Opened { name, shop, handlers, sales, pages, tasks, .. } = opened;
         let merchants::Opened { directory: merchants, holdings, .. } =
@@ -501,9 +530,9 @@ impl Desktop {
         let server = Server::new(handler, Endpoint::Root, &offering.operations, openrpc.bytes(), about, true);
         let pages = sales.filter(|_| pages).map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
-            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, &pool, bots), platforms);
+            let ingress = Ingress::new(rules, bots, platforms);
             let plain = public_url.scheme() != "https";
-            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain), &Origins::default())
+            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain), |_| Origins::default())
         });
         Ok(Self { server, pages, _tasks: tasks })
     }

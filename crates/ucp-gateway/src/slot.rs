@@ -20,7 +20,11 @@ use tokio::{
     sync::{Mutex, watch::Receiver},
 };
 use ucp_core::{Refusal, ShopId, merchant::port::Holdings};
-use ucp_trust::{keyring::Keyring, limit::Tier};
+use ucp_service::ingress::Rules;
+use ucp_trust::{
+    keyring::Keyring,
+    limit::{Permit, Tier},
+};
 use url::Url;
 
 use crate::{
@@ -31,7 +35,8 @@ use crate::{
     decisions::Decisions,
     files::Files,
     pool::Pool,
-    shop::{Shop, open_keyring},
+    reading::Reading,
+    shop::{Shop, Statement, open_keyring},
 };
 
 /// Seconds until the first further attempt to open a shop that is down; they double with each one, up to
@@ -56,11 +61,15 @@ pub(crate) struct Slot {
     pub(crate) decisions: Decisions,
     /// Names of the registered platforms, by their profile URL.
     pub(crate) platforms: HashMap<String, String>,
+    /// Rules by which its requests are admitted, whether it is open or not.
+    pub(crate) rules: Arc<Rules>,
     pool: Pool,
     files: Arc<Files>,
     state: RwLock<State>,
+    /// What it stated when it was open last.
+    statement: RwLock<Option<Arc<Statement>>>,
     /// Held while the shop is opened or closed.
-    opening: Mutex<()>,
+    opening: Arc<Mutex<()>>,
     /// Calls that are under way.
     calls: AtomicUsize,
     created: Instant,
@@ -104,16 +113,19 @@ impl Slot {
     ) -> Self {
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
+        let pool = pool.of_shop(&settings);
         Self {
             platforms,
             id: settings.mount.id.clone(),
-            pool: pool.of_shop(&settings),
+            rules: Arc::new(callers::rules(&settings, &public_url, &pool)),
+            pool,
             settings,
             public_url,
             decisions,
             files,
             state: RwLock::new(State::Closed(data)),
-            opening: Mutex::new(()),
+            statement: RwLock::default(),
+            opening: Arc::default(),
             calls: AtomicUsize::new(0),
             created: Instant::now(),
             used: AtomicU64::new(0),
@@ -127,6 +139,16 @@ impl Slot {
             State::Open { shop, .. } => Some(Arc::clone(shop)),
             _ => None,
         }
+    }
+
+    /// Returns what the shop stated when it was open last.
+    pub(crate) fn statement(&self) -> Option<Arc<Statement>> {
+        self.statement.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the limits of its documents and pages.
+    pub(crate) fn reading(&self) -> Reading {
+        self.pool.reading(&self.rules)
     }
 
     /// Returns the content of its data directory, if that is open.
@@ -156,29 +178,31 @@ impl Slot {
         self.used.store(u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Release);
     }
 
-    /// Returns the shop, which is opened for the call that asks for it.
+    /// Returns the shop, which is opened for the call that asks for it, once `admit` has given a place for that.
     ///
     /// # Errors
     /// The refusal of calls, if the shop cannot be opened, or as many requests wait for it as may be under way.
-    pub(crate) async fn opened(self: &Arc<Self>) -> Result<Arc<Shop>, Refusal> {
+    pub(crate) async fn opened(
+        self: &Arc<Self>,
+        admit: impl FnOnce() -> Result<Permit, Refusal>,
+    ) -> Result<Arc<Shop>, Refusal> {
         if let Some(shop) = self.shop() {
             return Ok(shop);
         }
         let _place = self.pool.places.try_acquire(Tier::Anonymous)?;
-        let slot = Arc::clone(self);
-        let (handle, unopened) =
-            (Handle::current(), || Refusal::unavailable("The shop cannot be opened at the moment.", FAILED_SECONDS));
+        let turn = Arc::clone(&self.opening).lock_owned().await;
+        let unopened = || Refusal::unavailable("The shop cannot be opened at the moment.", FAILED_SECONDS);
+        match (self.shop(), self.failed()) {
+            (Some(shop), _) => return Ok(shop),
+            (None, true) => return Err(unopened()),
+            (None, false) => {}
+        }
+        let permit = admit()?;
+        let (slot, handle) = (Arc::clone(self), Handle::current());
         // It goes on when the caller hangs up, on a thread that may wait for files.
         let opened = tokio::task::spawn_blocking(move || {
-            handle.block_on(async move {
-                let _turn = slot.opening.lock().await;
-                match (slot.shop(), slot.failed()) {
-                    (Some(shop), _) => return Some(shop),
-                    (None, true) => return None,
-                    (None, false) => {}
-                }
-                slot.start(false).await.map_err(|error| slot.fail(&*error)).ok()
-            })
+            let _held = (turn, permit);
+            handle.block_on(async move { slot.start(false).await.map_err(|error| slot.fail(&*error)).ok() })
         });
         match opened.await {
             Ok(Some(shop)) => Ok(shop),
@@ -239,7 +263,8 @@ impl Slot {
 
     async fn open(&self, data: &DataDirectory, live: bool) -> Result<Shop, Box<dyn Error>> {
         let keyring = self.keyring()?;
-        Shop::open(data, &self.settings, &self.public_url, keyring, &self.decisions, &self.pool, live).await
+        Shop::open(data, &self.settings, &self.public_url, keyring, &self.decisions, &self.pool, &self.rules, live)
+            .await
     }
 
     /// Opens the keys of the shop, and checks that there are those that have to be there.
@@ -254,6 +279,7 @@ impl Slot {
 
     fn put(self: &Arc<Self>, data: DataDirectory, shop: Shop) -> Arc<Shop> {
         let shop = Arc::new(shop);
+        *self.statement.write().unwrap_or_else(PoisonError::into_inner) = shop.statement.clone();
         self.touch();
         if let Some((then, now)) = &shop.directory {
             tokio::spawn(reopen(Arc::downgrade(self), Arc::downgrade(&shop), *then, now.clone()));

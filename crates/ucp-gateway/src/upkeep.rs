@@ -18,7 +18,7 @@ use tokio::{
 };
 use ucp_core::{ShopId, port::PortError};
 
-use crate::{backend::retention, clock, command::chain, files::Place, running::Running};
+use crate::{backend::retention, clock, command::chain, files::Place, openings::Opener, running::Running};
 
 /// Interval at which shops with something to do are looked for, and idle ones are closed.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub(crate) async fn run(running: Arc<Running>) {
                 (None, true) if opening.len() < OPENED && slot.can_be_opened() => {
                     let running = Arc::clone(&running);
                     // The reason why it is not is in the log.
-                    opening.spawn(async move { drop(running.opened(&slot).await) });
+                    opening.spawn(async move { drop(running.opened(&slot, Opener::Gateway).await) });
                 }
                 // What one of a place that is away has to do is not known, and it could not be opened again.
                 (Some(_), false)

@@ -5,11 +5,18 @@
 //! Bodies with a content coding are refused by those who read them ([`has_content_coding`]): a few bytes of them can
 //! stand for any number. A body is read up to a bound.
 
-use std::{error::Error, io, time::Duration};
+use std::{
+    error::Error,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use reqwest::{ClientBuilder, redirect};
+use rustls::{ClientConfig, crypto::aws_lc_rs};
+use rustls_platform_verifier::Verifier;
 use ucp_core::record::OutboundRequest;
 use url::{Host, Url};
 
@@ -97,6 +104,40 @@ pub fn client(
         );
         builder().tls_certs_only(roots.iter().cloned()).build()
     })
+}
+
+/// Time for which the certificates that the system trusts are kept.
+const TRUST_KEPT: Duration = Duration::from_mins(10);
+
+/// Has a client without certificates of its own to trust, or to show, share what was read of those of the system: reading
+/// them takes longer than all the rest of making a client.
+#[must_use]
+pub fn sharing_trust(builder: ClientBuilder, roots: &[Certificate]) -> ClientBuilder {
+    static LAST: Mutex<Option<(Instant, ClientConfig)>> = Mutex::new(None);
+    if !roots.is_empty() {
+        return builder;
+    }
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.as_ref().is_none_or(|(since, _)| since.elapsed() > TRUST_KEPT) {
+        *last = trusting_system().ok().map(|config| (Instant::now(), config));
+    }
+    match &*last {
+        Some((_, config)) => builder.tls_backend_preconfigured(config.clone()),
+        // The client says what is wrong.
+        None => builder,
+    }
+}
+
+/// Returns a configuration of TLS that trusts the certificates of the system.
+fn trusting_system() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Verifier::new(provider)?))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
 }
 
 /// Reads the certificates of a PEM file.

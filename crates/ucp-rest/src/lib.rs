@@ -24,7 +24,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Request, StatusCode, Uri,
+    Extensions, HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
@@ -69,45 +69,61 @@ pub fn router(
     prefix: &str,
 ) -> Router {
     let mut router = Router::new();
-    for operation in operations {
-        let row = operation.row();
-        if dialect(endpoint.release()).shapes(*operation).is_none() {
-            continue;
-        }
-        let filter = match row.method {
-            Method::Get => MethodFilter::GET,
-            Method::Post => MethodFilter::POST,
-            Method::Put => MethodFilter::PUT,
-        };
-        let route = Route { operation: *operation, endpoint, ingress: ingress.clone(), handler: handler.clone() };
+    for (operation, path, method) in routes(endpoint, operations, prefix) {
+        let route = Route { operation, endpoint, ingress: ingress.clone(), handler: handler.clone() };
         // In an `Arc`, because axum clones the state of a route several times per request.
-        router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(Arc::new(route)));
+        router = router.route(&path, on(method, handle).with_state(Arc::new(route)));
     }
     router
 }
 
+/// Returns the routes of those of `operations` that can be called at an endpoint: their paths below `prefix`, and methods.
+pub fn routes(
+    endpoint: Endpoint,
+    operations: &[Operation],
+    prefix: &str,
+) -> impl Iterator<Item = (Operation, String, MethodFilter)> {
+    let callable = move |operation: &&Operation| dialect(endpoint.release()).shapes(**operation).is_some();
+    operations.iter().filter(callable).map(move |operation| {
+        let row = operation.row();
+        let method = match row.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Put => MethodFilter::PUT,
+        };
+        (*operation, format!("{prefix}{}", row.path), method)
+    })
+}
+
 /// Adds what all routes of a gateway share: errors for unknown paths and methods, answers to browsers that ask for pages of
-/// `origins`, and the layers around all routes. A path with a slash at its end is the same as without it, unless both have
-/// a route.
-pub fn surrounded(router: Router, origins: &Origins) -> Router {
-    let (of_path, of_method) = (origins.clone(), origins.clone());
+/// the `origins` that a request may come from, and the layers around all routes. A path with a slash at its end is the same as
+/// without it, unless both have a route.
+pub fn surrounded(router: Router, origins: impl Fn(&Extensions) -> Origins + Clone + Send + Sync + 'static) -> Router {
+    let of_method = origins.clone();
     let router = router
-        .fallback(async move |uri: Uri, headers: HeaderMap| {
-            let mut answer = unknown_path(&uri);
-            of_path.open(&headers, answer.headers_mut());
+        .fallback(async move |request: Request<Body>| {
+            let mut answer = unknown_path(request.uri());
+            origins(request.extensions()).open(request.headers(), answer.headers_mut());
             answer
         })
-        .method_not_allowed_fallback(async move |method: http::Method, uri: Uri, headers: HeaderMap| {
-            if let Some(permission) = of_method.preflight(&method, &headers) {
+        .method_not_allowed_fallback(async move |request: Request<Body>| {
+            let origins = of_method(request.extensions());
+            if let Some(permission) = origins.preflight(request.method(), request.headers()) {
                 return (StatusCode::NO_CONTENT, permission).into_response();
             }
             let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
-            let mut answer = error::answer(release_of(&uri), &refusal);
-            of_method.open(&headers, answer.headers_mut());
+            let mut answer = refused(request.uri(), &refusal);
+            origins.open(request.headers(), answer.headers_mut());
             answer
         });
     layered(without_slash(router))
+}
+
+/// Answers a request to a target with a refusal, in the release of its endpoint.
+#[must_use]
+pub fn refused(target: &Uri, refusal: &Refusal) -> Response {
+    error::answer(release_of(target), refusal)
 }
 
 /// Has `router` answer a request to a path that ends with a slash and has no route as one to the path without it. The
@@ -311,7 +327,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_handler_is_an_answer_that_tells_nothing() {
         let panics = get(async || -> &'static str { panic!("a secret of the shop") });
-        let router = surrounded(Router::new().route("/panics", panics), &Origins::default());
+        let router = surrounded(Router::new().route("/panics", panics), |_| Origins::default());
         for path in ["/panics", "/nowhere"] {
             let request = Request::get(path)
                 .header("host", "localhost")
@@ -340,7 +356,7 @@ mod tests {
             .route("/carts/{id}", get(told))
             .route("/docs/", get(async || "the page of the slash"))
             .route("/docs", get(async || "the other one"));
-        let router = surrounded(router, &Origins::default());
+        let router = surrounded(router, |_| Origins::default());
         for (target, expected) in [
             ("/mcp", Some("/mcp ")),
             ("/mcp/", Some("/mcp /mcp/")),

@@ -5,8 +5,8 @@
 //! readable from any web page.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use axum::{
@@ -22,7 +22,9 @@ use http::{
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use ucp_core::{Code, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration};
+use ucp_core::{
+    Code, Operation, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration,
+};
 use ucp_service::{Endpoint, coding::Codable, ingress::preflight};
 use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
 
@@ -43,7 +45,11 @@ impl Published {
     /// Serializes a JSON document.
     #[must_use]
     pub fn new(document: &Value) -> Self {
-        let bytes = Bytes::from(document.to_string());
+        Self::text(document.to_string())
+    }
+
+    fn text(document: String) -> Self {
+        let bytes = Bytes::from(document);
         let digest: String = Sha256::digest(&bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let etag =
             HeaderValue::from_str(&format!("\"{digest}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""));
@@ -82,6 +88,48 @@ impl Published {
     }
 }
 
+/// Address of an endpoint in templates. No document holds it otherwise, and none has a character in an address that JSON
+/// escapes.
+const ENDPOINT: &str = "https://endpoint.invalid/of-a-template";
+
+/// Maximum number of templates that are kept.
+const MOST_TEMPLATES: usize = 64;
+
+/// Documents that are the same for all shops with the same operations, but for the address of the endpoint. To generate them
+/// takes longer than to open a shop.
+struct Templates {
+    release: Release,
+    operations: Vec<Operation>,
+    openapi: String,
+    openrpc: String,
+    schemas: Arc<BTreeMap<String, Published>>,
+}
+
+impl Templates {
+    /// Returns the templates of a release and operations, which are kept.
+    fn of(release: Release, operations: &[Operation]) -> Arc<Self> {
+        static KNOWN: Mutex<VecDeque<Arc<Templates>>> = Mutex::new(VecDeque::new());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |it: &&Arc<Self>| it.release == release && it.operations == operations;
+        if let Some(found) = known().iter().find(is_it) {
+            return Arc::clone(found);
+        }
+        let dialect = dialect(release);
+        let schemas = documents::schemas(dialect, operations);
+        let made = Arc::new(Self {
+            release,
+            operations: operations.to_vec(),
+            openapi: openapi::document(dialect, operations, ENDPOINT).to_string(),
+            openrpc: openrpc::document(dialect, operations, ENDPOINT).to_string(),
+            schemas: Arc::new(schemas.iter().map(|(name, schema)| (name.clone(), Published::new(schema))).collect()),
+        });
+        let mut known = known();
+        known.truncate(MOST_TEMPLATES - 1);
+        known.push_front(Arc::clone(&made));
+        made
+    }
+}
+
 /// The documents of one endpoint: of one release, or of the root.
 #[derive(Clone, Debug)]
 pub struct Publication {
@@ -110,10 +158,8 @@ impl Publication {
         keys: &[Value],
         handlers: &[Declaration],
     ) -> Self {
-        let dialect = dialect(endpoint.release());
         let base = format!("{public_url}{}", prefix(endpoint));
-        let operations = &offering.operations;
-        let schemas = documents::schemas(dialect, operations);
+        let templates = Templates::of(endpoint.release(), &offering.operations);
         Self {
             endpoint,
             offering: Arc::new(offering.clone()),
@@ -123,9 +169,9 @@ impl Publication {
             profile: Arc::new(RwLock::new(Published::new(&profile(
                 endpoint, offering, names, public_url, keys, handlers,
             )))),
-            openapi: Published::new(&openapi::document(dialect, operations, &base)),
-            openrpc: Published::new(&openrpc::document(dialect, operations, &base)),
-            schemas: Arc::new(schemas.iter().map(|(name, schema)| (name.clone(), Published::new(schema))).collect()),
+            openapi: Published::text(templates.openapi.replace(ENDPOINT, &base)),
+            openrpc: Published::text(templates.openrpc.replace(ENDPOINT, &base)),
+            schemas: Arc::clone(&templates.schemas),
         }
     }
 

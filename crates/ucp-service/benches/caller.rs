@@ -155,9 +155,9 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         registered: Vec::new(),
         api_keys: ApiKeys::new([]),
         certificates: HashMap::new(),
-        bots: Directory::new(Network(Bytes::new()), DirectoryOptions::default(), |_| ()),
         agents: HashMap::new(),
         limits: RateLimits::new(&quotas),
+        documents: RateLimits::new(&quotas),
         in_flight: InFlight::new(512),
         bodies: BodyLimit::new(64 << 20),
         verifies: true,
@@ -165,7 +165,8 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         signing_key,
         clock: now,
     };
-    Ingress::new(rules, platforms.clone())
+    let bots = Directory::new(Network(Bytes::new()), DirectoryOptions::default(), |_| ());
+    Ingress::new(Arc::new(rules), bots, platforms.clone())
 }
 
 fn agent(number: usize) -> HeaderValue {

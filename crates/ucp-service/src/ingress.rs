@@ -7,7 +7,7 @@
 //! up and the rate limit is charged before the body is read, then the signature is verified, and only requests that
 //! pass both take one of the in-flight permits.
 
-use std::{collections::HashMap, fmt, net::IpAddr, sync::Arc, time::SystemTime};
+use std::{collections::HashMap, fmt, net::IpAddr, ops::Deref, sync::Arc, time::SystemTime};
 
 use http::{
     HeaderMap, HeaderValue, Method, Uri,
@@ -197,13 +197,13 @@ pub struct Rules {
     pub api_keys: ApiKeys<usize>,
     /// Client certificates, each with the position of its platform in `registered`.
     pub certificates: HashMap<Fingerprint, usize>,
-    /// Keys of the bots that identify themselves (Web Bot Auth).
-    pub bots: Directory<()>,
     /// Addresses of the keys of registered platforms that sign as bots, each with the position of the platform in
     /// `registered`.
     pub agents: HashMap<ProfileUrl, usize>,
     /// Rate limits per caller.
     pub limits: RateLimits,
+    /// The same, of requests for documents.
+    pub documents: RateLimits,
     /// Limit of requests in flight.
     pub in_flight: InFlight,
     /// Limit of the memory of request bodies.
@@ -223,8 +223,18 @@ pub struct Rules {
 pub struct Ingress(Arc<Inner>);
 
 struct Inner {
-    rules: Rules,
+    rules: Arc<Rules>,
+    bots: Directory<()>,
     platforms: Platforms,
+}
+
+/// The rules admit what needs no profile.
+impl Deref for Ingress {
+    type Target = Rules;
+
+    fn deref(&self) -> &Rules {
+        &self.0.rules
+    }
 }
 
 impl fmt::Debug for Ingress {
@@ -244,6 +254,20 @@ pub struct Entry {
     is_stray: bool,
 }
 
+impl Entry {
+    /// Returns the address of the client.
+    #[must_use]
+    pub const fn client(&self) -> ClientAddress {
+        self.client
+    }
+
+    /// Returns `true` if a credential proves a registered platform.
+    #[must_use]
+    pub const fn is_registered(&self) -> bool {
+        matches!(self.principal, Principal::Keyed(_))
+    }
+}
+
 /// Credentials of a request apart from its signature.
 struct Credentials {
     /// Position of the registered platform to which they belong.
@@ -251,17 +275,19 @@ struct Credentials {
     is_stray: bool,
 }
 
-impl Ingress {
-    /// Creates a gate with these rules for these platforms.
-    #[must_use]
-    pub fn new(rules: Rules, platforms: Platforms) -> Self {
-        Self(Arc::new(Inner { rules, platforms }))
-    }
+/// A request that was charged to its caller already, in its extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Charged;
 
+fn is_charged(head: &Parts) -> bool {
+    head.extensions.get::<Charged>().is_some()
+}
+
+impl Rules {
     /// Returns the host names of the gateway.
     #[must_use]
     pub fn hosts(&self) -> &Hosts {
-        &self.0.rules.hosts
+        &self.hosts
     }
 
     /// Checks the head of a request: API key or client certificate, rate limit, and form of the signature.
@@ -271,7 +297,7 @@ impl Ingress {
     /// client certificate, [`Code::RateLimited`], or the refusal of a malformed
     /// signature.
     pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
-        let rules = &self.0.rules;
+        let rules = self;
         let client = self.client(head);
         let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
         let credentials = match self.credentials(head) {
@@ -280,6 +306,7 @@ impl Ingress {
             shown => shown,
         };
         match (&credentials, &signed) {
+            _ if is_charged(head) => {}
             (Ok(Credentials { platform: Some(index), .. }), _) => rules.limits.check(&Caller::Keyed(*index))?,
             // Charged in `admit`, once the signature is verified and its sender known.
             (Ok(_), Ok(Some(_))) => {}
@@ -296,7 +323,7 @@ impl Ingress {
 
     /// Returns what the API key, the client certificate and the bearer token of a request say, as far as it shows any.
     fn credentials(&self, head: &Parts) -> Result<Credentials, Refusal> {
-        let rules = &self.0.rules;
+        let rules = self;
         let shown = rules.api_keys.identify(&head.headers)?;
         let is_stray = shown == Shown::OtherBearer;
         let by_key = if let Shown::Key(index) = shown { Some(*index) } else { None };
@@ -315,7 +342,7 @@ impl Ingress {
     /// Begins to hold the body of a request, which counts for the platform of its credential, else for the client address:
     /// a signature is verified only once there is a body.
     pub fn hold(&self, head: &Parts) -> HeldBody {
-        let rules = &self.0.rules;
+        let rules = self;
         let share = match self.credentials(head) {
             Ok(Credentials { platform: Some(index), .. }) => Share::Keyed(index),
             _ => Share::Network(self.client(head).bucket()),
@@ -328,16 +355,55 @@ impl Ingress {
     /// # Errors
     /// [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub fn visit(&self, head: &Parts) -> Result<Admission, Refusal> {
-        let rules = &self.0.rules;
-        rules.limits.check(&Caller::Anonymous(self.client(head)))?;
+        let rules = self;
+        if !is_charged(head) {
+            rules.limits.check(&Caller::Anonymous(self.client(head)))?;
+        }
         Ok(Admission::new(Principal::Anonymous, rules.in_flight.try_acquire(Tier::Anonymous)?))
     }
 
+    /// Charges a request for a document, which everyone may read, to its sender. Nobody is refused for credentials that mean
+    /// nothing here.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`].
+    pub fn browse(&self, head: &Parts) -> Result<Entry, Refusal> {
+        self.charged(head, &self.documents)
+    }
+
+    /// Charges a request for a page of a buyer, or a notice, to its sender.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`].
+    pub fn knock(&self, head: &Parts) -> Result<Entry, Refusal> {
+        self.charged(head, &self.limits)
+    }
+
+    fn charged(&self, head: &Parts, limits: &RateLimits) -> Result<Entry, Refusal> {
+        let client = self.client(head);
+        let platform = self.credentials(head).ok().and_then(|shown| shown.platform);
+        if !is_charged(head) {
+            limits.check(&platform.map_or(Caller::Anonymous(client), Caller::Keyed))?;
+        }
+        let profile = |index: usize| Some(Registered { index, profile: self.registered.get(index)?.clone() });
+        let principal = platform.and_then(profile).map_or(Principal::Anonymous, Principal::Keyed);
+        Ok(Entry { client, principal, signed: None, is_stray: false })
+    }
+
     /// Returns the address of the client, as told by trusted proxies.
-    fn client(&self, head: &Parts) -> ClientAddress {
+    pub fn client(&self, head: &Parts) -> ClientAddress {
         // Without a listener that sets the peer, as in tests, every request counts as local.
         let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
-        ClientAddress::of(peer, &head.headers, &self.0.rules.trusted_proxies)
+        ClientAddress::of(peer, &head.headers, &self.trusted_proxies)
+    }
+}
+
+impl Ingress {
+    /// Creates a gate with these rules for these platforms. `bots` are the keys of the bots that identify themselves (Web Bot
+    /// Auth).
+    #[must_use]
+    pub fn new(rules: Arc<Rules>, bots: Directory<()>, platforms: Platforms) -> Self {
+        Self(Arc::new(Inner { rules, bots, platforms }))
     }
 
     /// Verifies the signature over a request, if it has one, and takes an in-flight permit. The admission holds the room
@@ -451,8 +517,8 @@ impl Ingress {
     /// Returns `true` if a request is from the bot that it names, and `false` if the keys of the bot cannot be fetched and
     /// the policy tolerates that.
     async fn recognises(&self, visitor: &Visitor, message: &Message<'_>, share: &Share) -> Result<bool, Refusal> {
-        let Inner { rules, platforms } = &*self.0;
-        let directory = rules.bots.charged_to(Some(share));
+        let Inner { rules, bots, platforms } = &*self.0;
+        let directory = bots.charged_to(Some(share));
         let known = match directory.get(&visitor.directory).await {
             Ok(known) => known,
             Err(refusal) if platforms.overlooks(&refusal) => return Ok(false),
@@ -476,7 +542,7 @@ impl Ingress {
         body: &[u8],
         share: &Share,
     ) -> Result<Option<ProfileUrl>, Refusal> {
-        let Inner { rules, platforms } = &*self.0;
+        let Inner { rules, platforms, .. } = &*self.0;
         // Only the header counts, not the body: the signature covers the header (trap T-08).
         let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
         let profile = agent::profile(&stated, platforms.reach())?;

@@ -338,6 +338,7 @@ pub(crate) fn client_of(
 ) -> Result<Client, reqwest::Error> {
     outbound::client(options.connect_timeout, &options.roots, |builder| {
         // A profile is fetched at most once a minute: an open connection would only hold memory.
+        let builder = outbound::sharing_trust(builder, &options.roots);
         adapt(builder.dns_resolver(Guard::new(options)).pool_max_idle_per_host(0))
     })
 }

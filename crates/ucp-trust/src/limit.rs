@@ -7,6 +7,7 @@
 
 mod body;
 mod in_flight;
+mod throughput;
 
 use std::{
     fmt,
@@ -29,6 +30,7 @@ use ucp_core::refusal::{Code, Refusal};
 pub use self::{
     body::{BodyLimit, HeldBody},
     in_flight::{InFlight, Permit},
+    throughput::Throughput,
 };
 use crate::client::ClientAddress;
 
@@ -179,6 +181,12 @@ impl<C: Clock + Clone> RateLimits<C> {
                 _ => Ok(()),
             },
         }
+    }
+
+    /// Returns `true` if anonymous callers have a limit.
+    #[must_use]
+    pub const fn has_anonymous(&self) -> bool {
+        self.anonymous.is_some()
     }
 
     /// Charges a signature to the network address that it comes from, before it is verified: rejecting a wrong one

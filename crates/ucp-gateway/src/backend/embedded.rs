@@ -72,7 +72,7 @@ pub(super) fn open(
         payments,
         statement: None,
         synchroniser: None,
-        router: Router::new().route(&format!("{PICTURES}{{file}}"), get(picture)),
+        router: Router::new(),
         tasks: JoinSet::new(),
     };
     if let Some(copy) = copy {
@@ -83,6 +83,11 @@ pub(super) fn open(
 
 /// Path below which the pictures of the sample goods are served.
 const PICTURES: &str = "/pictures/";
+
+/// Returns the route of the pictures.
+pub(crate) fn pictures() -> Router {
+    Router::new().route(&format!("{PICTURES}{{file}}"), get(picture))
+}
 
 /// Answers with the picture of a sample product.
 async fn picture(file: Result<Path<String>, PathRejection>, uri: Uri) -> Response {

@@ -33,7 +33,8 @@ async fn opened(toml: &str, data: &tempfile::TempDir) -> Vec<Shop> {
         let keyring = open_keyring(settings).expect("a keyring");
         let public_url = Url::parse("http://localhost:8080").expect("an address");
         let decisions = Decisions::open(&settings.sections.data.dir).expect("no decisions");
-        let shop = Shop::open(&store, settings, &public_url, keyring, &decisions, &pool, false).await;
+        let rules = Arc::new(callers::rules(settings, &public_url, &pool));
+        let shop = Shop::open(&store, settings, &public_url, keyring, &decisions, &pool, &rules, false).await;
         shops.push(shop.expect("a shop"));
     }
     shops
