@@ -19,7 +19,7 @@ use ucp_core::{
     port::Target,
 };
 use ucp_sqlite::{
-    Put, Rejected, ShopConnection, WriteError,
+    Put, Rejected, ShopConnection, WriteError, checksum,
     revision::{REMOVED, newest_revision, touch},
     stock,
 };
@@ -324,8 +324,12 @@ pub(crate) const SOLD_OUT: &str =
 
 /// Returns the product at `seq`, and the length of its document in bytes; `None` if it has been removed.
 pub(crate) fn load(db: ShopConnection<'_>, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
-    db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ? AND shop = ?"))?
+    let intact = checksum::intact("products");
+    db.prepare_cached(&format!("SELECT document, {SOLD_OUT}, {intact}, id FROM products WHERE seq = ? AND shop = ?"))?
         .query_row((seq, db.shop()), |row| {
+            if !row.get::<_, bool>(2)? {
+                return Err(unreadable(format!("`{}` is not as it was written", row.get::<_, String>(3)?)));
+            }
             let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
             if document == REMOVED {
                 return Ok(None);

@@ -5,10 +5,11 @@
 //! change, after a quarter of a second at most, answers show the previous state.
 
 use std::{
+    collections::HashSet,
     error::Error,
     fmt,
     path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -28,7 +29,7 @@ use ucp_core::{
     record::{self, Cached, Stage},
 };
 use ucp_sqlite::{
-    Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, revision,
+    Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, is_damage, revision,
     watcher::{WATCH, Watcher},
 };
 
@@ -134,6 +135,7 @@ impl Shop {
             reads: Arc::new(Semaphore::new(parallel)),
             database: Arc::new(database),
             pictures: RwLock::default(),
+            damaged: Mutex::default(),
         });
         let watcher = watch(Arc::clone(&inner), connection)?;
         Ok(Self { inner, watcher: Arc::new(watcher) })
@@ -216,6 +218,8 @@ struct Inner {
     reads: Arc<Semaphore>,
     /// Base URL below which the pictures of the sample are served.
     pictures: RwLock<Option<Box<str>>>,
+    /// Damaged products, each of which is logged once.
+    damaged: Mutex<HashSet<i64>>,
 }
 
 #[async_trait]
@@ -389,8 +393,18 @@ impl Inner {
         seq: i64,
         presentation: &Presentation,
     ) -> rusqlite::Result<Option<Arc<Product>>> {
-        let Some((record, length)) = products::load(db, seq)? else {
-            return Ok(None);
+        let (record, length) = match products::load(db, seq) {
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return Ok(None),
+            // The others are sold.
+            Err(error) if is_damage(&error) => {
+                let mut damaged = self.damaged.lock().unwrap_or_else(PoisonError::into_inner);
+                if damaged.insert(seq) {
+                    tracing::error!(error = &error as &dyn Error, "a damaged product is not sold any more");
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
         };
         let mut product = record.present(presentation);
         if let Some(base) = self.pictures.read().unwrap_or_else(PoisonError::into_inner).as_deref() {

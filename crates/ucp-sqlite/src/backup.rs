@@ -17,17 +17,43 @@ use crate::{error::BackupError, header::beside};
 /// Maximum number of faults that a check reports.
 pub(crate) const FAULTS: u32 = 100;
 
-/// Copies a database before its schema is changed, beside it, and returns the name of the copy.
+/// Copies a database before its schema is changed, beside it, and returns the name of the copy. One that was made since the database
+/// was written last, by an attempt that was broken off, is as good.
 pub(crate) fn before_migration(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, BackupError> {
+    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let written = modified(path).max(modified(&beside(path, "-wal")));
     let mut to = beside(path, &format!(".version-{version}"));
-    // Another attempt, or another gateway that starts at the same time.
     for number in 2.. {
         match copy(connection, &to, |_| Ok(())) {
-            Err(BackupError::Exists(_)) => to = beside(path, &format!(".version-{version}.{number}")),
+            Err(BackupError::Exists(_)) if modified(&to) <= written => {
+                to = beside(path, &format!(".version-{version}.{number}"));
+            }
+            Err(BackupError::Exists(_)) => return Ok(to),
             copied => return copied.map(|_| to),
         }
     }
     Err(BackupError::Exists(to))
+}
+
+/// Copies the log of a database beside it, and returns the name of the copy; `None` if there is nothing in the log.
+pub(crate) fn keep_log(path: &Path) -> io::Result<Option<PathBuf>> {
+    let log = beside(path, "-wal");
+    if fs::metadata(&log).map_or(true, |log| log.len() == 0) {
+        return Ok(None);
+    }
+    let names = (1..).map(|number| beside(path, &format!("-wal.damaged-{number}")));
+    for to in names {
+        match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => {
+                let mut copy = opened?;
+                io::copy(&mut File::open(&log)?, &mut copy)?;
+                copy.sync_all()?;
+                return Ok(Some(to));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Writes a copy under another name, changes it, and gives it its own name once it is on disk.
@@ -98,9 +124,15 @@ pub(crate) fn damage(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Returns documents that cannot be read, and documents without those that they need.
+/// Returns documents that cannot be read or contradict themselves, and documents without those that they need.
 pub(crate) fn contradictions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut faults = Vec::new();
+    let adds_up = |table| {
+        format!(
+            "SELECT id FROM {table} WHERE (SELECT sum(iif(json_extract(value, '$.kind') = 'total', -1, 1) \
+             * json_extract(value, '$.amount')) FROM json_each(CASE WHEN json_valid(document) THEN document END, '$.totals')) <> 0"
+        )
+    };
     for (sql, fault) in [
         ("SELECT id FROM products WHERE NOT json_valid(document)", "product `{}`: its document is not JSON"),
         ("SELECT id FROM carts WHERE NOT json_valid(document)", "cart `{}`: its document is not JSON"),
@@ -123,6 +155,9 @@ pub(crate) fn contradictions(connection: &Connection) -> rusqlite::Result<Vec<St
              (SELECT * FROM orders WHERE orders.shop = checkouts.shop AND orders.checkout_id = checkouts.id)",
             "checkout `{}` is completed and has no order",
         ),
+        (&adds_up("carts"), "cart `{}`: its totals do not add up"),
+        (&adds_up("checkouts"), "checkout `{}`: its totals do not add up"),
+        (&adds_up("orders"), "order `{}`: its totals do not add up"),
     ] {
         let mut check = connection.prepare(sql)?;
         for id in check.query_map((), |row| row.get::<_, String>(0))?.take(FAULTS as usize) {

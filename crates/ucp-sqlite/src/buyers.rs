@@ -5,20 +5,70 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use rusqlite::params;
 use serde_json::Value;
-use ucp_core::port::{
-    PortError,
-    buyers::{Buyers, Erasure, PersonalData, need, without_addresses, without_tokens},
+use ucp_core::{
+    catalog::cursor::CursorSecret,
+    port::{
+        PortError,
+        buyers::{Buyers, Erasure, PersonalData, buyer_mark, mark, need, without_addresses, without_tokens},
+    },
 };
 
-use crate::{connection::ShopConnection, store::SqliteStore};
+use crate::{checksum::intact, connection::ShopConnection, store::SqliteStore};
 
 /// Carts and checkouts of an e-mail address, which is the second parameter.
 const OF_BUYER: &str = "WHERE shop = ?1 AND lower(CASE WHEN json_valid(document) \
     THEN json_extract(document, '$.draft.buyer.email') END) = lower(?2)";
 
-/// Identifiers of the carts and checkouts whose document is damaged, of whatever buyer.
-const DAMAGED: &str = "SELECT id FROM carts WHERE shop = ?1 AND NOT json_valid(document) \
-    UNION ALL SELECT id FROM checkouts WHERE shop = ?1 AND NOT json_valid(document)";
+/// Orders of a buyer whose checkouts are gone. The second parameter is the mark.
+const BY_MARK: &str = "FROM orders WHERE shop = ?1 AND buyer = ?2 AND anonymous = 0 \
+    AND NOT EXISTS (SELECT 1 FROM checkouts WHERE shop = ?1 AND id = orders.checkout_id)";
+
+/// Column over `orders`: the document, or an empty text if it is damaged.
+fn order_document() -> String {
+    format!("iif({}, document, '')", intact("orders"))
+}
+
+/// Returns the identifiers of carts, checkouts and orders that are damaged, of whatever buyer.
+fn damaged(db: ShopConnection<'_>) -> rusqlite::Result<Vec<String>> {
+    let of = |table: &str| {
+        format!("SELECT id FROM {table} WHERE shop = ?1 AND NOT (json_valid(document) AND {})", intact(table))
+    };
+    let sql = format!("{} UNION ALL {} UNION ALL {}", of("carts"), of("checkouts"), of("orders"));
+    db.prepare(&sql)?.query_map([db.shop()], |row| row.get(0))?.collect()
+}
+
+/// Counts the orders with addresses whose buyers are not known: their checkouts were removed by a version that left no mark, or
+/// were damaged.
+fn unknown(db: ShopConnection<'_>) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM orders WHERE shop = ?1 AND anonymous = 0 AND ifnull(buyer, '?') = '?' \
+               AND NOT EXISTS (SELECT 1 FROM checkouts WHERE shop = ?1 AND id = orders.checkout_id)";
+    db.query_row(sql, [db.shop()], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+}
+
+/// Marks orders whose checkouts are about to be removed, in the same transaction: completed ones that expired before a time
+/// (nanoseconds since 1970), up to `limit` of them.
+pub(crate) fn mark_orders(
+    db: ShopConnection<'_>,
+    secret: &CursorSecret,
+    before: i64,
+    limit: i64,
+) -> rusqlite::Result<()> {
+    let sql = format!(
+        "SELECT orders.seq, checkouts.document FROM (SELECT seq, id, document FROM checkouts WHERE shop = ?1 AND expires_at < ?2 \
+         AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?3) AS checkouts \
+         JOIN orders ON orders.shop = ?1 AND orders.checkout_id = checkouts.id \
+         WHERE orders.anonymous = 0 AND orders.buyer IS NULL AND {}",
+        intact("orders")
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let rows = statement.query_map((db.shop(), before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let orders: Vec<(i64, String)> = rows.collect::<Result<_, _>>()?;
+    for (seq, checkout) in orders {
+        db.prepare_cached("UPDATE orders SET buyer = ? WHERE seq = ?")?
+            .execute((buyer_mark(secret, &checkout), seq))?;
+    }
+    Ok(())
+}
 
 /// A checkout of a buyer, and what may still happen to it.
 struct Purchase {
@@ -41,18 +91,25 @@ impl Buyers for SqliteStore {
             })?;
             rows.collect()
         };
+        let document = order_document();
         let orders = format!(
-            "SELECT document FROM orders WHERE shop = ?1 AND checkout_id IN (SELECT id FROM checkouts {OF_BUYER})"
+            "SELECT {document} FROM orders WHERE shop = ?1 AND checkout_id IN (SELECT id FROM checkouts {OF_BUYER})"
         );
+        let marked = mark(self.cursor_secret(), &e_mail);
         self.read(move |db| {
             // Of one snapshot.
             let db = &db;
             let transaction = db.unchecked_transaction()?;
-            let data = PersonalData {
+            let mut data = PersonalData {
+                damaged: damaged(*db)?,
+                unknown: unknown(*db)?,
                 carts: documents(*db, &format!("SELECT document FROM carts {OF_BUYER}"), &e_mail)?,
                 checkouts: documents(*db, &format!("SELECT document FROM checkouts {OF_BUYER}"), &e_mail)?,
                 orders: documents(*db, &orders, &e_mail)?,
             };
+            data.orders.extend(documents(*db, &format!("SELECT {document} {BY_MARK}"), &marked)?);
+            // What is damaged is named, and not shown.
+            data.orders.retain(Value::is_object);
             transaction.finish()?;
             Ok(data)
         })
@@ -61,7 +118,8 @@ impl Buyers for SqliteStore {
 
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
         let e_mail = e_mail.to_owned();
-        self.write(move |db| Ok(erase(db, &e_mail)?)).await
+        let marked = mark(self.cursor_secret(), &e_mail);
+        self.write(move |db| Ok(erase(db, &e_mail, &marked)?)).await
     }
 
     async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError> {
@@ -74,7 +132,7 @@ impl Buyers for SqliteStore {
     }
 }
 
-fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
+fn erase(db: ShopConnection<'_>, e_mail: &str, marked: &str) -> rusqlite::Result<Erasure> {
     // What is removed is overwritten, not only forgotten.
     db.pragma_update(None, "secure_delete", "ON")?;
     let mut erasure = Erasure::default();
@@ -101,28 +159,49 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
             db.execute("DELETE FROM checkouts WHERE shop = ? AND id = ?", (db.shop(), &purchase.id))?;
         forget_answers(db, &purchase.id)?;
     }
-    let damaged: Vec<String> =
-        db.prepare(DAMAGED)?.query_map([db.shop()], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    erasure.left.extend(damaged.into_iter().map(|id| (id, "it is damaged, and may be of this buyer")));
+    let sql = format!(
+        "SELECT id, {}, EXISTS (SELECT 1 FROM outbox WHERE shop = ?1 AND order_id = orders.id AND state = 'waiting') {BY_MARK}",
+        order_document()
+    );
+    let mut statement = db.prepare(&sql)?;
+    let rows = statement.query_map((db.shop(), marked), |row| {
+        Ok((row.get(0)?, row.get::<_, String>(1)?.parse().unwrap_or_default(), row.get(2)?))
+    })?;
+    let orders: Vec<(String, Value, bool)> = rows.collect::<Result<_, _>>()?;
+    for (id, order, is_telling) in orders {
+        match need(false, Some(&order), is_telling) {
+            Some(reason) => erasure.left.push((id, reason)),
+            None => {
+                erasure.orders += erase_address(db, &id, order)?;
+                db.execute("DELETE FROM outbox WHERE shop = ? AND order_id = ?", (db.shop(), &id))?;
+            }
+        }
+    }
+    erasure.leave_damaged(damaged(db)?);
+    erasure.unknown = unknown(db)?;
     Ok(erasure)
 }
 
 /// Removes the addresses from an order. Returns the number of orders that changed.
 fn erase_address(db: ShopConnection<'_>, id: &str, order: Value) -> rusqlite::Result<usize> {
-    let sql = "UPDATE orders SET version = version + 1, document = ?, anonymous = 1 WHERE shop = ? AND id = ?";
+    let sql = "UPDATE orders SET version = version + 1, document = ?, anonymous = 1, buyer = NULL \
+               WHERE shop = ? AND id = ?";
     db.execute(sql, (without_addresses(order).to_string(), db.shop(), id))
 }
 
 /// Removes the addresses from up to `limit` orders that were placed before a time, in RFC 3339, and that no refund or
 /// webhook event is pending for. Returns the number of orders that changed.
 pub(crate) fn erase_addresses(db: ShopConnection<'_>, before: &str, limit: i64) -> rusqlite::Result<u64> {
-    let mut statement = db.prepare_cached(
+    let sql = format!(
         "SELECT id, document FROM orders \
-         WHERE shop = ?1 AND anonymous = 0 AND json_extract(document, '$.placed_at') < ?2 \
+         WHERE shop = ?1 AND anonymous = 0 AND CASE WHEN json_valid(document) THEN json_extract(document, '$.placed_at') END < ?2 \
+         AND {} \
          AND NOT EXISTS (SELECT 1 FROM outbox WHERE shop = ?1 AND order_id = orders.id AND state = 'waiting') \
-         AND NOT EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(document) THEN document ELSE '{}' END, '$.adjustments') WHERE json_extract(value, '$.status') = 'pending') \
+         AND NOT EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(document) THEN document END, '$.adjustments') WHERE json_extract(value, '$.status') = 'pending') \
          LIMIT ?3",
-    )?;
+        intact("orders")
+    );
+    let mut statement = db.prepare_cached(&sql)?;
     let rows = statement.query_map((db.shop(), before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let orders: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
     let mut erased = 0;
@@ -143,10 +222,11 @@ fn purchases(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Vec<Purch
     let sql = format!(
         "SELECT id, attempted_at IS NOT NULL, \
          (SELECT id FROM orders WHERE shop = ?1 AND checkout_id = checkouts.id), \
-         (SELECT document FROM orders WHERE shop = ?1 AND checkout_id = checkouts.id), \
+         (SELECT {} FROM orders WHERE shop = ?1 AND checkout_id = checkouts.id), \
          EXISTS (SELECT 1 FROM orders JOIN outbox ON outbox.shop = ?1 AND outbox.order_id = orders.id \
          WHERE orders.shop = ?1 AND orders.checkout_id = checkouts.id AND outbox.state = 'waiting') \
-         FROM checkouts {OF_BUYER}"
+         FROM checkouts {OF_BUYER}",
+        order_document()
     );
     let mut statement = db.prepare(&sql)?;
     let rows = statement.query_map(params![db.shop(), e_mail], |row| {

@@ -85,6 +85,17 @@ pub enum StoreError {
         /// Description of the damage.
         what: String,
     },
+    /// Commits that were acknowledged are missing. The files were left as they were.
+    #[error(
+        "the database {} is damaged: {what}; it was left as it was: restore a backup, or go on without what is missing \
+         with `ucp-gateway store accept-loss`, which keeps a copy of the log", path.display()
+    )]
+    Lost {
+        /// The database file.
+        path: PathBuf,
+        /// Description of the loss.
+        what: String,
+    },
     /// A product or merchant of a new shop's initial content is invalid. Nothing was created.
     #[error("the new shop was not created, because `{id}` cannot be stored: {reason}")]
     Unfit {

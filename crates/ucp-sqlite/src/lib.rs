@@ -16,7 +16,9 @@
 //! | `migrations` | the schema, and the upgrade of older files |
 //! | `transfer` | rows that are moved to or from another store |
 //! | `backup` | copies of the file: made, checked, put back |
-//! | `header` | the check of a file before SQLite opens it |
+//! | `header`, `log` | the checks of a file and its log before SQLite opens them |
+//! | [`checksum`] | checksums of rows |
+//! | `witness` | the number of commits, beside the database |
 //! | [`watcher`] | a thread that notices writes of other processes |
 //! | `error`, `time` | errors, and times as they are stored |
 //!
@@ -27,11 +29,13 @@
 mod agenda;
 mod backup;
 mod buyers;
+pub mod checksum;
 mod connection;
 mod error;
 mod happened;
 mod header;
 mod ledger;
+mod log;
 mod migrations;
 mod outbox;
 mod owners;
@@ -45,11 +49,12 @@ mod time;
 mod transfer;
 pub mod watcher;
 mod webhook_events;
+mod witness;
 mod writer;
 
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
-pub use store::{Room, SqliteStore};
+pub use store::{Room, SqliteStore, is_damage};
 pub use writer::Activity;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::StoreError;
+use crate::{checksum, error::StoreError};
 
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_shop.sql"),
@@ -28,11 +28,17 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0016_takings.sql"),
     include_str!("migrations/0017_asked_products.sql"),
     include_str!("migrations/0018_agenda.sql"),
+    include_str!("migrations/0019_checksums.sql"),
 ];
 
 /// Brings the database to the newest schema.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     migrate_with(connection, path, MIGRATIONS)
+}
+
+/// Returns `true` if the database has the newest schema.
+pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(usize::try_from(version(connection)?) == Ok(MIGRATIONS.len()))
 }
 
 /// Returns the schema version of a database with rows, if [`migrate`] would change it.
@@ -81,6 +87,10 @@ fn migrate_with(connection: &mut Connection, path: &Path, migrations: &[&str]) -
         let version = found + 1;
         transaction
             .execute_batch(sql)
+            .and_then(|()| match version {
+                checksum::SINCE => checksum::register(&transaction).and_then(|()| checksum::begin(&transaction)),
+                _ => Ok(()),
+            })
             .and_then(|()| transaction.pragma_update(None, "user_version", version))
             .and_then(|()| transaction.commit())
             .map_err(|source| StoreError::Migration { path: path.to_owned(), version, source })?;
@@ -129,6 +139,63 @@ mod tests {
         let copied = Connection::open(&copy).expect("database");
         let shops: i64 = copied.query_row("SELECT count(*) FROM shop", (), |row| row.get(0)).expect("rows");
         assert_eq!((version(&copied).expect("version"), shops), (11, 1));
+    }
+
+    /// Puts a row into each table, with documents that are no JSON.
+    fn damage(connection: &Connection) {
+        let texts = |sql: &str| -> Vec<(String, String)> {
+            let mut statement = connection.prepare(sql).expect("a statement");
+            let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
+            rows.collect::<Result<_, _>>().expect("texts")
+        };
+        let tables =
+            "SELECT name, '' FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid";
+        for (table, _) in texts(tables) {
+            let columns = texts(&format!("SELECT name, type FROM pragma_table_info('{table}')"));
+            let values = columns.iter().map(|(name, kind)| match (name.as_str(), kind.as_str()) {
+                ("document" | "answer" | "market" | "terms", _) => "'{\"id\":'",
+                (_, "BLOB") => "zeroblob(32)",
+                (_, "TEXT") => "'x'",
+                _ => "1",
+            });
+            let (values, columns): (Vec<_>, Vec<_>) = values.zip(columns.iter().map(|(name, _)| &**name)).unzip();
+            let (columns, values) = (columns.join(", "), values.join(", "));
+            connection.execute(&format!("INSERT INTO {table} ({columns}) VALUES ({values})"), ()).expect(&table);
+        }
+    }
+
+    #[test]
+    fn a_damaged_document_stops_no_migration_and_is_named() {
+        for version in 1..MIGRATIONS.len() {
+            let mut connection = Connection::open_in_memory().expect("database");
+            let path = Path::new("test.db");
+            migrate_with(&mut connection, path, &MIGRATIONS[..version]).expect("an older version");
+            damage(&connection);
+            migrate(&mut connection, path).unwrap_or_else(|error| panic!("from version {version}: {error:?}"));
+            let named = crate::backup::contradictions(&connection).expect("checks");
+            assert!(!named.is_empty(), "from version {version}");
+            assert_eq!(crate::backup::damage(&connection).expect("checks"), Vec::<String>::new());
+        }
+    }
+
+    /// A migration that fails again and again leaves one copy at most.
+    #[test]
+    fn a_failed_migration_leaves_no_copy() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(crate::store::FILE);
+        let mut connection = Connection::open(&path).expect("database");
+        migrate_with(&mut connection, &path, &MIGRATIONS[..18]).expect("version 18");
+        connection.execute("INSERT INTO cursor_key VALUES ('x', zeroblob(32))", ()).expect("a row");
+        // In the way of the next one.
+        connection.execute("CREATE INDEX orders_by_buyer ON orders (shop)", ()).expect("an index");
+        for _ in 0..3 {
+            let error = crate::SqliteStore::open(directory.path()).expect_err("in the way");
+            assert!(matches!(error, StoreError::Migration { version: 19, .. }), "{error}");
+        }
+        let copies = std::fs::read_dir(directory.path())
+            .expect("a directory")
+            .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().contains("version")));
+        assert_eq!(copies.count(), 0);
     }
 
     #[test]
@@ -453,7 +520,9 @@ mod tests {
                     row,
                 )
                 .expect("a checkout");
-            connection.execute("INSERT INTO mandates VALUES ('default', ?, 'm')", (id,)).expect("a mandate");
+            connection
+                .execute("INSERT INTO mandates (shop, checkout_id, mandate) VALUES ('default', ?, 'm')", (id,))
+                .expect("a mandate");
         }
         connection.execute("DELETE FROM checkouts", ()).expect("pruned");
         let left = "SELECT group_concat(checkout_id) FROM mandates";

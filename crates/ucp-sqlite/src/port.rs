@@ -17,7 +17,7 @@ use ucp_core::{
 use crate::{
     buyers,
     connection::ShopConnection,
-    ledger::stored,
+    ledger::{stored, stored_columns},
     owners,
     store::{BATCH, SqliteStore},
     time::nanoseconds,
@@ -42,16 +42,21 @@ const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Retention of webhook events after they were settled, during which they can be sent again.
 const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// Completed checkouts, which leave a mark at their orders.
+const COMPLETED: &str = "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
+    AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?)";
+
 #[async_trait]
 impl Store for SqliteStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
-        let sql = "SELECT version, document, id FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?";
+        let columns = stored_columns("orders");
+        let sql = format!("SELECT {columns} FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?");
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), limit), stored)?.collect()).await
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), limit), stored)?.collect()).await
     }
 
     async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("SELECT version, document, id FROM orders WHERE shop = ? AND id = ?", [id]).await
+        self.document("orders", "id = ?", [id]).await
     }
 
     async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError> {
@@ -109,11 +114,7 @@ impl Store for SqliteStore {
                  AND attempted_at IS NULL AND status <> 'completed' ORDER BY expires_at LIMIT ?)",
                 before(unfinished),
             ),
-            (
-                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
-                 AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?)",
-                before(completed),
-            ),
+            (COMPLETED, before(completed)),
             (
                 "DELETE FROM carts WHERE seq IN (SELECT seq FROM carts \
                  WHERE shop = ? AND expires_at < ? AND holder IS NOT NULL ORDER BY expires_at LIMIT ?)",
@@ -146,7 +147,11 @@ impl Store for SqliteStore {
             ),
         ] {
             loop {
+                let secret = (statement == COMPLETED).then(|| self.cursor_secret().clone());
                 let delete = move |db: ShopConnection<'_>| {
+                    if let Some(secret) = secret {
+                        buyers::mark_orders(db, &secret, before, BATCH)?;
+                    }
                     Ok(db.prepare_cached(statement)?.execute((db.shop(), before, BATCH))? as u64)
                 };
                 let batch = self.write(delete).await?;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig, ffi};
 use tokio::sync::Notify;
 use ucp_core::{
     ShopId,
@@ -23,11 +23,12 @@ use ucp_core::{
 };
 
 use crate::{
-    backup,
+    backup, checksum,
     connection::ShopConnection,
     error::{BackupError, StoreError, WriteError},
-    header, migrations,
+    header, log, migrations,
     place::Place,
+    witness::{self, Witness},
     writer::{Activity, Writer},
 };
 
@@ -67,6 +68,7 @@ struct Inner {
 struct File {
     path: PathBuf,
     place: Place,
+    witness: Arc<Witness>,
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
@@ -113,21 +115,45 @@ impl SqliteStore {
         for part in path.parent().into_iter().chain([&*path]) {
             keep_for_owner(part);
         }
+        log::check(&path)?;
         let (connection, cursor_secret) = patiently(|| {
             let open = |source| StoreError::Open { path: path.clone(), source };
             let mut connection = connect(&path).map_err(open)?;
-            if let Some(version) = migrations::outdated(&connection, &path)? {
-                let copy = backup::before_migration(&connection, &path, version)
-                    .map_err(|source| StoreError::NotCopied { path: path.clone(), source: Box::new(source) })?;
-                tracing::warn!(copy = %copy.display(), version, "the database is brought to a newer schema; a copy was made before");
+            // What is in the log is worth keeping until nothing is missing.
+            let keeps_log = |keeps| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps);
+            keeps_log(true).map_err(open)?;
+            witness::check(&connection, &path)?;
+            keeps_log(false).map_err(open)?;
+            let outdated = migrations::outdated(&connection, &path)?;
+            let copy = outdated.map(|version| backup::before_migration(&connection, &path, version)).transpose();
+            let copy = copy.map_err(|source| StoreError::NotCopied { path: path.clone(), source: Box::new(source) })?;
+            if let Some(copy) = &copy {
+                let (copy, version) = (copy.display(), outdated);
+                tracing::warn!(%copy, version, "the database is brought to a newer schema; a copy was made before");
             }
-            migrations::migrate(&mut connection, &path)?;
+            if let Err(error) = migrations::migrate(&mut connection, &path) {
+                // Another attempt copies it again, if it still is what it was.
+                if let Some(copy) =
+                    copy.filter(|_| migrations::outdated(&connection, &path).is_ok_and(|now| now == outdated))
+                {
+                    drop(fs::remove_file(copy));
+                }
+                return Err(error);
+            }
+            if copy.is_some() {
+                for fault in backup::contradictions(&connection).map_err(open)? {
+                    tracing::warn!(fault, "what is damaged was left as it was");
+                }
+            }
+            checksum::guard(&connection).map_err(open)?;
             let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
         })?;
         let place = Place::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
+        let witness = Arc::new(Witness::open(&connection, &path)?);
         let file = File {
-            writer: Writer::start(connection, Some(place.clone()))?,
+            writer: Writer::start(connection, Some((place.clone(), Arc::clone(&witness))))?,
+            witness,
             place,
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
@@ -173,8 +199,9 @@ impl SqliteStore {
     /// # Errors
     /// The error of SQLite if the database cannot be read to its end.
     pub fn faults(&self) -> rusqlite::Result<Vec<String>> {
-        let connection = Connection::open(self.path())?;
+        let connection = open(self.path())?;
         let mut faults = backup::damage(&connection)?;
+        faults.extend(checksum::faults(&connection, backup::FAULTS as usize)?);
         faults.extend(backup::contradictions(&connection)?);
         faults.truncate(backup::FAULTS as usize);
         Ok(faults)
@@ -207,9 +234,36 @@ impl SqliteStore {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         backup::copy(&copied, &to, |restored| {
             // A search index that is still there knows what came after the copy.
-            restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ()).map(drop)
+            restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ())?;
+            // A copy of an earlier version has neither.
+            if restored.table_exists(Some("main"), "commits")? {
+                restored.execute("DELETE FROM commits", ())?;
+                restored.execute(&format!("UPDATE shop SET sum = {}", checksum::NONE), ())?;
+            }
+            Ok(())
         })
         .map(drop)
+    }
+
+    /// Lets the database in `data_dir` go on without commits that are missing, and returns the copy of its log if there was one.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// [`BackupError`] if the database cannot be opened, or its log not be copied.
+    pub fn accept_loss(data_dir: &Path) -> Result<Option<PathBuf>, BackupError> {
+        let path = data_dir.join(FILE);
+        header::check(&path)?;
+        if !path.exists() {
+            return Err(StoreError::Missing { path }.into());
+        }
+        let file = |source| BackupError::File { path: path.clone(), source };
+        let open = |source| StoreError::Open { path: path.clone(), source };
+        let copied = backup::keep_log(&path).map_err(file)?;
+        let connection = connect(&path).map_err(open)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).map_err(open)?;
+        witness::forget(&path).map_err(file)?;
+        drop(Self::at(path.clone())?);
+        Ok(copied)
     }
 
     /// Returns `true` if the file that is open is the one at its path. Otherwise nothing is written any more.
@@ -322,7 +376,9 @@ impl SqliteStore {
         let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(WriteError::from)?;
         let written = write(ShopConnection::new(&transaction, &self.0.shop))?;
+        let number = witness::count(&transaction).map_err(WriteError::from)?;
         transaction.commit().map_err(WriteError::from)?;
+        self.0.file.witness.tell(number);
         Ok(written)
     }
 
@@ -379,10 +435,14 @@ fn unanswered(error: impl Error + Send + Sync + 'static) -> PortError {
 }
 
 /// Returns `true` if a read failed because of what is stored, so that it fails again.
-pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+#[must_use]
+pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
     let is_value = matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..));
-    is_value || matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    let is_refused = error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_TRIGGER);
+    is_value
+        || is_refused
+        || matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Returns the error of a call whose write failed.
@@ -428,6 +488,8 @@ fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreErro
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    checksum::register(&connection)?;
     Ok(connection)
 }
 
@@ -445,6 +507,9 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
     // The writer touches random pages of the identifiers' index.
     connection.pragma_update(None, "cache_size", -16_384)?;
+    if migrations::is_current(&connection)? {
+        checksum::guard(&connection)?;
+    }
     Ok(connection)
 }
 

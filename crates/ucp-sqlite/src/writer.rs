@@ -9,7 +9,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc,
+        mpsc::{self, RecvTimeoutError},
     },
     thread::JoinHandle,
 };
@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::{
     error::{StoreError, WriteError},
     place::Place,
+    witness::{self, UNFLUSHED, Witness},
 };
 
 /// Maximum number of writes per commit.
@@ -68,22 +69,39 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on its own connection, which writes as long as the file is at its place.
-    pub(crate) fn start(mut connection: Connection, place: Option<Place>) -> Result<Self, StoreError> {
+    /// Starts the thread on its own connection, which writes as long as the file is at its place, and tells of each commit.
+    pub(crate) fn start(mut connection: Connection, file: Option<(Place, Arc<Witness>)>) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let activity = Arc::new(Activity::default());
         let counted = Arc::clone(&activity);
         let run = move || {
-            while let Ok(first) = queue.recv() {
+            let (place, witness) = file.unzip();
+            let witness = witness.as_deref();
+            loop {
+                let unflushed = witness.filter(|witness| witness.is_unflushed());
+                let first = match unflushed {
+                    Some(witness) => match queue.recv_timeout(UNFLUSHED) {
+                        Err(RecvTimeoutError::Timeout) => {
+                            witness.flush();
+                            continue;
+                        }
+                        first => first.ok(),
+                    },
+                    None => queue.recv().ok(),
+                };
+                let Some(first) = first else { break };
                 let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
                 counted.commits.fetch_add(1, Ordering::Relaxed);
                 let writes = group.len() as u64;
                 if place.as_ref().is_none_or(Place::holds) {
-                    commit(&mut connection, group);
+                    commit(&mut connection, group, witness);
                 } else {
                     refuse(group, &WriteError::Displaced);
                 }
                 counted.writes.fetch_add(writes, Ordering::Relaxed);
+            }
+            if let Some(witness) = witness {
+                witness.flush();
             }
         };
         let thread = std::thread::Builder::new().name("shop-writer".into()).spawn(run).map_err(StoreError::Thread)?;
@@ -146,7 +164,7 @@ impl Drop for Writer {
 }
 
 /// Runs a group of writes, in one transaction unless a failure ends it early.
-fn commit(connection: &mut Connection, group: Vec<Job>) {
+fn commit(connection: &mut Connection, group: Vec<Job>, witness: Option<&Witness>) {
     let mut jobs = group.into_iter();
     while jobs.len() > 0 {
         let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
@@ -157,6 +175,7 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
             }
         };
         let mut deliveries = Vec::with_capacity(jobs.len());
+        let before = transaction.total_changes();
         // Some failures, such as a full disk, roll back the whole transaction. Later writes would then be committed one
         // by one, and reported as failed.
         while !transaction.is_autocommit()
@@ -167,7 +186,14 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
         let committed = if transaction.is_autocommit() {
             Err(WriteError::RolledBack)
         } else {
-            transaction.commit().map_err(WriteError::from)
+            // Nothing is written, and nothing flushed, for jobs that change nothing.
+            let counting = witness.filter(|_| transaction.total_changes() != before);
+            counting
+                .map(|witness| witness::count(&transaction).map(|number| (witness, number)))
+                .transpose()
+                .and_then(|counted| transaction.commit().map(|()| counted))
+                .map(|counted| counted.into_iter().for_each(|(witness, number)| witness.tell(number)))
+                .map_err(WriteError::from)
         };
         if let Err(error) = &committed {
             tracing::error!(error = error as &dyn std::error::Error, "a commit to the shop's database failed");

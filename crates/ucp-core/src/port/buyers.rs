@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::error::PortError;
+use crate::catalog::cursor::CursorSecret;
 
 /// Retention of personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,14 @@ pub struct PersonalData {
     pub carts: Vec<Value>,
     /// Checkouts, as stored.
     pub checkouts: Vec<Value>,
-    /// Orders of these checkouts, as stored.
+    /// Orders of the buyer, as stored.
     pub orders: Vec<Value>,
+    /// Identifiers of carts, checkouts and orders that are damaged, and may be of the buyer.
+    #[serde(skip)]
+    pub damaged: Vec<String>,
+    /// Number of orders with addresses whose buyers are not known.
+    #[serde(skip)]
+    pub unknown: u64,
 }
 
 /// Result of an erasure.
@@ -48,14 +56,27 @@ pub struct Erasure {
     pub checkouts: usize,
     /// Number of orders whose addresses were removed.
     pub orders: usize,
-    /// Checkouts that were left as they are, each with the reason.
+    /// Checkouts and orders that were left as they are, each with the reason.
     pub left: Vec<(String, &'static str)>,
+    /// Number of orders with addresses whose buyers are not known.
+    pub unknown: u64,
+}
+
+impl Erasure {
+    /// Adds rows that are damaged, unless they were left for another reason.
+    pub fn leave_damaged(&mut self, ids: Vec<String>) {
+        for id in ids {
+            if self.left.iter().all(|(left, _)| *left != id) {
+                self.left.push((id, "it is damaged, and may be of this buyer"));
+            }
+        }
+    }
 }
 
 /// Personal data of a buyer, who is known by an e-mail address in any case.
 ///
 /// A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
-/// checkout, for as long as that is kept.
+/// checkout for as long as that is kept, and then by the [mark](buyer_mark) that the removal of the checkout leaves.
 #[async_trait]
 pub trait Buyers: Send + Sync {
     /// Returns everything that is stored about a buyer, without the tokens of pages.
@@ -69,6 +90,28 @@ pub trait Buyers: Send + Sync {
     /// Returns those of `ids` under which personal data may be stored: they name a cart, a checkout, or an order whose
     /// addresses were not removed. Whoever keeps copies removes those of the others.
     async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError>;
+}
+
+/// Mark of an order whose checkout was damaged when it was removed.
+pub const UNKNOWN: &str = "?";
+
+/// Returns what an order is found by once its checkout, a JSON text, is gone: a hash of the e-mail address that nobody computes
+/// without the secret of the shop. Empty if the checkout has no address, [`UNKNOWN`] if it is damaged.
+#[must_use]
+pub fn buyer_mark(secret: &CursorSecret, checkout: &str) -> String {
+    let Ok(checkout) = checkout.parse::<Value>() else { return UNKNOWN.to_owned() };
+    checkout
+        .pointer("/draft/buyer/email")
+        .and_then(Value::as_str)
+        .map_or_else(String::new, |e_mail| mark(secret, e_mail))
+}
+
+/// Returns the [mark](buyer_mark) of an e-mail address in any case.
+#[must_use]
+pub fn mark(secret: &CursorSecret, e_mail: &str) -> String {
+    let hash =
+        Sha256::new_with_prefix("buyer").chain_update(secret.reveal()).chain_update(e_mail.to_lowercase()).finalize();
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a stored document without the tokens that open pages.

@@ -24,6 +24,8 @@ pub(crate) enum StoreCommand {
     Check(DataDir),
     /// Put a backup into a data directory that holds no database.
     Restore(CopyOptions),
+    /// Let a database whose log is damaged go on without the commits that are lost, and keep a copy of the log.
+    AcceptLoss(DataDir),
     /// Move a shop between a data directory and a PostgreSQL database, with the answers that are kept for retries; exit code 1 if
     /// anything differs in the end. What was interrupted goes on when it is run again.
     Copy(TransferOptions),
@@ -55,6 +57,14 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
         }
         StoreCommand::Copy(options) => return copy::run(options),
         StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
+        StoreCommand::AcceptLoss(DataDir { data_dir }) => {
+            let copy = SqliteStore::accept_loss(data_dir)?;
+            say!("{} goes on with what it has. A gateway can be started on it.", data_dir.display());
+            if let Some(copy) = copy {
+                say!("Its log as it was is in {}.", copy.display());
+            }
+            say!("Orders and payments of the last minutes may be missing: compare them with your payment provider.");
+        }
         StoreCommand::Restore(CopyOptions { file, data }) => {
             let progress = spinner("checking and copying the backup");
             SqliteStore::restore(file, &data.data_dir)?;

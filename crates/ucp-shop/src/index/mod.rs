@@ -29,6 +29,7 @@ mod statistics;
 mod text;
 
 use std::{
+    error::Error,
     fs, io,
     num::NonZero,
     path::{Path, PathBuf},
@@ -48,7 +49,7 @@ use tantivy::{
     indexer::{IndexWriterOptions, LogMergePolicy},
 };
 use ucp_core::{ShopId, catalog::market::Market};
-use ucp_sqlite::{ShopConnection, revision};
+use ucp_sqlite::{ShopConnection, checksum, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
 use self::{schema::Fields, scores::CommonWords, statistics::Statistics};
@@ -458,15 +459,23 @@ impl Index {
             if seq <= known {
                 writer.delete_term(Term::from_field_u64(self.fields.seq, seq.cast_unsigned()));
             }
-            if document != revision::REMOVED {
-                writer.add_document(self.fields.document(seq, &products::parse(document, Some(sold_out))?))?;
+            match products::parse(document, Some(sold_out)) {
+                _ if document == revision::REMOVED => {}
+                Ok(record) => drop(writer.add_document(self.fields.document(seq, &record))?),
+                Err(error) => {
+                    tracing::error!(
+                        product = seq,
+                        error = &error as &dyn Error,
+                        "a damaged product is not found any more"
+                    );
+                }
             }
             telling.count();
             Ok(())
         };
-        let sold_out = products::SOLD_OUT;
+        let (sold_out, intact) = (products::SOLD_OUT, checksum::intact("products"));
         let mut statement = db.prepare(&format!(
-            "SELECT seq, document, {sold_out} FROM products WHERE shop = ? AND revision > ? ORDER BY seq"
+            "SELECT seq, iif({intact}, document, ''), {sold_out} FROM products WHERE shop = ? AND revision > ? ORDER BY seq"
         ))?;
         let mut rows = statement.query((db.shop(), since))?;
         if changed < MANY {

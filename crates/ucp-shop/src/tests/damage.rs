@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use ucp_sqlite::StoreError;
+use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
@@ -120,6 +120,9 @@ async fn an_index_of_another_or_newer_database_is_rebuilt() {
     put(&shop, &[simple("lost", "Walnut Lost")]).await;
     drop(shop);
     fs::write(directory.path().join("shop.db"), backup).expect("writes");
+    let error = Database::open(directory.path()).expect_err("it lacks what was put since");
+    assert!(matches!(error, StoreError::Lost { .. }), "{error}");
+    SqliteStore::accept_loss(directory.path()).expect("accepts");
     finds_all(directory.path()).await;
 }
 
@@ -174,6 +177,29 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     fs::remove_file(directory.path().join("index")).expect("removes");
     shop.refresh().await;
     assert_eq!(search(&shop, "walnut").await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_damaged_product_is_not_sold_and_the_others_are() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()));
+    let raw = rusqlite::Connection::open(directory.path().join("shop.db")).expect("database");
+    raw.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).expect("as a disk does it");
+    raw.execute("UPDATE products SET document = replace(document, 'Walnut', 'Wallnut') WHERE id = 'a'", ())
+        .expect("damages");
+    drop(raw);
+    for has_index in [true, false] {
+        if !has_index {
+            fs::remove_dir_all(directory.path().join("index")).expect("removes");
+        }
+        let shop = open(directory.path());
+        assert_eq!(ids(&shop.find(&query(None), &BuyerSignals::default()).await.expect("finds")), ["b"]);
+        assert_eq!(search(&shop, "birch").await, ["b"]);
+        let found = named(&shop, &["a", "b"], &presentation("en", "USD")).await;
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1]);
+    }
+    let faults = SqliteStore::open(directory.path()).expect("opens").faults().expect("checks");
+    assert_eq!(faults, ["`products`: the row `a` is not as it was written"]);
 }
 
 /// The files of a database, with what is in them.

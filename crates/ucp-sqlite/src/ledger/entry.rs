@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::OptionalExtension as _;
+use rusqlite::{OptionalExtension as _, types::Type};
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
@@ -15,7 +15,7 @@ use ucp_core::{
 };
 
 use crate::{
-    agenda,
+    agenda, checksum,
     connection::ShopConnection,
     error::WriteError,
     stock::{self, Taker},
@@ -292,14 +292,20 @@ fn write_mandate(db: ShopConnection<'_>, Presented { checkout_id, mandate }: &Pr
 
 /// Returns the answer recorded under a key.
 pub(super) fn kept(db: ShopConnection<'_>, key: &Key) -> rusqlite::Result<Option<Kept>> {
-    db.prepare_cached(
-        "SELECT identity, answer, at FROM kept \
+    let sql = format!(
+        "SELECT identity, answer, at, {} FROM kept \
          WHERE shop = ? AND key = ? AND resource IN ('', ?) AND operation = ? AND owner = ? ORDER BY resource LIMIT 1",
-    )?
-    .query_row((db.shop(), &key.key, &key.resource, key.operation, &key.owner), |row| {
-        Ok(Kept { identity: row.get(0)?, answer: row.get(1)?, at: timestamp(row.get(2)?) })
-    })
-    .optional()
+        checksum::intact("kept")
+    );
+    db.prepare_cached(&sql)?
+        .query_row((db.shop(), &key.key, &key.resource, key.operation, &key.owner), |row| {
+            if !row.get::<_, bool>(3)? {
+                let what = format!("a kept answer, of the idempotency key `{}`, is not as it was written", key.key);
+                return Err(rusqlite::Error::FromSqlConversionFailure(1, Type::Text, what.into()));
+            }
+            Ok(Kept { identity: row.get(0)?, answer: row.get(1)?, at: timestamp(row.get(2)?) })
+        })
+        .optional()
 }
 
 fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept, holder: Option<&str>) -> rusqlite::Result<()> {

@@ -23,22 +23,25 @@ use ucp_core::{
 
 use self::entry::Entry;
 use crate::{
+    checksum,
     error::WriteError,
     stock,
-    store::{SqliteStore, unwritable},
+    store::{SqliteStore, is_damage, unwritable},
 };
 
 impl SqliteStore {
-    /// Reads a document with its version. The first parameter of `sql` is the shop.
+    /// Reads the document of a table that meets a condition, with its version.
     pub(crate) async fn document<T: DeserializeOwned + Send + 'static, const N: usize>(
         &self,
-        sql: &'static str,
+        table: &'static str,
+        condition: &'static str,
         parameters: [&str; N],
     ) -> Result<Option<Stored<T>>, PortError> {
         let parameters = parameters.map(str::to_owned);
+        let sql = format!("SELECT {} FROM {table} WHERE shop = ? AND {condition}", stored_columns(table));
         self.read(move |db| {
             let parameters = std::iter::once(db.shop()).chain(parameters.iter().map(String::as_str));
-            db.prepare_cached(sql)?.query_row(params_from_iter(parameters), stored).optional()
+            db.prepare_cached(&sql)?.query_row(params_from_iter(parameters), stored).optional()
         })
         .await
     }
@@ -47,35 +50,31 @@ impl SqliteStore {
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        let sql = "SELECT version, document, id FROM carts WHERE shop = ? AND id = ? AND owner = ?";
-        self.document(sql, [id, owner]).await
+        self.document("carts", "id = ? AND owner = ?", [id, owner]).await
     }
 
     async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND id = ? AND owner = ?";
-        self.document(sql, [id, owner]).await
+        self.document("checkouts", "id = ? AND owner = ?", [id, owner]).await
     }
 
     async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
-        self.document(sql, [cart, owner]).await
+        self.document("checkouts", "cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1", [cart, owner]).await
     }
 
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        let sql = "SELECT version, document, id FROM orders WHERE shop = ? AND id = ? AND owner = ?";
-        self.document(sql, [id, owner]).await
+        self.document("orders", "id = ? AND owner = ?", [id, owner]).await
     }
 
     async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        self.document("SELECT version, document, id FROM carts WHERE shop = ? AND token = ?", [token]).await
+        self.document("carts", "token = ?", [token]).await
     }
 
     async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        self.document("SELECT version, document, id FROM checkouts WHERE shop = ? AND token = ?", [token]).await
+        self.document("checkouts", "token = ?", [token]).await
     }
 
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("SELECT version, document, id FROM orders WHERE shop = ? AND token = ?", [token]).await
+        self.document("orders", "token = ?", [token]).await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
@@ -108,26 +107,33 @@ impl Ledger for SqliteStore {
                 Ok(committed)
             }
             Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
+            Err(WriteError::Database(error)) if is_damage(&error) => Err(PortError::damaged().because(error)),
             Err(error) => Err(unwritable(error)),
         }
     }
 }
 
-/// Reads `version, document, id`.
+/// Columns of a table that [`stored`] reads.
+pub(crate) fn stored_columns(table: &str) -> String {
+    format!("version, document, id, {}", checksum::intact(table))
+}
+
+/// Reads [`stored_columns`].
 pub(crate) fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
     let version = row.get::<_, i64>(0)?.unsigned_abs();
+    let damaged = |what: String| {
+        let kind = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+        let id: String = row.get(2).unwrap_or_default();
+        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("{kind} `{id}`: {what}").into())
+    };
+    if !row.get::<_, bool>(3)? {
+        return Err(damaged("not as it was written".to_owned()));
+    }
     let text = row.get_ref(1)?.as_str()?;
     // What serde says may quote the document.
     let document = serde_json::from_str(text).map_err(|error| {
-        let kind = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
-        let id: String = row.get(2).unwrap_or_default();
-        let place = format!(
-            "{kind} `{id}`: unreadable JSON ({:?}) at line {}, column {}",
-            error.classify(),
-            error.line(),
-            error.column()
-        );
-        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, place.into())
+        let (kind, line, column) = (error.classify(), error.line(), error.column());
+        damaged(format!("unreadable JSON ({kind:?}) at line {line}, column {column}"))
     })?;
     Ok(Stored { document, version })
 }

@@ -21,4 +21,5 @@ CREATE INDEX kept_by_holder ON kept (shop, holder, held) WHERE holder IS NOT NUL
 
 -- 1 once the addresses of the order were erased.
 ALTER TABLE orders ADD COLUMN anonymous INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX orders_with_addresses ON orders (shop, json_extract(document, '$.placed_at')) WHERE anonymous = 0;
+CREATE INDEX orders_with_addresses
+    ON orders (shop, CASE WHEN json_valid(document) THEN json_extract(document, '$.placed_at') END) WHERE anonymous = 0;

@@ -75,6 +75,9 @@ fn documents_that_lack_what_they_need_are_named() {
                  VALUES ('default', 'chk_1', 'p', 1, 'completed', 1, '{}');
                  INSERT INTO carts (shop, id, owner, version, expires_at, document)
                  VALUES ('default', 'cart_1', 'p', 1, 1, '{\"id\":');
+                 INSERT INTO carts (shop, id, owner, version, expires_at, document)
+                 VALUES ('default', 'cart_2', 'p', 1, 1, '{\"totals\":[{\"kind\":\"subtotal\",\"amount\":7},{\"kind\":\"total\",\"amount\":7}]}'),
+                 ('default', 'cart_3', 'p', 1, 1, '{\"totals\":[{\"kind\":\"subtotal\",\"amount\":7},{\"kind\":\"total\",\"amount\":5}]}');
                  INSERT INTO kept (shop, owner, operation, resource, key, identity, answer, at)
                  VALUES ('default', 'p', 'create_cart', '', 'whole', zeroblob(32), '{}' || char(10) || '{}', 1),
                  ('default', 'p', 'create_cart', '', 'half', zeroblob(32), '{}' || char(10) || '{', 1);",
@@ -87,6 +90,7 @@ fn documents_that_lack_what_they_need_are_named() {
             "cart `cart_1`: its document is not JSON",
             "the answer under the idempotency key `half` is not JSON",
             "checkout `chk_1` is completed and has no order",
+            "cart `cart_3`: its totals do not add up",
         ]
     );
 }
@@ -99,7 +103,7 @@ fn a_copy_is_made_before_the_schema_changes() {
         let mut names: Vec<_> = fs::read_dir(directory.path())
             .expect("a directory")
             .map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"))
-            .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
+            .filter(|name| !["-wal", "-shm", "-commits"].iter().any(|suffix| name.ends_with(suffix)))
             .collect();
         names.sort();
         names
@@ -107,9 +111,24 @@ fn a_copy_is_made_before_the_schema_changes() {
     assert_eq!(names(), [FILE], "a new database has nothing to copy");
     let file = directory.path().join(FILE);
     let connection = connect(&file).expect("opens");
+    let write = |file: &std::path::Path, seconds| {
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        fs::File::options().append(true).open(file).and_then(|file| file.set_modified(time)).expect("a time");
+    };
+    let log = directory.path().join(format!("{FILE}-wal"));
     for number in 1..=2 {
+        // Written since the copy was made.
+        for written in [&file, &log] {
+            write(written, u64::pow(2, 33));
+        }
         let copy = before_migration(&connection, &file, 7).expect("copies");
         assert_eq!(SqliteStore::restore(&copy, &directory.path().join(number.to_string())).map_err(drop), Ok(()));
     }
+    assert_eq!(names(), ["1", "2", FILE, "shop.db.version-7", "shop.db.version-7.2"]);
+    // An attempt that was broken off after its copy.
+    for written in [&file, &log] {
+        write(written, 1);
+    }
+    before_migration(&connection, &file, 7).expect("is there");
     assert_eq!(names(), ["1", "2", FILE, "shop.db.version-7", "shop.db.version-7.2"]);
 }

@@ -39,7 +39,7 @@ fn this_binary() -> PathBuf {
 }
 
 /// Everything that a purchase leaves in the store.
-fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
+pub(super) fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
     let id = number.to_string();
     let change = Change {
         cart: at(cart(ALICE, &id), 0),
@@ -226,7 +226,8 @@ async fn a_document_that_cannot_be_read_is_no_answer_and_not_logged() {
     let PortError::Refused(refusal) = error else { panic!("{error:?}") };
     assert_eq!(refusal.code, Code::StoredDataDamaged);
     let read = |db: ShopConnection<'_>| {
-        db.query_row("SELECT version, document, id FROM carts", (), super::super::stored::<Cart>)
+        let sql = format!("SELECT {} FROM carts", super::super::stored_columns("carts"));
+        db.query_row(&sql, (), super::super::stored::<Cart>)
     };
     let error = store.snapshot(read).expect_err("damaged");
     assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");

@@ -1,5 +1,6 @@
 //! Tests of the ledger beyond the rules of the port: age of rows, full and broken disks, rates.
 
+mod damage;
 mod failures;
 mod pruning;
 mod rates;

@@ -103,9 +103,10 @@ async fn rates() {
     for number in 0..READS {
         let (store, id) = (store.clone(), id(number));
         let read = move || {
-            let sql = "SELECT version, document FROM checkouts WHERE shop = ? AND id = ? AND owner = ?";
+            let columns = super::super::stored_columns("checkouts");
+            let sql = format!("SELECT {columns} FROM checkouts WHERE shop = ? AND id = ? AND owner = ?");
             store.snapshot(|db| {
-                db.prepare_cached(sql)?.query_row((db.shop(), &id, ALICE), super::super::stored::<Checkout>)
+                db.prepare_cached(&sql)?.query_row((db.shop(), &id, ALICE), super::super::stored::<Checkout>)
             })
         };
         tokio::task::spawn_blocking(read).await.expect("reads").expect("reads");

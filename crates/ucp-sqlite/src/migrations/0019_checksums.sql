@@ -1,0 +1,41 @@
+-- A damaged disk is noticed: each row has a checksum of its columns, and commits are counted, so that their number can be
+-- compared with the one beside the database. See `checksum.rs` and `witness.rs`. The default says that the row has none.
+ALTER TABLE shop ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE cursor_key ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE products ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE identifiers ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE stock ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE merchants ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE location_names ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE carts ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE checkouts ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE mandates ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE orders ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE kept ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE outbox ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE owners ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE told ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE synchronised ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE synchronised_products ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE changed_products ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE takings ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE asked_products ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+ALTER TABLE tasks ADD COLUMN sum INTEGER NOT NULL DEFAULT 46909632806912;
+
+CREATE TABLE commits (
+    -- There is one row.
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    -- Random. A restored copy has another one.
+    identity BLOB NOT NULL CHECK (length(identity) = 16),
+    number INTEGER NOT NULL,
+    sum INTEGER NOT NULL DEFAULT 46909632806912
+) STRICT;
+
+-- An index over a damaged document fails whatever touches its row.
+DROP INDEX orders_with_addresses;
+CREATE INDEX orders_with_addresses
+    ON orders (shop, CASE WHEN json_valid(document) THEN json_extract(document, '$.placed_at') END) WHERE anonymous = 0;
+
+-- What an order is found by once the checkout of its buyer is gone: a hash of the e-mail address, empty if none was stated.
+ALTER TABLE orders ADD COLUMN buyer TEXT;
+CREATE INDEX orders_by_buyer ON orders (shop, buyer) WHERE buyer IS NOT NULL;
