@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 use ucp_core::port::{
     PortError,
-    buyers::{Buyers, Erasure, PersonalData, is_refunding, need, without_addresses, without_tokens},
+    buyers::{
+        Buyers, Erasure, PersonalData, UNKNOWN, buyer_mark, is_refunding, mark, need, without_addresses, without_tokens,
+    },
 };
 
 use crate::{
@@ -17,6 +19,14 @@ use crate::{
     store::{BATCH, PostgresStore},
     text::{key, nanoseconds},
 };
+
+/// Orders as [`read`] reads them.
+const ORDER: &str = "SELECT id, document, EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 AND outbox.order_id = orders.id \
+    AND outbox.state = 'waiting'), version FROM orders WHERE shop = $1";
+
+/// Condition of orders whose checkouts are gone.
+const NO_CHECKOUT: &str =
+    "NOT EXISTS (SELECT 1 FROM checkouts WHERE checkouts.shop = $1 AND checkouts.id = orders.checkout_id)";
 
 /// A stored document.
 struct Row {
@@ -37,6 +47,10 @@ impl Buyers for PostgresStore {
             data.orders.extend(self.order_of(&checkout.id).await?.map(|row| without_tokens(row.document)));
             data.checkouts.push(without_tokens(checkout.document));
         }
+        data.orders.extend(self.marked(e_mail).await?.into_iter().map(|row| without_tokens(row.document)));
+        // What is damaged is named, and not shown.
+        data.orders.retain(Json::is_object);
+        (data.damaged, data.unknown) = (self.damaged().await?, self.unknown().await?);
         Ok(data)
     }
 
@@ -48,28 +62,10 @@ impl Buyers for PostgresStore {
             erasure.carts += usize::from(self.execute(sql, &[self.key(), Value::key(&cart.id)]).await? == 1);
         }
         for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
-            let mut order = self.order_of(&checkout.id).await?;
-            let mut needed = reason(&checkout, order.as_ref());
-            // A step that somebody takes meanwhile stands: the order is read again.
-            while let (None, Some(read)) = (needed, &order) {
-                if self.erase_address(read).await? {
-                    erasure.orders += 1;
-                    break;
-                }
-                let again = self.order_of(&checkout.id).await?;
-                if again.as_ref().is_none_or(|again| again.version == read.version) {
-                    break;
-                }
-                needed = reason(&checkout, again.as_ref());
-                order = again;
-            }
-            if let Some(reason) = needed {
+            let order = self.order_of(&checkout.id).await?;
+            if let Some(reason) = self.erase_order(checkout.is_pending, order, &mut erasure).await? {
                 erasure.left.push((checkout.id, reason));
                 continue;
-            }
-            if let Some(order) = order {
-                let sql = "DELETE FROM outbox WHERE shop = $1 AND order_id = $2";
-                self.execute(sql, &[self.key(), Value::text(&order.id)]).await?;
             }
             self.forget_answers(&checkout.id).await?;
             let sql = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND id = $2 AND attempted_at IS NULL \
@@ -77,6 +73,14 @@ impl Buyers for PostgresStore {
                        AND checkout_id IN (SELECT id FROM gone WHERE status <> 'completed')) SELECT 1 FROM gone";
             erasure.checkouts += self.rows(sql, &[self.key(), Value::key(&checkout.id)]).await?.len();
         }
+        for order in self.marked(e_mail).await? {
+            let id = order.id.clone();
+            if let Some(reason) = self.erase_order(false, Some(order), &mut erasure).await? {
+                erasure.left.push((id, reason));
+            }
+        }
+        erasure.leave_damaged(self.damaged().await?);
+        erasure.unknown = self.unknown().await?;
         Ok(erasure)
     }
 
@@ -94,6 +98,96 @@ impl Buyers for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Removes the addresses from the order of a purchase and its webhook events, and counts it. Returns why it is still needed.
+    async fn erase_order(
+        &self,
+        is_paying: bool,
+        mut order: Option<Row>,
+        erasure: &mut Erasure,
+    ) -> Result<Option<&'static str>, PortError> {
+        let mut needed = reason(is_paying, order.as_ref());
+        // A step that somebody takes meanwhile stands: the order is read again.
+        while let (None, Some(read)) = (needed, &order) {
+            if self.erase_address(read).await? {
+                erasure.orders += 1;
+                break;
+            }
+            let again = self.order(&read.id).await?;
+            if again.as_ref().is_none_or(|again| again.version == read.version) {
+                break;
+            }
+            needed = reason(is_paying, again.as_ref());
+            order = again;
+        }
+        if let (None, Some(order)) = (needed, order) {
+            let sql = "DELETE FROM outbox WHERE shop = $1 AND order_id = $2";
+            self.execute(sql, &[self.key(), Value::text(&order.id)]).await?;
+        }
+        Ok(needed)
+    }
+
+    /// Marks the orders whose checkouts are about to be removed: completed ones that expired before a time (nanoseconds since
+    /// 1970).
+    pub(crate) async fn mark_orders(&self, before: i64) -> Result<(), PortError> {
+        let sql = "SELECT orders.id, checkouts.document FROM checkouts JOIN orders ON orders.shop = $1 \
+                   AND orders.checkout_id = checkouts.id WHERE checkouts.shop = $1 AND expires_at < $2 AND status = 'completed' \
+                   AND attempted_at IS NULL AND NOT anonymous AND buyer IS NULL LIMIT $3";
+        let values = [self.key(), Value::Number(before), Value::Number(BATCH)];
+        loop {
+            let rows = self.rows(sql, &values).await?;
+            for row in &rows {
+                let checkout: String = row.try_get(1).map_err(Failure::from)?;
+                let marked = Value::Text(buyer_mark(self.cursor_secret(), &checkout));
+                let id = Value::Text(row.try_get(0).map_err(Failure::from)?);
+                let sql = "UPDATE orders SET buyer = $3 WHERE shop = $1 AND id = $2 AND buyer IS NULL";
+                self.execute(sql, &[self.key(), id, marked]).await?;
+            }
+            if (rows.len() as u64) < BATCH.unsigned_abs() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the orders of a buyer whose checkouts are gone.
+    async fn marked(&self, e_mail: &str) -> Result<Vec<Row>, PortError> {
+        let sql = format!("{ORDER} AND buyer = $2 AND NOT anonymous AND {NO_CHECKOUT}");
+        let marked = Value::Text(mark(self.cursor_secret(), e_mail));
+        let rows = self.rows(&sql, &[self.key(), marked]).await?;
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    /// Counts the orders with addresses whose buyers are not known: their checkouts were removed by a version that left no mark,
+    /// or were damaged.
+    async fn unknown(&self) -> Result<u64, PortError> {
+        let sql = format!(
+            "SELECT count(*) FROM orders WHERE shop = $1 AND NOT anonymous AND coalesce(buyer, $2) = $2 AND {NO_CHECKOUT}"
+        );
+        let row = self.row(&sql, &[self.key(), Value::Text(UNKNOWN.to_owned())]).await?;
+        let count = row.map(|row| row.try_get::<_, i64>(0)).transpose().map_err(Failure::from)?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    /// Returns the identifiers of carts, checkouts and orders that are damaged, of whatever buyer.
+    async fn damaged(&self) -> Result<Vec<String>, PortError> {
+        let mut damaged = Vec::new();
+        for table in ["carts", "checkouts", "orders"] {
+            let sql = format!("SELECT id, document FROM {table} WHERE shop = $1 AND id > $2 ORDER BY id LIMIT {BATCH}");
+            let mut after = String::new();
+            loop {
+                let rows = self.rows(&sql, &[self.key(), Value::Text(after)]).await?;
+                let Some(last) = rows.last() else { break };
+                after = last.try_get(0).map_err(Failure::from)?;
+                for row in &rows {
+                    let document: &str = row.try_get(1).map_err(Failure::from)?;
+                    if !document.parse().is_ok_and(|document: Json| document.is_object()) {
+                        damaged.push(row.try_get(0).map_err(Failure::from)?);
+                    }
+                }
+            }
+        }
+        Ok(damaged)
+    }
+
     /// Removes the addresses from orders that were placed before a time (nanoseconds since 1970), and that no refund or webhook
     /// event is pending for. Returns the number of orders that changed.
     pub(crate) async fn erase_addresses(&self, before: i64) -> Result<u64, PortError> {
@@ -123,7 +217,7 @@ impl PostgresStore {
 
     /// Removes the addresses from an order, unless it has none or was changed since it was read. Returns `true` if it did.
     async fn erase_address(&self, order: &Row) -> Result<bool, PortError> {
-        let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true \
+        let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true, buyer = NULL \
                    WHERE shop = $1 AND id = $2 AND version = $4 AND NOT anonymous";
         let document = without_addresses(order.document.clone()).to_string();
         let values = [self.key(), Value::Text(order.id.clone()), Value::Text(document), Value::Number(order.version)];
@@ -157,9 +251,12 @@ impl PostgresStore {
     }
 
     async fn order_of(&self, checkout: &str) -> Result<Option<Row>, PortError> {
-        let sql = "SELECT id, document, EXISTS (SELECT 1 FROM outbox WHERE outbox.shop = $1 AND outbox.order_id = orders.id \
-                   AND outbox.state = 'waiting'), version FROM orders WHERE shop = $1 AND checkout_id = $2";
-        let row = self.row(sql, &[self.key(), Value::key(checkout)]).await?;
+        let row = self.row(&format!("{ORDER} AND checkout_id = $2"), &[self.key(), Value::key(checkout)]).await?;
+        Ok(row.map(|row| read(&row)).transpose()?)
+    }
+
+    async fn order(&self, id: &str) -> Result<Option<Row>, PortError> {
+        let row = self.row(&format!("{ORDER} AND id = $2"), &[self.key(), Value::Text(id.to_owned())]).await?;
         Ok(row.map(|row| read(&row)).transpose()?)
     }
 }
@@ -171,7 +268,7 @@ fn read(row: &tokio_postgres::Row) -> Result<Row, Failure> {
 }
 
 /// Returns why the personal data of a purchase are still needed.
-fn reason(checkout: &Row, order: Option<&Row>) -> Option<&'static str> {
+fn reason(is_paying: bool, order: Option<&Row>) -> Option<&'static str> {
     let is_telling = order.is_some_and(|order| order.is_pending);
-    need(checkout.is_pending, order.map(|order| &order.document), is_telling)
+    need(is_paying, order.map(|order| &order.document), is_telling)
 }

@@ -53,6 +53,10 @@ const CHECKOUTS: &str = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND
     AND checkout_id IN (SELECT id FROM gone WHERE status <> 'completed')) \
     SELECT 1 FROM gone";
 
+/// Completed ones leave a mark at their orders first.
+const COMPLETED: &str = "AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM orders WHERE orders.shop = $1 \
+    AND orders.checkout_id = checkouts.id AND NOT anonymous AND buyer IS NULL)";
+
 const KEPT: &str = "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 AND at < $2 \
     ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key \
     AND kept.resource = old.resource AND kept.operation = old.operation AND kept.owner = old.owner";
@@ -151,11 +155,12 @@ impl Store for PostgresStore {
         let marked = now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN);
         self.forget_marks(marked).await?;
         self.adopt(now).await?;
+        self.mark_orders(before(completed)).await?;
         for (statement, condition, before) in [
             (KEPT, "", before(KEPT_FOR)),
             (CARTS, "", before(unfinished)),
             (CHECKOUTS, "AND status <> 'completed'", before(unfinished)),
-            (CHECKOUTS, "AND status = 'completed'", before(completed)),
+            (CHECKOUTS, COMPLETED, before(completed)),
             (CARTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
             (TAKINGS, "", before(TAKEN_FOR)),

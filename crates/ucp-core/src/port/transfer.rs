@@ -107,6 +107,7 @@ pub const TABLES: &[Table] = {
                 ("checkout_id", Key),
                 ("document", Own),
                 ("anonymous", Flag),
+                ("buyer", Key),
             ],
             key: 1,
             ordered: true,

@@ -16,9 +16,9 @@ use crate::inspector::erasure::delete_calls;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
-    /// Write everything that is stored about an e-mail address as JSON.
+    /// Write everything that is stored about an e-mail address as JSON; exit code 2 if something of it may be missing.
     Export(BuyerOptions),
-    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed.
+    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed, or may be left.
     Erase(BuyerOptions),
 }
 
@@ -36,19 +36,34 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
         BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
             let found = wait(&runtime, store.open(&runtime)?.personal_data(e_mail))?;
             say!("{}", serde_json::to_string_pretty(&found)?);
-            Ok(ExitCode::SUCCESS)
+            for id in &found.damaged {
+                eprintln!("{id} is not shown, because it is damaged; it may be of this buyer");
+            }
+            tell_unknown(found.unknown);
+            Ok(if found.damaged.is_empty() && found.unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
         }
         BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
             let (opened, data) = (store.open(&runtime)?, &store.data);
-            let Erasure { carts, checkouts, orders, left } = wait(&runtime, opened.erase_buyer(e_mail))?;
+            let Erasure { carts, checkouts, orders, left, unknown } = wait(&runtime, opened.erase_buyer(e_mail))?;
             say!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");
             }
+            tell_unknown(unknown);
             // Those of an erasure that was broken off, too.
             wait(&runtime, delete_calls(&data.data_dir, data.shop.as_str(), &*opened))
                 .map_err(|error| format!("recorded calls cannot be deleted: {error}; erase again"))?;
-            Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+            Ok(if left.is_empty() && unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
         }
+    }
+}
+
+/// Names orders that cannot be found by an e-mail address.
+fn tell_unknown(orders: u64) {
+    if orders > 0 {
+        eprintln!(
+            "{orders} orders with addresses may be of this buyer: their checkouts are gone, and nothing says whose they were; \
+             data.keep_addresses_days erases addresses by their age"
+        );
     }
 }

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use ucp_core::{
     order::{LineQuantity, progress::Tracking},
-    port::{buyers::Retention, store::Store as _},
+    port::{
+        buyers::{Buyers as _, Retention},
+        store::Store as _,
+    },
     purchase::ledger::{Change, Committed, Ledger as _, Stored},
 };
 use ucp_testkit::{
     PATIENCE, postgres,
-    store::fixtures::{hours, now, order_of},
+    store::fixtures::{ALICE, at, cart, checkout, hours, now, order, order_of},
     within,
 };
 
@@ -33,6 +36,33 @@ async fn ship(store: Arc<PostgresStore>, id: String) {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn what_is_damaged_is_named_and_stands_in_nobodys_way() {
+    if postgres::database().is_none() {
+        return;
+    }
+    let store = PostgresStore::open(&options(), prefix().parse().expect("valid")).await.expect("opens");
+    for id in ["one", "two"] {
+        let change = Change {
+            cart: at(cart(ALICE, id), 0),
+            checkout: at(checkout(ALICE, &format!("chk_{id}"), None), 0),
+            order: at(order(ALICE, &format!("ord_{id}"), &format!("gone_{id}")), 0),
+            quiet: true,
+            ..Change::default()
+        };
+        assert_eq!(store.commit(change, None).await.expect("commits"), Committed::Done);
+    }
+    for table in ["carts", "checkouts", "orders"] {
+        let sql = format!("UPDATE {table} SET document = '{{' || document WHERE shop = $1 AND id LIKE '%two'");
+        assert_eq!(store.execute(&sql, &[store.key()]).await.expect("damages"), 1);
+    }
+    let found = store.personal_data("mina@example.com").await.expect("reads");
+    assert_eq!((found.damaged, found.unknown), (vec!["two".into(), "chk_two".into(), "ord_two".into()], 2));
+    let erasure = store.erase_buyer("mina@example.com").await.expect("erases");
+    let left: Vec<_> = erasure.left.iter().map(|(id, _)| &**id).collect();
+    assert_eq!((left, erasure.unknown), (vec!["two", "chk_two", "ord_two"], 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -87,6 +87,7 @@ macro_rules! store_suite {
             $subject, operator:
             operators_see_the_orders_of_all_platforms,
             identifiers_with_personal_data_are_told,
+            buyers_are_found_as_long_as_anything_of_them_is_stored,
             forwarded_messages_are_queued_once_and_in_order,
             expired_rows_of_the_shop_are_removed,
         }

@@ -1,9 +1,12 @@
 //! Rules of the [`Store`] beyond its parts: queries of operators, forwarded webhook messages, removal of expired rows.
 
 use jiff::SignedDuration;
+use serde_json::json;
 use ucp_core::{
     Release,
+    checkout::{Checkout, State},
     order::outbox::{Outbox, Payload, WebhookMessage},
+    order::{Confirmation, Order},
     port::{
         buyers::Buyers as _,
         owners::{Kind, Owner, Owners},
@@ -17,7 +20,7 @@ use ucp_core::{
 
 use super::{
     StoreUnderTest,
-    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, now, order, paying},
+    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, now, order, order_of, paying},
 };
 
 /// Operators find the orders of every platform, the newest first, and the mandate of each.
@@ -63,6 +66,59 @@ pub async fn identifiers_with_personal_data_are_told<T: StoreUnderTest<Store: St
     assert!(other.with_personal_data(&ids).await.expect("reads").is_empty());
     store.prune(now() + hours(3 * 365 * 24)).await.expect("prunes");
     assert_eq!(store.with_personal_data(&ids).await.expect("reads"), [ids[2].clone()].into());
+}
+
+/// Orders of a buyer are found and erased, with their checkouts and after those were removed; unsent ones stay.
+pub async fn buyers_are_found_as_long_as_anything_of_them_is_stored<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    for (id, e_mail) in [
+        ("early", json!("mina@example.com")),
+        ("sent", json!("MINA@example.com")),
+        ("unsent", json!("mina@example.com")),
+        ("other", json!("other@example.com")),
+        ("nobody", json!(null)),
+    ] {
+        let placed = match id {
+            "unsent" => order_of(id, "a-0", 2, now()),
+            _ => order(ALICE, &format!("order of {id}"), id),
+        };
+        let expected = json!([{
+            "id": "e", "line_items": [], "method": "shipping", "destination": { "street_address": "77 Quince Lane" },
+        }]);
+        let placed = Order { expectations: serde_json::from_value(expected).expect("an expectation"), ..placed };
+        let confirmed = Confirmation {
+            id: placed.id.clone(),
+            label: placed.label.clone(),
+            token: placed.token.clone(),
+            permalink_url: None,
+        };
+        let bought = Checkout {
+            draft: serde_json::from_value(json!({ "buyer": { "email": e_mail } })).expect("a draft"),
+            state: State::Completed { order: confirmed },
+            ..checkout(ALICE, id, None)
+        };
+        let change = Change { checkout: at(bought, 0), order: at(placed, 0), quiet: true, ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let found = store.personal_data("mina@example.com").await.expect("reads");
+    assert_eq!((found.checkouts.len(), found.orders.len(), found.unknown, found.damaged.len()), (3, 3, 0, 0));
+    store.prune(now() + hours(31 * 24)).await.expect("prunes");
+    let found = store.personal_data("Mina@Example.com").await.expect("reads");
+    assert_eq!((found.checkouts.len(), found.orders.len(), found.unknown, found.damaged.len()), (0, 3, 0, 0));
+    assert!(found.orders[0].to_string().contains("77 Quince Lane"), "{found:?}");
+    for erased in [2, 0] {
+        let erasure = store.erase_buyer("mina@example.com").await.expect("erases");
+        assert_eq!((erasure.orders, erasure.unknown), (erased, 0));
+        assert_eq!(erasure.left, [("order of unsent".to_owned(), "goods of its order are not sent yet")]);
+    }
+    let street = async |id: &str| {
+        let order = store.any_order(&format!("order of {id}")).await.expect("reads").expect("it is there");
+        order.document.expectations[0].destination.street_address.is_some()
+    };
+    assert_eq!([street("sent").await, street("unsent").await, street("other").await], [false, true, true]);
+    assert_eq!(store.personal_data("mina@example.com").await.expect("reads").orders.len(), 1);
+    let other = subject.open_shop("other-shop".parse().expect("valid")).await;
+    assert_eq!(other.personal_data("other@example.com").await.expect("reads").orders.len(), 0);
 }
 
 /// A forwarded webhook message is queued once per identifier, and those of an order are sent one after the other.
