@@ -1,6 +1,10 @@
 //! What whoever runs the gateway asks of it: is it alive, is it ready, and why not.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
 use ucp_testkit::PATIENCE;
@@ -86,6 +90,71 @@ fn a_shop_whose_file_is_gone_is_not_ready_and_sells_nothing() {
         eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));
     }
     assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
+}
+
+/// A file system of its own, until it is dropped.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// Returns `None` where tests cannot mount one.
+    fn mount(at: &Path, options: &str) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).output();
+        mounted.is_ok_and(|mounted| mounted.status.success()).then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("--lazy").arg(&self.0).output());
+    }
+}
+
+#[test]
+fn a_disk_without_room_is_named_sells_nothing_and_recovers() {
+    for (options, fills) in [("size=80m", true), ("size=80m,nr_inodes=400", false)] {
+        let root = folder();
+        let at = root.path().join("disk");
+        std::fs::create_dir(&at).expect("a directory");
+        let Some(_disk) = Disk::mount(&at, options) else {
+            eprintln!("skipped: no file system can be mounted here");
+            return;
+        };
+        let data = at.join("data");
+        let arguments = ["--admin-listen", "127.0.0.1:0", "--sample", "flower-shop"];
+        let gateway = Gateway::on(&data, &arguments);
+        let address = admin(&gateway);
+        eventually("it is ready", PATIENCE, || (ready(address).0 == 200).then_some(()));
+        let shopper = Shopper::rest(&gateway);
+        let checkout = shopper.create(&shopper::ready(&[("pot_ceramic", 1)]));
+        let fill = at.join("fill");
+        std::fs::create_dir(&fill).expect("a directory");
+        if fills {
+            // Ends when there is no room.
+            drop(std::fs::write(fill.join("all"), vec![1; 100 << 20]));
+        } else {
+            let files = (0..10_000).map_while(|number| std::fs::write(fill.join(number.to_string()), "").ok());
+            assert!(files.count() < 10_000, "the inodes run out");
+        }
+        let reasons = eventually("it is not ready", PATIENCE, || {
+            let (status, said) = ready(address);
+            (status == 503).then_some(said["reasons"].clone())
+        });
+        let reason = reasons["disk"].as_str().unwrap_or_default();
+        assert!(reason.contains(if fills { "bytes left" } else { "nothing can be written" }), "{reasons}");
+        if fills {
+            let (path, key) = (format!("/checkout-sessions/{}/complete", id(&checkout)), shopper::new_key());
+            let headers = [REST_HEADERS, &[("Idempotency-Key", &key)]].concat();
+            let payload = shopper.paying("success_token").to_string();
+            let refused = gateway.send("POST", &path, &headers, payload.as_bytes());
+            assert_eq!(refused.status, 503, "{refused:?}");
+        }
+        std::fs::remove_dir_all(&fill).expect("removed");
+        eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));
+        assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
+        drop(gateway);
+        let checked = binary().args(["store", "check", "--data-dir"]).arg(&data).ends();
+        assert!(checked.status.success(), "{checked:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -145,6 +149,9 @@ impl Inner {
             if free < ROOM {
                 return Err(format!("the data directory {directory} has {free} bytes left, {ROOM} are needed").into());
             }
+            // What the numbers do not tell: quotas, file systems without inodes, disks that fail.
+            write(&path)
+                .map_err(|error| format!("nothing can be written in the data directory {directory}: {error}"))?;
         }
         Ok(())
     }
@@ -155,6 +162,14 @@ impl Inner {
             None => Ok(()),
         }
     }
+}
+
+/// Writes a file in a directory, and removes it.
+fn write(directory: &Path) -> io::Result<()> {
+    let path = directory.join(format!(".ready-{}", std::process::id()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    let written = file.write_all(&[0; 4_096]);
+    written.and(fs::remove_file(&path))
 }
 
 fn answer(status: StatusCode, body: &Value) -> Response {
