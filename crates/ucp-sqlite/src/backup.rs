@@ -130,7 +130,7 @@ pub(crate) fn contradictions(connection: &Connection) -> rusqlite::Result<Vec<St
     let adds_up = |table| {
         format!(
             "SELECT id FROM {table} WHERE (SELECT sum(iif(json_extract(value, '$.kind') = 'total', -1, 1) \
-             * json_extract(value, '$.amount')) FROM json_each(CASE WHEN json_valid(document) THEN document END, '$.totals')) <> 0"
+             * json_extract(value, '$.amount')) FROM json_each(CASE WHEN json_valid(document) THEN document END, '$.totals') WHERE type = 'object') <> 0"
         )
     };
     for (sql, fault) in [

@@ -5,9 +5,9 @@ ALTER TABLE carts ADD COLUMN token TEXT;
 ALTER TABLE checkouts ADD COLUMN token TEXT;
 ALTER TABLE orders ADD COLUMN token TEXT;
 
-UPDATE carts SET token = json_extract(document, '$.token');
-UPDATE checkouts SET token = json_extract(document, '$.token');
-UPDATE orders SET token = json_extract(document, '$.token');
+UPDATE carts SET token = CASE WHEN json_valid(document) THEN json_extract(document, '$.token') END;
+UPDATE checkouts SET token = CASE WHEN json_valid(document) THEN json_extract(document, '$.token') END;
+UPDATE orders SET token = CASE WHEN json_valid(document) THEN json_extract(document, '$.token') END;
 
 CREATE UNIQUE INDEX carts_by_token ON carts (token);
 CREATE UNIQUE INDEX checkouts_by_token ON checkouts (token);

@@ -12,7 +12,8 @@ ALTER TABLE shop DROP COLUMN cursor_key;
 -- A notice about an order that is elsewhere has no document: what there is to say stands in `body`. Until now it had one
 -- that held nothing but the name of the order.
 ALTER TABLE outbox ADD COLUMN "order" TEXT;
-UPDATE outbox SET "order" = document WHERE body IS NULL OR json_extract(document, '$.checkout_id') IS NOT '';
+UPDATE outbox SET "order" = document WHERE body IS NULL
+    OR CASE WHEN json_valid(document) THEN json_extract(document, '$.checkout_id') IS NOT '' ELSE 1 END;
 ALTER TABLE outbox DROP COLUMN document;
 ALTER TABLE outbox RENAME COLUMN "order" TO document;
 

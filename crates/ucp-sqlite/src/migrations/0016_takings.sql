@@ -29,7 +29,8 @@ INSERT INTO takings (shop, variant, checkout, at, quantity)
 INSERT INTO takings (shop, variant, checkout, at, quantity)
     SELECT orders.shop, stock.variant, orders.checkout_id,
         (unixepoch(json_extract(orders.document, '$.placed_at')) + 1) * 1000000000, sum(json_extract(line.value, '$.total'))
-    FROM orders, json_each(CASE WHEN json_valid(orders.document) THEN orders.document ELSE '{}' END, '$.line_items') AS line
+    FROM (SELECT shop, checkout_id, CASE WHEN json_valid(document) THEN document ELSE '{}' END AS document FROM orders) AS orders,
+        json_each(orders.document, '$.line_items') AS line
     JOIN stock ON stock.shop = orders.shop AND stock.variant = json_extract(line.value, '$.item.id')
     WHERE json_type(line.value, '$.total') = 'integer'
         AND unixepoch(json_extract(orders.document, '$.placed_at')) > unixepoch() - 30 * 24 * 3600
