@@ -93,7 +93,28 @@ fn numbers_of_cards_are_neither_kept_nor_repeated() {
         let paid = shopper.call("complete_checkout", Some(id(&checkout)), &payment);
         assert_eq!(paid.document()["status"], "completed", "{paid:?}");
         assert!(!paid.text().contains(NUMBER) && !paid.text().contains("secret-code-of-a-card"), "{paid:?}");
+
+        // Where it would be kept as it is, it is refused.
+        let checkout = shopper.create(&ready(&[("var_abc123_blue_10", 1)]));
+        for (name, operation) in ["id", "handler_id", "type"]
+            .into_iter()
+            .flat_map(|name| ["create_checkout", "update_checkout", "complete_checkout"].map(|each| (name, each)))
+        {
+            let mut payload = shopper.paying("success_token");
+            payload["payment"]["instruments"][0][name] = NUMBER.into();
+            if operation != "complete_checkout" {
+                payload["line_items"] = wanted["line_items"].clone();
+            }
+            let id = (operation != "create_checkout").then(|| id(&checkout));
+            let refused = shopper.clone().header("Request-Id", NUMBER).call(operation, id, &payload);
+            let refused = format!("{refused:?}");
+            assert!(refused.contains(&format!("instruments[0].{name}")), "{operation} {refused}");
+            assert!(!refused.contains(NUMBER), "{operation} {refused}");
+        }
     }
+    // What was recorded of the calls is on disk by the end of the process.
+    let mut gateway = gateway;
+    gateway.terminate();
     let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     for path in everything(&data).into_iter().filter(|path| path.is_file()) {
         let bytes = fs::read(&path).expect("a file");

@@ -6,7 +6,7 @@ use http::{
     uri::Authority,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
-use ucp_core::{Code, Refusal, port::Trace, record::TraceContext};
+use ucp_core::{Code, Refusal, port::Trace, purchase::payment::holds_card_number, record::TraceContext};
 use uuid::Uuid;
 
 use crate::agent::{Stated, profile_of_header};
@@ -35,12 +35,13 @@ impl MakeRequestId for RandomRequestId {
     }
 }
 
-/// Removes the caller's request ID unless it is 1 to 128 ASCII letters, digits and `-_.:`.
+/// Removes the caller's request ID unless it is 1 to 128 ASCII letters, digits and `-_.:`, without a card number.
 pub fn retain_sane_request_id(headers: &mut HeaderMap) {
     let sane = headers.get(REQUEST_ID).is_none_or(|id| {
         let bytes = id.as_bytes();
         (1..=128).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
+            && id.to_str().is_ok_and(|id| !holds_card_number(id))
     });
     if !sane {
         headers.remove(REQUEST_ID);
@@ -293,7 +294,8 @@ mod tests {
 
     #[test]
     fn request_ids_are_repeated_when_sane() {
-        for (stated, sane) in [("abc-1", true), ("a b", false), ("", false), (&"a".repeat(200), false)] {
+        let card = "card-4111-1111-1111-1111";
+        for (stated, sane) in [("abc-1", true), ("a b", false), ("", false), (&"a".repeat(200), false), (card, false)] {
             let mut headers = headers(&REQUEST_ID, &[stated]);
             retain_sane_request_id(&mut headers);
             assert_eq!(headers.contains_key(REQUEST_ID), sane, "{stated}");

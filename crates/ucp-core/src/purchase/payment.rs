@@ -344,3 +344,104 @@ pub trait Handler: Send + Sync {
         Moved::Unknown
     }
 }
+
+/// Returns `true` if a text holds a card number: 12 to 19 digits whose check digit is right (ISO/IEC 7812-1), with
+/// white space or hyphens between them.
+///
+/// Hashes and UUIDs with letters (32 hexadecimal digits and more) and Unix times in milliseconds, microseconds or
+/// nanoseconds are none, or one of ten would be.
+#[must_use]
+pub fn holds_card_number(text: &str) -> bool {
+    let is_separator = |letter: char| letter.is_whitespace() || matches!(letter, '-' | '\u{2010}'..='\u{2015}');
+    let mut rest = text;
+    let mut words = std::iter::from_fn(|| {
+        // Up to what no number goes on after, in which a hash stands by itself.
+        let start = rest.find(|letter: char| letter.is_ascii_alphanumeric())?;
+        let after = &rest[start..];
+        let end = after.find(|letter: char| !letter.is_ascii_alphanumeric() && !is_separator(letter));
+        let (word, left) = after.split_at(end.unwrap_or(after.len()));
+        rest = left;
+        Some(word)
+    });
+    words.any(|words| {
+        let is_hash = |word: &str| {
+            let digits = word.bytes().filter(|byte| *byte != b'-');
+            digits.clone().count() >= 32
+                && digits.clone().all(|byte| byte.is_ascii_hexdigit())
+                && digits.clone().any(|byte| byte.is_ascii_alphabetic())
+        };
+        let numbers: Vec<_> = words.split_whitespace().map(|word| if is_hash(word) { "x" } else { word }).collect();
+        let numbers = numbers.join(" ");
+        numbers.split(|letter: char| letter.is_ascii_alphabetic()).any(|run| {
+            let groups: Vec<_> = run.split(is_separator).filter(|group| !group.is_empty()).collect();
+            let digits: usize = groups.iter().map(|group| group.len()).sum();
+            is_card_number(&groups)
+                || digits > 12
+                    && (0..groups.len()).any(|start| {
+                        // Beside another number, such as the month in which a card expires.
+                        let few = groups[start..].iter().take_while(|group| group.len() > 1).take(9).count();
+                        (start + 1..=start + few).any(|end| is_card_number(&groups[start..end]))
+                    })
+        })
+    })
+}
+
+/// Returns `true` if groups of digits are a card number together.
+fn is_card_number(groups: &[&str]) -> bool {
+    let count: usize = groups.iter().map(|group| group.len()).sum();
+    if !(12..=19).contains(&count) {
+        return false;
+    }
+    if let [number] = groups
+        && matches!(count, 13 | 16 | 19)
+        && ("142".."220").contains(&&number[..3])
+    {
+        // A time from 2015 to 2039.
+        return false;
+    }
+    let digits: Vec<u32> = groups.iter().flat_map(|group| group.bytes()).map(|byte| u32::from(byte - b'0')).collect();
+    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
+    let weighed = digits.iter().rev().enumerate();
+    let sum: u32 = weighed.map(|(place, digit)| if place % 2 == 1 { doubled(*digit) } else { *digit }).sum();
+    sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn card_numbers_are_told_from_other_numbers() {
+        for text in [
+            "",
+            "4242",
+            "42424242424",
+            "42424242424242424242",
+            "4242424242424241",
+            "1234567890123456",
+            "2026-11-26T14:56:31Z",
+            // The digits of each have a right check digit.
+            "1732735334127",
+            "inst_1732735334127",
+            "a4242424242424242e4b1c0d9f3a5b7c",
+            "42424242-4242-4242-8a5b-0123456789ab",
+        ] {
+            assert!(!holds_card_number(text), "{text}");
+        }
+        for text in [
+            "378282246310005",
+            "6011 1111 1111 1117",
+            "3056 9309 0259 04",
+            "a4242424242424242b",
+            "card_4242424242424242",
+            "4 2 4 2 4 2 4 2 4 2 4 2 4 2 4 2",
+            "4242 4242 4242 4242 12 30",
+            "12-4111-1111-1111-1111 of Ada",
+            "4111\u{a0}1111\u{2011}1111\t1111",
+            "1234567812345670",
+            "6304000000000000000 ",
+        ] {
+            assert!(holds_card_number(text), "{text}");
+        }
+    }
+}

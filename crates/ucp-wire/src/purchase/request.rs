@@ -464,10 +464,12 @@ pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Re
 /// Converts the payload of a checkout to a draft.
 ///
 /// # Errors
-/// A value that the schema accepts and the wire type does not.
+/// A value that the schema accepts and the wire type does not, or a [card number](PaymentRequest::check).
 pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
     let context = payload.get("context").and_then(Value::as_object).cloned();
-    Ok(parsed::<Stated>(payload)?.draft(context, languages))
+    let stated = parsed::<Stated>(payload)?;
+    stated.payment.as_ref().map_or(Ok(()), PaymentRequest::check)?;
+    Ok(stated.draft(context, languages))
 }
 
 /// Converts the payload of a new checkout: line items, or the contents of a cart. Identifiers of groups are ignored,
@@ -497,10 +499,12 @@ pub(crate) fn draft(request: &mut Request) -> Option<&mut Draft> {
 /// Converts the instruments and credentials of a completion.
 ///
 /// # Errors
-/// A value that the schema accepts and the wire type does not.
+/// A value that the schema accepts and the wire type does not, or a [card number](PaymentRequest::check).
 pub(crate) fn tenders(mut payload: Value) -> Result<Vec<Tender>, Refusal> {
     let payment = payload.get_mut("payment").map(Value::take);
-    Ok(payment.map(parsed::<PaymentRequest>).transpose()?.unwrap_or_default().tenders())
+    let payment = payment.map(parsed::<PaymentRequest>).transpose()?.unwrap_or_default();
+    payment.check()?;
+    Ok(payment.tenders())
 }
 
 /// Returns the mandate in which the buyer agrees to a checkout, if it was sent.

@@ -211,6 +211,57 @@ fn what_pays_reaches_the_handler_and_nobody_else() {
     }
 }
 
+/// Where a text is stored and returned, no number of a card is taken.
+#[test]
+fn identifiers_of_instruments_are_no_card_numbers() {
+    fn replace(value: &mut Value, name: &str, text: &str) {
+        match value {
+            Value::Object(members) => {
+                let is_instrument = members.contains_key("handler_id");
+                for (member, value) in members.iter_mut() {
+                    if is_instrument && member == name { *value = text.into() } else { replace(value, name, text) }
+                }
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(|element| replace(element, name, text)),
+            _ => {}
+        }
+    }
+    for dialect in dialects() {
+        for (stated, name) in paying(dialect.release())
+            .into_iter()
+            .flat_map(|stated| ["id", "handler_id", "type"].map(|name| (stated.clone(), name)))
+        {
+            for number in ["4242424242424242", "of 4242 4242-4242 4242"] {
+                let mut payload = stated.clone();
+                payload["line_items"] = lines();
+                replace(&mut payload, name, number);
+                for (operation, id) in [
+                    (Operation::CompleteCheckout, Some("chk_1")),
+                    (Operation::CreateCheckout, None),
+                    (Operation::UpdateCheckout, Some("chk_1")),
+                ] {
+                    let read = read(dialect, operation, id, payload.clone(), &[]);
+                    if let Ok(request) = &read {
+                        // Where the release has no such member, it is dropped.
+                        assert!(
+                            !format!("{request:?}").contains("4242 4") && !format!("{request:?}").contains("42424")
+                        );
+                        continue;
+                    }
+                    let refusal = read.expect_err("a number of a card");
+                    assert_eq!(refusal.code, Code::InvalidRequest, "{refusal:?}");
+                    assert!(!format!("{refusal:?}").contains("4242"), "{refusal:?}");
+                }
+                if dialect.release() == Release::NEWEST {
+                    let read = read(dialect, Operation::CompleteCheckout, Some("chk_1"), payload, &[]);
+                    let path = format!("$.payment.instruments[0].{name}");
+                    assert_eq!(read.expect_err("a number of a card").path, Some(path));
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn cards_are_given_back_as_each_release_has_them() {
     let outcome = || Outcome::Answer(Answer::Checkout(sample::checkout(&json!({ "status": "incomplete" }))));
