@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ucp_core::record::{RequestSpan, Spans};
 
-use super::mask::{masked_path, without_addresses};
+use super::mask::{Masking, masked_path};
 use crate::metrics::Ended;
 
 /// A call, as lists of calls show it.
@@ -172,12 +172,17 @@ impl Entry {
             kind: note.kind,
             after: after(note.at),
             ms: None,
-            detail: without_addresses(&note.detail).into_owned(),
+            detail: note.detail.clone(),
         });
         let mut way: Vec<_> = stages.chain(requests).chain(notes).collect();
         way.sort_by(|one, other| one.after.total_cmp(&other.after));
         let omitted = (spans.omitted > 0).then_some(spans.omitted);
         Self { summary, way, omitted, request: Value::Null, answer: Value::Null }
+    }
+
+    /// Masks what happened on the way, which may repeat values of the request.
+    pub(super) fn mask(&mut self, masking: &Masking) {
+        self.way.iter_mut().for_each(|happened| happened.detail = masking.said(&happened.detail));
     }
 }
 

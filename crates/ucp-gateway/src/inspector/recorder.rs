@@ -30,7 +30,7 @@ use ucp_core::{
 use super::{
     FOLDER, disk,
     entry::{Entry, Summary, Whole},
-    mask::mask,
+    mask::Masking,
     ring::Ring,
     subjects::Subjects,
 };
@@ -326,10 +326,15 @@ impl HttpBody for ReadAlong {
     }
 }
 
-/// Masks and keeps calls until the recorder is gone.
+/// Masks and keeps calls until the recorder is gone. Bodies that are no JSON are left out.
 fn keep(ring: &Ring, taken: &Receiver<Taken>, live: &broadcast::Sender<Arc<Summary>>) {
     for Taken { mut entry, request, answer, fields } in taken {
-        (entry.request, entry.answer) = (document(&request), document(&answer));
+        let mut masking = Masking::default();
+        entry.request = serde_json::from_slice(&request).unwrap_or_default();
+        masking.request(&mut entry.request);
+        entry.answer = serde_json::from_slice(&answer).unwrap_or_default();
+        masking.answer(&mut entry.answer);
+        entry.mask(&masking);
         // Its maps have text as keys, so that it cannot fail.
         let Ok(json) = serde_json::to_string(&entry) else { continue };
         let summary = entry.summary;
@@ -348,13 +353,6 @@ fn whole(summary: &Summary, fields: &[(String, String)], request: &[u8], answer:
         answered: std::str::from_utf8(answer).ok()?,
     };
     serde_json::to_string(&whole).ok()
-}
-
-/// Reads a body as a document, and masks it. What is no JSON is left out.
-fn document(bytes: &[u8]) -> Value {
-    let mut document = serde_json::from_slice(bytes).unwrap_or_default();
-    mask(&mut document);
-    document
 }
 
 #[cfg(test)]
