@@ -35,13 +35,47 @@ pub(crate) fn is_local(request: &Request) -> bool {
 
 /// Returns `true` for the same, or one that a page of the same address has sent.
 pub(crate) fn is_local_page(request: &Request) -> bool {
-    const FORWARDED: [&str; 5] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
     let headers = request.headers();
     let peer = request.extensions().get::<Peer>();
     peer.is_some_and(|Peer(ip)| ip.to_canonical().is_loopback())
         && Hosts::default().admit_page(headers, request.uri()).is_ok()
-        && !FORWARDED.iter().any(|name| headers.contains_key(*name))
+        && !headers.keys().any(|name| is_of_proxies(name.as_str()))
         && is_own_page(headers)
+}
+
+/// Returns `true` for the name of a header that a proxy adds, by a rule, for there are too many to know: browsers and programs
+/// on this machine send no names that begin with `X-` but [a few](OWN), and none with the words of proxies.
+fn is_of_proxies(name: &str) -> bool {
+    /// Names with `x-` of clients, and of the gateway's own pages.
+    const OWN: [&str; 4] = ["x-api-key", "x-csrf-token", "x-prometheus-scrape-timeout-seconds", "x-requested-with"];
+    /// Words of names: what proxies say of their client, and who they are.
+    const WORDS: [&str; 23] = [
+        "akamai",
+        "ali",
+        "azure",
+        "cdn",
+        "cf",
+        "client",
+        "clientip",
+        "cloudflare",
+        "cloudfront",
+        "connecting",
+        "edge",
+        "fastly",
+        "fly",
+        "forward",
+        "forwarded",
+        "forwards",
+        "incap",
+        "ip",
+        "proxied",
+        "proxy",
+        "real",
+        "remote",
+        "via",
+    ];
+    let has_word = || name.split(['-', '_']).any(|word| WORDS.contains(&word));
+    !OWN.contains(&name) && !name.starts_with("sec-") && (name.starts_with("x-") || has_word())
 }
 
 /// Returns `true` unless a browser says that a page of another site has sent the request.
@@ -58,6 +92,30 @@ pub(crate) fn is_own_page(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_proxies_add_is_told_from_what_clients_send() {
+        let of_proxies = "Akamai-Origin-Hop Ali-CDN-Real-IP CDN-Loop CF-Connecting-IP CF-IPCountry CF-Ray CF-Visitor Client-IP \
+            CloudFront-Viewer-Address DO-Connecting-IP Fastly-Client-IP Fastly-SSL Fly-Client-IP Fly-Region Forwarded \
+            Forwarded-For Incap-Client-IP Max-Forwards Proxy-Authorization Proxy-Client-IP Proxy-Connection Remote-Addr \
+            True-Client-IP Via WL-Proxy-Client-IP X-Amz-Cf-Id X-Amzn-Trace-Id X-AppEngine-Country X-ARR-LOG-ID X-Azure-ClientIP \
+            X-Client-IP X-Cloud-Trace-Context X-Cluster-Client-IP X-Envoy-External-Address X-Forwarded X-Forwarded-By \
+            X-Forwarded-Client-Cert X-Forwarded-For X-Forwarded-Host X-Forwarded-Port X-Forwarded-Prefix X-Forwarded-Proto \
+            X-Forwarded-Scheme X-Forwarded-Server X-Forwarded-Ssl X-HTTPS X-Nginx-Proxy X-Original-Forwarded-For \
+            X-Original-Host X-Original-URI X-ProxyUser-Ip X-Real-IP X-Remote-IP X-Request-Start X-Scheme X-Served-By X-SSL \
+            X-Sucuri-ClientIP X-Url-Scheme X-Varnish X-Vercel-Forwarded-For";
+        for name in of_proxies.split_whitespace() {
+            assert!(is_of_proxies(&name.to_ascii_lowercase()), "{name}");
+        }
+        let of_clients = "Accept Accept-Encoding Accept-Language Authorization Cache-Control Connection Content-Length \
+            Content-Type Cookie DNT Host Idempotency-Key If-None-Match Last-Event-ID MCP-Protocol-Version MCP-Session-Id Origin \
+            Pragma Prefer Priority Range Referer Request-Id Sec-CH-UA Sec-CH-UA-Platform Sec-Fetch-Dest Sec-Fetch-Site Sec-GPC \
+            Signature Signature-Input TE Traceparent Tracestate UCP-Agent Upgrade-Insecure-Requests User-Agent X-API-Key \
+            X-Prometheus-Scrape-Timeout-Seconds X-Requested-With";
+        for name in of_clients.split_whitespace() {
+            assert!(!is_of_proxies(&name.to_ascii_lowercase()), "{name}");
+        }
+    }
 
     #[test]
     fn pages_of_other_sites_are_told_from_own_ones() {
