@@ -1,8 +1,10 @@
 //! The line that the operator reads about each call.
 
 use std::{
+    collections::BTreeMap,
     io::Read as _,
     process::{Child, Command, Stdio},
+    time::Instant,
 };
 
 use serde_json::{Value, json};
@@ -255,6 +257,42 @@ fn a_flood_of_refusals_is_sampled_and_counted() {
     assert!(told > 0 && counted > 0, "{told} told, {counted} counted");
     // What succeeds is told beside any flood.
     assert!(gateway.stderr().contains("\"operation\":\"lookup_catalog\""));
+}
+
+/// A shop that is gone, and callers that go on: whatever is logged about it.
+#[test]
+fn every_kind_of_line_that_callers_cause_is_sampled_and_counted() {
+    const FLOOD: usize = 400;
+    const BURST: u64 = 100;
+    const LOOPBACK: &str = "[profiles]\nloopback = true\n";
+    let mut shop = Setup::new(LOOPBACK).arguments(&["--sample", "flower-shop"]).start_on(folder());
+    let front = Setup::new(LOOPBACK)
+        .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}", shop.address)])
+        .arguments(&JSON)
+        .start_on(folder());
+    shop.kill();
+    let begun = Instant::now();
+    for number in 0..FLOOD {
+        let body = json!({ "ids": [format!("product_{number}")] }).to_string();
+        assert_eq!(front.send("POST", "/catalog/lookup", REST_HEADERS, body.as_bytes()).status, 503);
+    }
+    let lines = || {
+        let text = front.stderr();
+        logged(&text[..text.rfind('\n').map_or(0, |end| end + 1)])
+    };
+    eventually("lines that were left out are counted", PATIENCE, || {
+        let counts = |line: &Value| line["count"].as_u64().filter(|_| line["of"] == "ucp_service::handle");
+        let counted: u64 = lines().iter().filter_map(counts).sum();
+        let told = lines().iter().filter(|line| line["message"] == "a call failed").count();
+        (counted > 0 && counted + told as u64 == FLOOD as u64).then_some(())
+    });
+    let mut kinds = BTreeMap::<_, u64>::new();
+    for line in lines().iter().filter(|line| line["count"].is_null()) {
+        let kind = json!([line["target"], line["message"], line["outcome"]]).to_string();
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let most = BURST + begun.elapsed().as_secs() + 1;
+    assert!(kinds.values().all(|count| *count <= most), "at most {most} of each: {kinds:?}");
 }
 
 /// Nobody reads standard error: no call waits for that, and what is lost is counted.

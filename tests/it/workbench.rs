@@ -7,6 +7,7 @@ use ucp_testkit::leash::{Leashed, Lines};
 
 use crate::{
     harness::{Ends as _, Gateway, binary, elements, eventually},
+    platforms::host::{Host, Page},
     setup::Setup,
     wire::{Connection, request},
 };
@@ -69,6 +70,50 @@ fn goods_of_the_sample_have_pictures_at_the_gateway() {
     for path in ["/pictures/no-such-thing.svg", "/pictures/..%2frunner-pro.svg", "/pictures/%ff.svg"] {
         assert_eq!(own.get(path).status, 404, "{path}");
     }
+}
+
+/// What answers may be anything.
+#[test]
+fn what_an_inspector_answers_is_bounded_and_steers_no_terminal() {
+    const HIDDEN: [char; 6] = ['\u{9b}', '\u{85}', '\u{202e}', '\u{2066}', '\u{7f}', '\u{feff}'];
+    let evil: String = HIDDEN.iter().collect::<String>() + "[2J";
+    let call = json!({
+        "id": evil, "at": "2026-11-25T17:00:01.234567Z", "transport": evil, "operation": evil, "outcome": evil, "profile": evil,
+        "way": [{ "kind": evil, "detail": evil, "after": 1.0 }], "request": { &evil: evil }, "answer": [evil],
+    });
+    let host = Host::start();
+    let answer = |text: String| Page::Answer(200, vec!["Content-Type: application/json".to_owned()], text.into());
+    host.put("/inspector/calls/evil", answer(call.to_string()));
+    host.put("/inspector/calls", answer(json!([call]).to_string()));
+    host.put("/inspector/live", answer(format!("data: {call}\n\n")));
+    host.put("/inspector/calls/evil/webhooks", answer(json!([{ "id": evil, "state": evil }]).to_string()));
+    host.put("/inspector/calls/endless", answer(format!("\"{}\"", "a".repeat(17 << 20))));
+    host.put("/inspector/calls/lines", answer(json!({ "request": vec![1; 20_000] }).to_string()));
+    let url = host.url("");
+    let run = |arguments: &[&str]| {
+        let output = binary().args(arguments).args(["--url", &url]).ends();
+        (String::from_utf8(output.stdout).expect("UTF-8"), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    for arguments in [
+        &["explain", "call", "evil"][..],
+        &["explain", "call", "evil", "--json"],
+        &["tail", "--last", "9"],
+        &["tail", "--last", "9", "--json"],
+        &["explain", "call", "\u{9b}\u{202e}"],
+    ] {
+        let (said, complaint) = run(arguments);
+        for text in [&said, &complaint] {
+            assert!(!text.contains(HIDDEN), "{arguments:?}: {text:?}");
+        }
+        if arguments.contains(&"explain") && arguments.contains(&"--json") {
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&said).expect("JSON"), call, "{said}");
+        }
+        assert!(said.contains("\\u009b") || complaint.contains("\\u009b"), "{arguments:?}: {said} {complaint}");
+    }
+    let (said, complaint) = run(&["explain", "call", "endless"]);
+    assert!(said.is_empty() && complaint.contains("longer than 16 MiB"), "{said} {complaint}");
+    let (said, _) = run(&["explain", "call", "lines"]);
+    assert!(said.lines().count() < 6_000 && said.contains("lines more"), "{}", said.lines().count());
 }
 
 #[test]

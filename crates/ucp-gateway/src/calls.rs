@@ -1,13 +1,10 @@
 //! The line in the log about each request, and its metrics, written when it has been answered or its caller has gone.
 //!
-//! What it says is gathered by a [`CallRecord`] on the way of the request. Of refusals, no more than [`SAMPLE`] of a code
-//! have a line each second; the others are counted, and so are lines that nobody takes.
+//! What it says is gathered by a [`CallRecord`] on the way of the request. Lines about calls that do not succeed are
+//! [sampled](crate::sampling) by their outcome; the others are counted, and so are lines that nobody takes.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -22,10 +19,7 @@ use http::{
 };
 use hyper::body::Body as _;
 use tower::ServiceExt as _;
-use ucp_core::{
-    Code,
-    record::{self, CallRecord, Facts, Stage, Trace},
-};
+use ucp_core::record::{self, CallRecord, Stage, Trace};
 use ucp_service::{
     coding::{self, Codable, Coding},
     header,
@@ -49,9 +43,6 @@ use crate::{
     telemetry::{Log, Name, name},
 };
 
-/// Maximum number of lines about refusals with the same code in each [`INTERVAL`].
-const SAMPLE: u32 = 20;
-
 /// Names of the stages, in the order of [`Stage::ALL`].
 const STAGES: [Name; Stage::ALL.len()] =
     [name!("identify"), name!("read"), name!("domain"), name!("upstream"), name!("store"), name!("encode")];
@@ -59,7 +50,7 @@ const STAGES: [Name; Stage::ALL.len()] =
 /// Name in the log and metrics for requests that are for no shop. No shop can have it.
 const NOWHERE: &str = "_none";
 
-/// Interval at which refusals and lost lines are counted.
+/// Interval at which it is looked for lines that were left out or lost.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Answers requests, and logs what came of them.
@@ -75,8 +66,6 @@ pub(crate) struct Calls {
     events: Option<Arc<Events>>,
     tracer: Option<Arc<CallTracer>>,
     recorder: Option<Arc<Recorder>>,
-    /// Refusals of the current interval, by code.
-    refused: Vec<AtomicU32>,
 }
 
 impl Calls {
@@ -97,7 +86,6 @@ impl Calls {
             events,
             tracer,
             recorder,
-            refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -152,34 +140,24 @@ impl Calls {
     /// Reports, for as long as it runs, what has no line.
     pub(crate) async fn report(&self) {
         let mut interval = tokio::time::interval(INTERVAL);
-        let mut told = 0;
         loop {
             interval.tick().await;
-            for (code, refused) in Code::ALL.iter().zip(&self.refused) {
-                let count = refused.swap(0, Ordering::Relaxed).saturating_sub(SAMPLE);
-                if count > 0 {
-                    tracing::warn!(code = code.as_str(), count, "refusals were not logged");
-                }
-            }
-            // Told again for as long as this line may have been dropped too.
-            let total = self.log.dropped();
-            if total > told {
-                tracing::warn!(total, "log lines were dropped");
-                told = if self.log.dropped() == total { total } else { told };
-            }
+            self.report_now(false);
         }
+    }
+
+    /// Reports it once; everything at the end of the process.
+    pub(crate) fn report_now(&self, is_end: bool) {
+        if let Some(events) = &self.events {
+            events.report(is_end);
+        }
+        self.log.report(is_end);
     }
 
     /// Returns the recorder of the calls of a shop, which is there under the policy `development`.
     fn recorder(&self, slot: Option<&Slot>) -> Option<&Recorder> {
         let is_development = slot.is_some_and(Slot::is_development);
         self.recorder.as_deref().filter(|_| is_development || self.running.process().server.inspect)
-    }
-
-    /// Returns `true` if a call is to have a line.
-    fn samples(&self, facts: &Facts) -> bool {
-        let counted = facts.refused.and_then(|code| self.refused.get(code as usize));
-        counted.is_none_or(|counted| counted.fetch_add(1, Ordering::Relaxed) < SAMPLE)
     }
 }
 
@@ -248,6 +226,7 @@ impl Drop for Ending<'_> {
             bytes_out: self.bytes_out,
             spent,
         };
+        let outcome = ended.outcome();
         self.calls.metrics.count(&ended);
         let trace = self.record.trace();
         if let Some(events) = &self.calls.events {
@@ -267,10 +246,11 @@ impl Drop for Ending<'_> {
                 recorder.record(&ended, following, &spans);
             }
         }
-        if !self.calls.log.has_calls || !self.calls.samples(&facts) {
+        let log = &self.calls.log;
+        if !log.has_calls || outcome != "ok" && !log.admits(outcome, platform.is_some()) {
             return;
         }
-        let mut line = self.calls.log.call();
+        let mut line = log.call();
         line.plain(&name!("request_id"), &facts.request_id);
         if let Some(id) = trace.and_then(|trace| trace.id()) {
             line.plain(&name!("trace_id"), &id);
@@ -321,7 +301,7 @@ impl Drop for Ending<'_> {
             line.milliseconds(name, spent);
         }
         line.end_object();
-        self.calls.log.write(line);
+        log.write(line);
     }
 }
 

@@ -8,15 +8,12 @@
 use std::{
     error::Error,
     fmt,
-    fs::OpenOptions,
-    io,
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 use opentelemetry::{
@@ -39,7 +36,7 @@ use crate::{
         json_lines::JsonLines,
         otlp::{Logs, Records},
     },
-    line_writer::{Closing, LineWriter},
+    line_writer::{Closing, LineWriter, Loss},
     metrics::Ended,
 };
 
@@ -63,7 +60,7 @@ impl Events {
     /// An error if a receiver cannot be set up.
     pub(crate) fn open(process: &Process, exports: &mut Exports) -> Result<Option<Self>, Box<dyn Error>> {
         let (sections, receivers) = (&process.events, &process.receivers);
-        let file = sections.file.as_ref().map(|path| File::open(path)).transpose()?;
+        let file = sections.file.as_ref().map(|path| File::open(path.to_path_buf())).transpose()?;
         let lines = receivers.events.as_ref().map(JsonLines::new).transpose()?;
         let lines = lines.map(|sink| Export::start("events_http", sink, exports));
         let logs = receivers.logs.as_ref().map(Logs::new).transpose()?;
@@ -89,6 +86,21 @@ impl Events {
         self.put(kind, event, None);
     }
 
+    /// Returns the numbers of the events that the file has got, that were dropped, and that wait for it; `None` without one.
+    pub(crate) fn in_file(&self) -> Option<[u64; 3]> {
+        self.file.as_ref().map(|File { writer, .. }| [writer.written(), writer.dropped(), writer.waiting()])
+    }
+
+    /// Tells how many events the file did not get, at first at once, then once a minute, and at the end of the process.
+    pub(crate) fn report(&self, is_end: bool) {
+        let Some(File { writer, .. }) = &self.file else { return };
+        let now = Instant::now();
+        if let Some(Loss { total, problem }) = writer.loss(now, is_end) {
+            tracing::warn!(total, problem, "events were dropped: their file does not take them");
+            writer.told(total, now);
+        }
+    }
+
     fn put(&self, kind: &'static str, event: Map<String, Value>, trace: Option<&Arc<Trace>>) {
         if let Some(file) = &self.file {
             file.put(&event);
@@ -105,29 +117,59 @@ impl Events {
 /// The file that events are added to. Dropping it writes what is waiting, for at most about a second.
 struct File {
     writer: LineWriter,
-    told: AtomicUsize,
     _closing: Closing,
 }
 
 impl File {
-    /// Opens the file, or creates it so that only its owner can read it.
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-        let file = file.map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot open {} (`events.file`): {error}", path.display()))
-        })?;
-        let (writer, closing) = LineWriter::start("events", file)?;
-        Ok(Self { writer, told: AtomicUsize::new(0), _closing: closing })
+    /// Opens the file, or creates it so that only its owner can read it. A FIFO, which would wait for its reader, is opened
+    /// by the thread that writes.
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let is_fifo = fs::metadata(&path).is_ok_and(|found| found.file_type().is_fifo());
+        let mut destination = Destination { path, file: None };
+        if !is_fifo {
+            destination.opened()?;
+        }
+        let (writer, closing) = LineWriter::start("events", destination)?;
+        Ok(Self { writer, _closing: closing })
     }
 
     fn put(&self, event: &Map<String, Value>) {
         let mut line = serde_json::to_vec(event).unwrap_or_default();
         line.push(b'\n');
         self.writer.put(&line);
-        let dropped = self.writer.dropped();
-        if dropped > self.told.swap(dropped, Ordering::Relaxed) {
-            tracing::warn!(total = dropped, "events were dropped: their file takes no more");
+    }
+}
+
+/// A file that is opened when there is something to write.
+struct Destination {
+    path: PathBuf,
+    file: Option<fs::File>,
+}
+
+impl Destination {
+    fn opened(&mut self) -> io::Result<&mut fs::File> {
+        if self.file.is_none() {
+            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
+            self.file = Some(file.map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot open {} (`events.file`): {error}", self.path.display()))
+            })?);
         }
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let result = self.opened()?.write(text);
+        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            // The reader of a FIFO has gone; there may be another one.
+            self.file = None;
+        }
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -2,20 +2,22 @@
 //!
 //! Whoever writes a line copies it into a buffer and goes on. The thread takes the buffer as a whole, so that lines that
 //! come together are written together. While nobody takes what it writes, a bounded number of lines waits; further ones
-//! are dropped and counted.
+//! are dropped, and so are lines that cannot be written, as on a full disk. Both are counted.
 
 use std::{
     io::{self, Write},
     mem,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tracing_subscriber::fmt::MakeWriter;
+
+use crate::terminal::shown;
 
 /// Maximum number of lines that wait to be written.
 const WAITING: usize = 4_096;
@@ -29,6 +31,9 @@ const KEPT: usize = 1 << 20;
 /// Time in which what is waiting is written at the end.
 const LAST: Duration = Duration::from_secs(1);
 
+/// Minimum time between two statements of how many lines were dropped.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
 /// Writer of lines. Clones write to the same place.
 #[derive(Clone, Debug)]
 pub(crate) struct LineWriter(Arc<Shared>);
@@ -40,7 +45,26 @@ struct Shared {
     more: Condvar,
     /// The thread has ended.
     over: Condvar,
-    dropped: AtomicUsize,
+    written: AtomicU64,
+    dropped: AtomicU64,
+    loss: Mutex<LastLoss>,
+}
+
+/// What is known of lines that were dropped.
+#[derive(Debug, Default)]
+struct LastLoss {
+    /// Error of the last write that failed, since it was told.
+    error: Option<String>,
+    told: u64,
+    at: Option<Instant>,
+}
+
+/// Lines that were dropped, which is still to be told.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// Number since the start.
+    pub(crate) total: u64,
+    pub(crate) problem: String,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +80,10 @@ struct Buffer {
 impl Shared {
     fn locked(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn loss(&self) -> MutexGuard<'_, LastLoss> {
+        self.loss.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,15 +129,38 @@ impl LineWriter {
         }
     }
 
+    /// Returns the number of lines that were written since the start.
+    pub(crate) fn written(&self) -> u64 {
+        self.0.written.load(Ordering::Relaxed)
+    }
+
     /// Returns the number of lines that were dropped since the start.
-    pub(crate) fn dropped(&self) -> usize {
+    pub(crate) fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of lines that wait to be written.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.0.locked().lines as u64
+    }
+
+    /// Returns what was dropped and is to be told now: at first at once, then once a minute, and always at the end.
+    pub(crate) fn loss(&self, now: Instant, is_end: bool) -> Option<Loss> {
+        let (loss, total) = (self.0.loss(), self.dropped());
+        let is_due = loss.at.is_none_or(|at| now.saturating_duration_since(at) >= TOLD_EVERY);
+        (total > loss.told && (is_end || is_due))
+            .then(|| Loss { total, problem: loss.error.clone().unwrap_or_else(|| "nobody takes them".to_owned()) })
+    }
+
+    /// Notes that a [`loss`](Self::loss) was told.
+    pub(crate) fn told(&self, total: u64, now: Instant) {
+        *self.0.loss() = LastLoss { error: None, told: total, at: Some(now) };
     }
 }
 
-/// Writes what comes until nothing more will. Lines that the destination does not take are lost.
+/// Writes what comes until nothing more will.
 fn write(shared: &Shared, mut destination: impl Write) {
-    let mut text = Vec::new();
+    let (mut text, mut is_torn) = (Vec::new(), false);
     loop {
         let mut buffer = shared.locked();
         while buffer.text.is_empty() {
@@ -127,18 +178,45 @@ fn write(shared: &Shared, mut destination: impl Write) {
             }
         }
         mem::swap(&mut buffer.text, &mut text);
-        buffer.lines = 0;
+        let lines = mem::take(&mut buffer.lines);
         drop(buffer);
-        drop(destination.write_all(&text).and_then(|()| destination.flush()));
+        let (left, result) = write_lines(&mut destination, &text, &mut is_torn);
+        let lost = left.iter().filter(|byte| **byte == b'\n').count();
+        shared.written.fetch_add(lines.saturating_sub(lost) as u64, Ordering::Relaxed);
+        if let Err(error) = result {
+            shared.loss().error = Some(error.to_string());
+            shared.dropped.fetch_add(lost as u64, Ordering::Relaxed);
+        }
         text.clear();
         text.shrink_to(KEPT);
     }
 }
 
+/// Writes lines, after the end of one that was torn. Returns what could not be written, if there was an error.
+fn write_lines<'a>(destination: &mut impl Write, all: &'a [u8], is_torn: &mut bool) -> (&'a [u8], io::Result<()>) {
+    let mut lines = all;
+    while !lines.is_empty() {
+        let next = if *is_torn { b"\n" } else { lines };
+        match destination.write(next) {
+            Ok(0) => return (lines, Err(io::ErrorKind::WriteZero.into())),
+            Ok(_) if *is_torn => *is_torn = false,
+            Ok(count) => lines = &lines[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Where somebody else has made the destination non-blocking.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(TOGETHER),
+            Err(error) => {
+                *is_torn |= lines.len() < all.len() && all[all.len() - lines.len() - 1] != b'\n';
+                return (lines, Err(error));
+            }
+        }
+    }
+    (lines, destination.flush())
+}
+
 /// For events of `tracing`, each of which is written at once.
 impl Write for LineWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.put(line);
+        self.put(shown(&String::from_utf8_lossy(line)).as_bytes());
         Ok(line.len())
     }
 
@@ -214,7 +292,43 @@ mod tests {
         let (writer, closing) = LineWriter::start("test", Held(to, channel().1)).expect("a thread");
         writer.put(b"lost\n");
         drop(closing);
-        writer.put(b"late\n");
-        assert_eq!(writer.dropped(), 0);
+        assert_eq!((writer.written(), writer.dropped()), (0, 1));
+        let now = Instant::now();
+        let loss = writer.loss(now, false).expect("it is told at once");
+        assert_eq!((loss.total, &*loss.problem), (1, "sending on a closed channel"));
+        writer.told(1, now);
+        assert_eq!(writer.loss(now + TOLD_EVERY, true), None, "once");
+    }
+
+    /// A disk with room for some bytes.
+    struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
+
+    impl Write for Disk {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            let (written, room) = &mut *self.0.lock().expect("nothing panicked");
+            let count = text.len().min(*room);
+            *room -= count;
+            written.extend_from_slice(&text[..count]);
+            if count == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(count) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_full_disk_does_not_take_is_counted_and_tears_no_other_line() {
+        let disk = Arc::new(Mutex::new((Vec::new(), 10)));
+        let (mut destination, mut is_torn) = (Disk(Arc::clone(&disk)), false);
+        let mut write = |text: &'static [u8]| {
+            let (left, result) = write_lines(&mut destination, text, &mut is_torn);
+            (left.iter().filter(|byte| **byte == b'\n').count(), result.is_ok())
+        };
+        assert_eq!(write(b"first\nsecond\nthird\n"), (2, false));
+        assert_eq!(write(b"fourth\n"), (1, false));
+        disk.lock().expect("nothing panicked").1 = 1_000;
+        assert_eq!(write(b"fifth\n"), (0, true));
+        assert_eq!(disk.lock().expect("nothing panicked").0, b"first\nseco\nfifth\n");
     }
 }

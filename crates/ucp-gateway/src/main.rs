@@ -38,6 +38,7 @@ mod reading;
 mod reception;
 mod reference;
 mod running;
+mod sampling;
 mod shop;
 mod shops;
 mod slot;
@@ -104,7 +105,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("ucp-gateway: {}", command::chain(&*error));
+            command::output::remark!("ucp-gateway: {}", command::chain(&*error));
             ExitCode::FAILURE
         }
     }

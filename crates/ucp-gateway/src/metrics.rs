@@ -24,6 +24,7 @@ use ucp_sync::Status;
 use crate::{
     backend::{Counted, DataDirectory, Database},
     clock,
+    events::Events,
     export::Counts,
     health::Health,
     running::Running,
@@ -190,6 +191,7 @@ pub(crate) struct Sources {
     pub(crate) connections: Connections,
     pub(crate) log: Arc<Log>,
     pub(crate) health: Health,
+    pub(crate) events: Option<Arc<Events>>,
     /// Numbers of the items of each export of telemetry.
     pub(crate) exports: Vec<Arc<Counts>>,
 }
@@ -229,19 +231,26 @@ impl Sources {
         let closed = "Connections that were closed to make room for others";
         read.counter("ucp_connections_closed_total", closed, &[])?.set(&[], connections.closed());
         let dropped = "Log lines that nobody took";
-        read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped() as u64);
+        read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped());
+        let left_out = "Log lines that were left out because there were too many of their kind";
+        read.counter("ucp_log_lines_left_out_total", left_out, &[])?.set(&[], self.log.left_out());
         let commits = "Commits to the store, each of which was flushed to disk";
         read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
         read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written(Activity::writes));
         read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
             .set(&[], written(Activity::queued));
-        let items = "Spans and events for other servers, by result";
+        let items = "Spans and events for other servers and for a file, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
         let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events that wait to be sent", &["of"])?;
         for counts in &self.exports {
             items.set(&[counts.name, "sent"], counts.sent());
             items.set(&[counts.name, "dropped"], counts.dropped());
             waiting.set(&[counts.name], counts.waiting());
+        }
+        if let Some([written, dropped, left]) = self.events.as_ref().and_then(|events| events.in_file()) {
+            items.set(&["events_file", "sent"], written);
+            items.set(&["events_file", "dropped"], dropped);
+            waiting.set(&["events_file"], left);
         }
         read_databases(&read, &self.running.files.databases())?;
         self.read_shops(&read).await?;

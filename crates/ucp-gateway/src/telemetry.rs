@@ -10,7 +10,8 @@ use std::{
     fmt,
     fmt::Write as _,
     io::{self, IsTerminal as _, stderr},
-    time::Duration,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
@@ -21,13 +22,17 @@ use tracing::{
 use tracing_subscriber::{
     EnvFilter,
     fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, format::Writer},
+    layer::SubscriberExt as _,
     registry::LookupSpan,
+    util::SubscriberInitExt as _,
 };
 
 use crate::{
     clock,
     config::{LogFormat, LogLevel},
-    line_writer::{Closing, LineWriter},
+    line_writer::{Closing, LineWriter, Loss},
+    sampling::{self, LeftOut, MESSAGE, Message, Place, Sampler},
+    terminal::{Shown, shown},
 };
 
 /// The variable that filters as developers do, and takes precedence over the level.
@@ -37,7 +42,7 @@ const FILTER: &str = "RUST_LOG";
 pub(crate) fn start() {
     tracing_subscriber::fmt()
         .with_env_filter(filter(LogLevel::Warn))
-        .with_writer(stderr)
+        .with_writer(|| Shown(stderr()))
         .with_ansi(stderr().is_terminal())
         .init();
 }
@@ -55,6 +60,12 @@ pub(crate) struct Log {
     is_json: bool,
     /// `true` if calls have a line each.
     pub(crate) has_calls: bool,
+    /// Sampler of events.
+    events: &'static Sampler<Place>,
+    /// Sampler of the lines about calls that did not succeed, by outcome and by whether a registered platform called.
+    failed: Sampler<(&'static str, bool)>,
+    /// Number of lines that were left out and told.
+    left_out: AtomicU64,
     _closing: Closing,
 }
 
@@ -73,18 +84,52 @@ impl Log {
         let is_terminal = stderr().is_terminal();
         let is_json = format == LogFormat::Json || format == LogFormat::Auto && !is_terminal;
         let (writer, closing) = LineWriter::start("log", stderr())?;
+        // There is one log in a process, and it lasts as long.
+        let events: &'static Sampler<Place> = Box::leak(Box::default());
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter(level)).with_writer(writer.clone());
         if is_json {
-            subscriber.with_ansi(false).event_format(Json).init();
+            subscriber.with_ansi(false).event_format(Json).finish().with(events).init();
         } else {
-            subscriber.with_ansi(is_terminal).init();
+            subscriber.with_ansi(is_terminal).finish().with(events).init();
         }
         let has_calls = tracing::enabled!(target: "ucp_gateway::calls", Level::INFO);
-        Ok(Self { writer, is_json, has_calls, _closing: closing })
+        let (failed, left_out) = (Sampler::default(), AtomicU64::new(0));
+        Ok(Self { writer, is_json, has_calls, events, failed, left_out, _closing: closing })
+    }
+
+    /// Returns `true` if a call that did not succeed is to have a line; else it is counted.
+    pub(crate) fn admits(&self, outcome: &'static str, is_registered: bool) -> bool {
+        self.failed.admits((outcome, is_registered), Instant::now(), String::new)
+    }
+
+    /// Returns the number of lines that were left out because there were too many of their kind, as far as they were told.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Tells how many lines were left out, and how many nobody took; everything at the end of the process.
+    pub(crate) fn report(&self, is_end: bool) {
+        let now = Instant::now();
+        for LeftOut { kind: (code, is_registered), count, .. } in self.failed.left_out(now, is_end) {
+            self.left_out.fetch_add(count, Ordering::Relaxed);
+            tracing::warn!(target: sampling::TARGET, code, is_registered, count, "refusals were not logged");
+        }
+        for LeftOut { kind: Place(metadata), count, first } in self.events.left_out(now, is_end) {
+            self.left_out.fetch_add(count, Ordering::Relaxed);
+            let (of, of_level) = (metadata.target(), metadata.level().as_str());
+            tracing::warn!(target: sampling::TARGET, of, of_level, first, count, "lines of one kind were not logged");
+        }
+        if let Some(Loss { total, problem }) = self.writer.loss(now, is_end) {
+            tracing::warn!(target: sampling::TARGET, total, problem, "log lines were dropped");
+            // Told again for as long as this line may have been dropped, too.
+            if self.dropped() == total {
+                self.writer.told(total, now);
+            }
+        }
     }
 
     /// Returns the number of lines that were dropped since the start.
-    pub(crate) fn dropped(&self) -> usize {
+    pub(crate) fn dropped(&self) -> u64 {
         self.writer.dropped()
     }
 
@@ -96,7 +141,7 @@ impl Log {
     /// Writes a line, or drops it if too many are waiting.
     pub(crate) fn write(&self, line: Line) {
         let text = line.end();
-        self.writer.put(text.as_bytes());
+        self.writer.put(shown(&text).as_bytes());
         SPARE.set(text);
     }
 }
@@ -273,21 +318,8 @@ where
     }
 }
 
-/// Takes the message of an event.
-struct Message(String);
-
-impl Visit for Message {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == MESSAGE {
-            written(write!(self.0, "{value:?}"));
-        }
-    }
-}
-
 /// Takes all fields of an event but its message.
 struct Members<'a>(&'a mut Line);
-
-const MESSAGE: &str = "message";
 
 impl Visit for Members<'_> {
     fn record_f64(&mut self, field: &Field, value: f64) {

@@ -23,7 +23,7 @@ use url::Url;
 
 use super::{
     Done,
-    output::{self, say},
+    output::{self, remark, say},
     runtime::{runtime, wait},
 };
 use crate::{
@@ -131,7 +131,7 @@ fn drafted(options: &DraftOptions) -> Done {
     let mapping = drafted.map_err(|error| format!("{shown}: {error}"))?;
     output::write(format_args!("{mapping}"));
     if let Err(faulty) = ucp_mapped::read(&mapping) {
-        eprintln!("{faulty}\n{} to be filled", faulty.0.len());
+        remark!("{faulty}\n{} to be filled", faulty.0.len());
     }
     Ok(ExitCode::SUCCESS)
 }

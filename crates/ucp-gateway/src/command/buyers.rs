@@ -8,7 +8,7 @@ use ucp_core::port::buyers::Erasure;
 
 use super::{
     Done,
-    output::say,
+    output::{remark, say},
     place::StoreOptions,
     runtime::{runtime, wait},
 };
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
             let Erasure { carts, checkouts, orders, left, unknown } = wait(&runtime, opened.erase_buyer(e_mail))?;
             say!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
-                eprintln!("{id} was left, because {reason}; erase again later");
+                remark!("{id} was left, because {reason}; erase again later");
             }
             tell_unknown(unknown);
             // Those of an erasure that was broken off, too.

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use super::{Done, output};
+use super::{
+    Done,
+    output::{self, remark},
+};
 use crate::{
     clock,
     config::{Configuration, ServeOptions},
@@ -12,7 +15,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let configuration = Configuration::resolve(options, clock::now())?;
     output::write(format_args!("{configuration}"));
     for warning in &configuration.warnings {
-        eprintln!("warning: {warning}");
+        remark!("warning: {warning}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use ucp_sqlite::SqliteStore;
 
 use super::{
     Done,
-    output::say,
+    output::{remark, say},
     place::{database, in_database, in_directory},
     runtime::{runtime, wait},
 };
@@ -127,7 +127,7 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
         differing += differences;
     }
     if differing > 0 {
-        eprintln!(
+        remark!(
             "{differing} rows differ: a gateway wrote meanwhile, {} held another shop's rows before, or identifiers are longer than 480 \
              bytes. Copy again with no gateway running, into an empty place.",
             to.place().display()

@@ -25,7 +25,11 @@ use ucp_shop::{
 };
 use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
 
-use super::{Done, chain, output::say, runtime::runtime};
+use super::{
+    Done, chain,
+    output::{remark, say},
+    runtime::runtime,
+};
 use crate::{backend::Import as SharedImport, clock, config::flags::DatabaseOptions, progress::bar};
 
 /// Number of products per transaction.
@@ -261,7 +265,7 @@ fn write(
             (Err(_), Some((line, record))) => refused.push((*line, Change::Put(record.clone()))),
             (Err(rejected), None) => {
                 tally.rejected += 1;
-                bar.suspend(|| eprintln!("line {line}: {rejected}"));
+                bar.suspend(|| remark!("line {line}: {rejected}"));
             }
         }
     }
@@ -286,7 +290,7 @@ fn replace(
         }
     } else {
         let reason = if stated.is_empty() { "there is no product in the file" } else { "rows were rejected" };
-        bar.suspend(|| eprintln!("nothing was removed, because {reason}"));
+        bar.suspend(|| remark!("nothing was removed, because {reason}"));
     }
     write(database, bar, tally, refused.into_iter(), as_of, false)?;
     Ok(())
@@ -298,7 +302,7 @@ fn report(bar: &ProgressBar, tally: &mut Tally, bad: &BadRow) {
         Verdict::Faulty | Verdict::Unreadable => tally.rejected += 1,
     }
     let what = if bad.verdict == Verdict::Skipped { " (skipped)" } else { "" };
-    bar.suspend(|| eprintln!("{bad}{what}"));
+    bar.suspend(|| remark!("{bad}{what}"));
 }
 
 /// Market of the shop as the command line states it.

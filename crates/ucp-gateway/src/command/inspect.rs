@@ -17,16 +17,32 @@ use url::{Host, Url};
 
 use super::{
     Done,
-    output::say,
+    output::{remark, say},
     runtime::{runtime, wait},
 };
-use crate::terminal::Paint;
+use crate::terminal::{Paint, shown};
 
 /// Maximum time until the gateway takes a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Maximum time in which an answer has arrived.
+const MAX_TIME: Duration = Duration::from_secs(30);
+
+/// Maximum length of an answer, in bytes: two documents of 256 KiB each, whose every character is escaped, and as many calls
+/// as a list has.
+const MAX_ANSWER: usize = 16 << 20;
+
 /// Maximum length of a call in the stream, in bytes.
 const MAX_CALL: usize = 1 << 20;
+
+/// Maximum number of calls of a list that are printed.
+const MAX_LISTED: usize = 200;
+
+/// Maximum number of lines that are printed of each part of a call.
+const MAX_LINES: usize = 5_000;
+
+/// Maximum number of characters of a line.
+const MAX_LINE: usize = 4_096;
 
 /// The gateway that is asked.
 #[derive(Debug, Args)]
@@ -110,7 +126,7 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
     let paint = Paint::of_stdout();
     let line = |call: &Value| if gateway.json { call.to_string() } else { summary(call, paint) };
     // Whoever reads this may have enough, as `head` does.
-    let print = |call: &Value| writeln!(stdout(), "{}", line(call)).and_then(|()| stdout().flush()).is_ok();
+    let print = |call: &Value| writeln!(stdout(), "{}", shown(&line(call))).and_then(|()| stdout().flush()).is_ok();
     wait(&runtime(1)?, async {
         let mut live = gateway.get(at("live")?).await?;
         if live.status() != 200 {
@@ -119,9 +135,8 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
         // Those that come meanwhile are in the stream, too.
         let mut printed = Vec::new();
         if *last > 0 {
-            let calls = gateway.get(at("calls")?).await?.bytes().await?;
-            printed = serde_json::from_slice(&calls)?;
-            printed.truncate(*last);
+            printed = serde_json::from_slice(&body(gateway.get(at("calls")?).await?).await?)?;
+            printed.truncate(MAX_LISTED.min(*last));
             if !printed.iter().rev().all(print) {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -134,7 +149,7 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
                 let line: Vec<_> = waiting.drain(..=end).collect();
                 let Some(text) = line.strip_prefix(b"data: ") else { continue };
                 match serde_json::from_slice::<Value>(text)? {
-                    Value::Number(missed) => eprintln!("{missed} calls came too fast, and are not here"),
+                    Value::Number(missed) => remark!("{missed} calls came too fast, and are not here"),
                     call if printed.contains(&call) => {}
                     call if !print(&call) => return Ok(ExitCode::SUCCESS),
                     _ => {}
@@ -144,7 +159,7 @@ pub(crate) fn tail(options: &TailOptions) -> Done {
                 return Err("what answers is no inspector: a line of it has no end".into());
             }
         }
-        eprintln!("the gateway has ended");
+        remark!("the gateway has ended");
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -159,26 +174,31 @@ pub(crate) fn explain(gateway: &Inspected, id: &str) -> Done {
             let unknown = format!("the gateway at {} has kept no call with the request id {id}", gateway.url);
             return Err(if known { unknown } else { absent(&gateway.url) }.into());
         }
-        let call: Value = serde_json::from_slice(&found.bytes().await?)?;
+        let call: Value = serde_json::from_slice(&body(found).await?)?;
         if gateway.json {
             say!("{call:#}");
             return Ok(ExitCode::SUCCESS);
         }
         say!("{}", summary(&call, paint));
-        for happened in call["way"].as_array().into_iter().flatten() {
+        for happened in call["way"].as_array().into_iter().flatten().take(MAX_LINES) {
             let (after, kind) = (happened["after"].as_f64().unwrap_or_default(), text(&happened["kind"]));
             let took = happened["ms"].as_f64().map_or_else(String::new, |ms| format!("{ms:.3} ms"));
-            say!("  {after:>9.3} {kind:<11} {took:>12}  {}", text(&happened["detail"]));
+            say!("  {after:>9.3} {kind:<11} {took:>12}  {}", cut(text(&happened["detail"])));
         }
         let led = gateway.get(gateway.at(&["calls", id, "webhooks"])?).await?;
-        let led: Value = if led.status() == 200 { serde_json::from_slice(&led.bytes().await?)? } else { Value::Null };
-        for event in led.as_array().into_iter().flatten() {
+        let led: Value = if led.status() == 200 { serde_json::from_slice(&body(led).await?)? } else { Value::Null };
+        for event in led.as_array().into_iter().flatten().take(MAX_LINES) {
             let (event, state) = (text(&event["id"]), text(&event["state"]));
             say!("  {:>9} {:<11} {event}: {state}", "", "webhook");
         }
         for name in ["request", "answer"] {
             if !call[name].is_null() {
-                say!("{}\n{:#}", paint.strong(name), call[name]);
+                say!("{}", paint.strong(name));
+                let document = format!("{:#}", call[name]);
+                document.lines().take(MAX_LINES).for_each(|line| say!("{}", cut(line)));
+                if let further @ 1.. = document.lines().count().saturating_sub(MAX_LINES) {
+                    say!("… and {further} lines more; `--json` has all of them");
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -192,12 +212,35 @@ fn absent(url: &Url) -> String {
     )
 }
 
+/// Reads the body of an answer.
+pub(super) async fn body(mut answer: outbound::Response) -> Result<Vec<u8>, Box<dyn Error>> {
+    let read = async {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await? {
+            if body.len() + chunk.len() > MAX_ANSWER {
+                return Err(
+                    format!("the answer is longer than {} MiB, which no inspector sends", MAX_ANSWER >> 20).into()
+                );
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    };
+    tokio::time::timeout(MAX_TIME, read).await.map_err(|_| "the answer does not end in time; try again")?
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
+/// Returns the beginning of a line.
+fn cut(line: &str) -> &str {
+    line.char_indices().nth(MAX_LINE).map_or(line, |(end, _)| &line[..end])
+}
+
 /// Formats a call in a line: time, status, outcome, duration, transport, operation, platform, request id.
 fn summary(call: &Value, paint: Paint) -> String {
+    let text = |value| cut(text(value));
     let time = text(&call["at"]).get(11..23).unwrap_or_default();
     let status = call["status"].as_u64().map_or_else(|| "---".to_owned(), |status| status.to_string());
     let outcome = text(&call["outcome"]);

@@ -1,10 +1,12 @@
-//! Standard output of the commands.
+//! Standard output of the commands, and what they say on standard error: [`shown`] as a terminal may show it.
 
 use std::{
     fmt,
     io::{self, ErrorKind, Write as _},
     process,
 };
+
+use crate::terminal::shown;
 
 /// Exit status of a process whose reader has gone, as shells report it of one that SIGPIPE ended: what was under way is not
 /// done, and must not pass for a success.
@@ -17,9 +19,15 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Writes a text to standard output as it is. Ends the process as [`say`] does.
+/// Writes a line to standard error, with the arguments of [`eprintln!`].
+macro_rules! remark {
+    ($($arguments:tt)*) => { eprintln!("{}", $crate::terminal::shown(&format!($($arguments)*))) };
+}
+pub(crate) use remark;
+
+/// Writes a text to standard output. Ends the process as [`say`] does.
 pub(crate) fn write(text: fmt::Arguments<'_>) {
-    match io::stdout().lock().write_fmt(text) {
+    match io::stdout().lock().write_all(shown(&text.to_string()).as_bytes()) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(READER_GONE),
         Err(error) => {

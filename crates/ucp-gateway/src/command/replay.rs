@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     Done, chain,
-    inspect::{Inspected, PATIENCE},
+    inspect::{Inspected, PATIENCE, body},
     message::signing_key,
     output::say,
     runtime::{runtime, wait},
@@ -138,7 +138,7 @@ impl ReplayOptions {
             )
             .into());
         }
-        Ok(String::from_utf8(found.bytes().await?.into())?)
+        Ok(String::from_utf8(body(found).await?)?)
     }
 }
 
@@ -206,7 +206,7 @@ async fn send(recorded: &Recorded, gateway: &Url, key: Option<&SigningKey>) -> R
     let sent = request.body(message.body().to_vec()).send().await;
     let response = sent.map_err(|error| format!("the gateway at {gateway} cannot be asked: {}", chain(&error)))?;
     let status = response.status().as_u16();
-    let bytes = response.bytes().await?;
+    let bytes = body(response).await?;
     Ok(Answer { status, document: document(&String::from_utf8_lossy(&bytes), gateway) })
 }
 

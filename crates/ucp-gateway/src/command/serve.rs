@@ -39,7 +39,7 @@ use crate::{
     shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
-    terminal::Paint,
+    terminal::{Paint, Shown},
     upkeep,
 };
 
@@ -104,6 +104,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             connections: connections.clone(),
             log: Arc::clone(&log),
             health: health.clone(),
+            events: events.clone(),
             exports: exports.counts.clone(),
         };
         let shop = running.begin().await?;
@@ -153,7 +154,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             }
         });
         // A closed standard output is not an error.
-        let to = std::io::stdout().lock();
+        let to = Shown(std::io::stdout().lock());
         drop(match (running.shops.single(), &shop) {
             (Some(slot), Some(shop)) => {
                 let told = Told { slot: &slot, data: &found, admin: admin_address, first_key: first_key.as_ref() };
@@ -172,6 +173,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
+        let ended = Arc::clone(&calls);
         let server = &process.server;
         let probes = server.probes.then(|| health.router(false));
         let governed = Arc::clone(&running);
@@ -213,6 +215,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                 tracing::warn!("told to end a second time: requests under way are given up");
             }
         }
+        ended.report_now(true);
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -10,6 +10,7 @@ use super::{
     Done,
     keys::KeysPlace,
     message::{SchemeOption, read_message, signing_key, time},
+    output::remark,
 };
 
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ pub(crate) fn run(options: &SignOptions) -> Done {
     let key = options.key()?;
     let base = message.sign(options.scheme.get(), &options.cover, &key, time(options.at))?;
     if options.explain {
-        eprintln!("{}", String::from_utf8_lossy(&base));
+        remark!("{}", String::from_utf8_lossy(&base));
     }
     std::io::stdout().write_all(&message.to_bytes())?;
     Ok(ExitCode::SUCCESS)

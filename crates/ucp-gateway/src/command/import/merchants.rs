@@ -12,6 +12,7 @@ use ucp_directory::{
 use ucp_sqlite::Put;
 
 use super::{Done, ImportOptions, Tally, Wanted, opened, progress_bar, report};
+use crate::command::output::remark;
 
 /// Number of merchants per transaction.
 const BATCH: usize = 500;
@@ -31,7 +32,7 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
         match row {
             Ok(row) => {
                 for bad in &row.set_aside {
-                    bar.suspend(|| eprintln!("{bad} (set aside)"));
+                    bar.suspend(|| remark!("{bad} (set aside)"));
                 }
                 batch.push(row);
             }
@@ -46,7 +47,7 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
                     Ok(Put::Unchanged) => tally.unchanged += 1,
                     Err(rejected) => {
                         tally.rejected += 1;
-                        bar.suspend(|| eprintln!("line {line}: {rejected}"));
+                        bar.suspend(|| remark!("line {line}: {rejected}"));
                     }
                 }
             }
