@@ -1,5 +1,6 @@
 //! What an operator does with a running gateway: reads its configuration again, pauses it, blocks a platform, ends it.
 
+mod guesses;
 mod pages;
 mod reloads;
 
@@ -189,6 +190,86 @@ fn a_service_manager_is_told_what_happens() {
 }
 
 /// What an agent does is told as events, and what its buyer says is not.
+/// Returns a metric with its labels, as `/metrics` writes it.
+fn metric(address: SocketAddr, name: &str) -> u64 {
+    let text = ask(address, "GET", "/metrics", b"").body;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_default().parse().unwrap_or(0)
+}
+
+#[test]
+fn what_cannot_be_written_is_counted_and_told_and_stops_nothing() {
+    let root = folder();
+    let fifo = root.path().join("events.fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    let events = |file: &str| Setup::new(&format!("[events]\nfile = \"{file}\"\n")).arguments(&ADMIN);
+
+    // A disk that is full.
+    let data = sample_shop();
+    let mut gateway = events("/dev/full").spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    for _ in 0..3 {
+        assert_eq!(search(&gateway).status, 200);
+    }
+    crate::harness::eventually("the events are counted", crate::wire::PATIENCE, || {
+        (metric(address, "ucp_telemetry_items_total{of=\"events_file\",result=\"dropped\"}") == 3).then_some(())
+    });
+    crate::harness::eventually("it is told", crate::wire::PATIENCE, || {
+        let log = gateway.stderr();
+        let told = log.lines().find(|line| line.contains("events were dropped"))?;
+        assert!(told.contains("No space left on device"), "{told}");
+        Some(())
+    });
+    assert_eq!(search(&gateway).status, 200);
+    gateway.terminate();
+    assert!(gateway.stderr().contains("total=4"), "the rest is told at the end: {}", gateway.stderr());
+
+    // Nobody reads, and somebody does later.
+    let data = sample_shop();
+    let mut gateway = events(&fifo.display().to_string()).spawn("127.0.0.1:0", data.path());
+    for _ in 0..3 {
+        assert_eq!(search(&gateway).status, 200);
+    }
+    let (sender, lines) = std::sync::mpsc::channel();
+    let path = fifo.clone();
+    std::thread::spawn(move || {
+        let file = fs::File::open(path).expect("the FIFO");
+        std::io::BufRead::lines(std::io::BufReader::new(file)).map_while(Result::ok).for_each(|line| {
+            let _ = sender.send(line);
+        });
+    });
+    for _ in 0..3 {
+        let line = lines.recv_timeout(crate::wire::PATIENCE).expect("an event");
+        assert!(line.contains("catalog_search"), "{line}");
+    }
+    gateway.terminate();
+    // Nor does one that nobody ever reads hold up the end.
+    let data = sample_shop();
+    let mut gateway = events(&fifo.display().to_string()).spawn("127.0.0.1:0", data.path());
+    assert_eq!(search(&gateway).status, 200);
+    assert!(gateway.terminate().success());
+
+    // The log itself.
+    let data = sample_shop();
+    let setup = Setup::new("").arguments(&ADMIN).arguments(&["--log-level", "info", "--listen", "127.0.0.1:0"]);
+    let mut command = setup.command("serve");
+    command.arg("--data-dir").arg(data.path());
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+    let mut process = ucp_testkit::leash::Leashed::start(&command, std::process::Stdio::piped(), full);
+    let printed = ucp_testkit::leash::Lines::of(process.stdout());
+    let printed = printed.until("what a gateway prints at its start", |line| line.contains(" -d "));
+    let address = |of: &str| -> SocketAddr {
+        let line = printed.iter().find_map(|line| line.trim().strip_prefix(of)?.trim().strip_prefix("http://"));
+        line.expect("where it listens").parse().expect("an address")
+    };
+    assert_eq!(ask(address("REST"), "GET", "/nowhere", b"").status, 404);
+    let address = address("admin");
+    crate::harness::eventually("lost lines are counted", crate::wire::PATIENCE, || {
+        // The line about what is lost is lost, too.
+        (metric(address, "ucp_log_lines_dropped_total") > 0).then_some(())
+    });
+}
+
 #[test]
 fn commerce_is_told_as_events() {
     let files = folder();

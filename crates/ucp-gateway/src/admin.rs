@@ -3,10 +3,16 @@
 //!
 //! Every call must carry the admin token, or, without one, come from this machine and not from a page in a browser. Responses are never cached; errors state the problem.
 
+mod guesses;
 mod pages;
 mod session;
 
-use std::{error::Error, sync::Arc, time::Instant};
+use std::{
+    error::Error,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Extension, Router,
@@ -24,10 +30,18 @@ use ucp_core::{
     json::{Limits, parse},
     port::{PortError, agenda::Kind, store::Store},
 };
+use ucp_payment::Secret;
+use ucp_service::ingress::Peer;
 use ucp_sync::{SyncError, Synchroniser};
-use ucp_trust::address::ProfileUrl;
+use ucp_trust::{
+    address::ProfileUrl,
+    client::{ClientAddress, TrustedProxies},
+};
 
-use self::session::{Sessions, same};
+use self::{
+    guesses::{Guesses, Verdict},
+    session::{Sessions, same},
+};
 use crate::{
     address::base,
     audit::Actor,
@@ -97,8 +111,8 @@ impl From<NotTaken> for Failure {
 /// is among them.
 pub(crate) fn router(sources: Sources, recorder: Option<Arc<Recorder>>) -> Router {
     let (running, health) = (Arc::clone(&sources.running), sources.health.clone());
-    let sessions = Arc::new(Sessions::default());
-    let pages = pages::router(sources.clone(), Arc::clone(&sessions), recorder);
+    let (sessions, guesses) = (Arc::new(Sessions::default()), Arc::new(Guesses::default()));
+    let pages = pages::router(sources.clone(), Arc::clone(&sessions), Arc::clone(&guesses), recorder);
     let metrics = async move || match sources.text().await {
         Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text)),
         Err(error) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
@@ -120,7 +134,7 @@ pub(crate) fn router(sources: Sources, recorder: Option<Arc<Recorder>>) -> Route
         .merge(health.router(true))
         .merge(pages)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn_with_state(Guard { running, sessions }, guard))
+        .layer(middleware::from_fn_with_state(Guard { running, sessions, guesses }, guard))
 }
 
 /// Builds the routes that are about one shop: the only one, or below `/shops/ID` one of several.
@@ -202,6 +216,29 @@ struct Identified {
 struct Guard {
     running: Arc<Running>,
     sessions: Arc<Sessions>,
+    guesses: Arc<Guesses>,
+}
+
+/// Judges a token that a request shows. The time of the comparison reveals nothing of the right one.
+fn judge(guesses: &Guesses, client: ClientAddress, presented: &str, token: &Secret) -> Verdict {
+    let verdict = guesses.judge(client, same(presented, token.reveal()), Instant::now());
+    let address = tracing::field::display(client);
+    match verdict {
+        Verdict::Right => {}
+        Verdict::Wrong => tracing::warn!(address, "a client did not show the admin token"),
+        Verdict::TooMany(_) => tracing::warn!(address, "too many clients did not show the admin token; none is judged"),
+    }
+    verdict
+}
+
+/// Returns the address that a request comes from.
+fn client(peer: Option<&Peer>, headers: &HeaderMap, proxies: &TrustedProxies) -> ClientAddress {
+    ClientAddress::of(peer.map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0), headers, proxies)
+}
+
+/// Returns whole seconds for `Retry-After`.
+fn retry_after(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 /// Returns `true` for the paths of the pages for operators.
@@ -211,9 +248,12 @@ fn is_page(path: &str) -> bool {
 }
 
 /// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. Pages
-/// open to browsers that have logged in, too, or, without a token, to those on this machine. The time of the comparison
-/// reveals only the token's length.
-async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Request, next: Next) -> Response {
+/// open to browsers that have logged in, too, or, without a token, to those on this machine. [`Guesses`] are limited.
+async fn guard(
+    State(Guard { running, sessions, guesses }): State<Guard>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     // As the configuration has it now: the token may have changed since the start.
     let process = running.process();
     let Some(admin) = &process.admin else {
@@ -234,7 +274,11 @@ async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Re
     let presented = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let presented = presented.and_then(|value| value.split_once(' '));
     let presented = presented.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token);
-    if presented.is_some_and(|presented| same(presented, token.reveal())) {
+    let verdict = presented.map(|presented| {
+        let client = client(request.extensions().get(), request.headers(), &process.trusted_proxies);
+        judge(&guesses, client, presented, token)
+    });
+    if verdict == Some(Verdict::Right) {
         request.extensions_mut().insert(Actor::Token);
         request.extensions_mut().insert(sessions.own.clone());
         return uncached(next.run(request).await);
@@ -245,13 +289,20 @@ async fn guard(State(Guard { running, sessions }): State<Guard>, mut request: Re
             request.extensions_mut().insert(key);
             return uncached(next.run(request).await);
         }
-        if request.uri().path() != pages::LOGIN {
+        if request.uri().path() != pages::LOGIN && !matches!(verdict, Some(Verdict::TooMany(_))) {
             return uncached(Redirect::to(pages::LOGIN).into_response());
         }
     }
     // What a page needs to look like one tells nothing, and the page that asks for the token has none yet.
     if request.uri().path() == pages::LOGIN || is_file {
         return uncached(next.run(request).await);
+    }
+    if let Some(Verdict::TooMany(time)) = verdict {
+        let seconds = retry_after(time);
+        let problem = format!("too many wrong admin tokens: none is read for {seconds} seconds; then try again");
+        let mut response = Failure(StatusCode::TOO_MANY_REQUESTS, problem).into_response();
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        return uncached(response);
     }
     let problem = "every call shows the admin token, as `Authorization: Bearer TOKEN`; a browser opens `/operator`";
     let mut response = Failure(StatusCode::UNAUTHORIZED, problem.to_owned()).into_response();

@@ -34,7 +34,9 @@ use ucp_workbench::Frame;
 use url::form_urlencoded;
 
 use super::{
-    Answer, Failure, Identified, Of, block, pause, release, reload, resend, resume, retry,
+    Answer, Failure, Identified, Of, block,
+    guesses::Guesses,
+    pause, release, reload, resend, resume, retry,
     session::{FormKey, Sessions},
     take, unblock,
 };
@@ -63,6 +65,7 @@ pub(super) fn is_file(path: &str) -> bool {
 struct View {
     sources: Arc<Sources>,
     sessions: Arc<Sessions>,
+    guesses: Arc<Guesses>,
     /// `true` if the inspector is there.
     is_inspected: bool,
 }
@@ -83,7 +86,12 @@ impl FromRef<View> for Arc<Running> {
 type Fields = BTreeMap<String, String>;
 
 /// Builds the routes, which the guard of the listener protects.
-pub(super) fn router(sources: Sources, sessions: Arc<Sessions>, recorder: Option<Arc<Recorder>>) -> Router {
+pub(super) fn router(
+    sources: Sources,
+    sessions: Arc<Sessions>,
+    guesses: Arc<Guesses>,
+    recorder: Option<Arc<Recorder>>,
+) -> Router {
     let is_inspected = recorder.is_some();
     let inspector = recorder.map(|recorder| {
         let page = ucp_workbench::operators_inspector(links("./", "Inspector", true, None));
@@ -98,7 +106,7 @@ pub(super) fn router(sources: Sources, sessions: Arc<Sessions>, recorder: Option
         .route("/operator/do", post(act))
         .route(LOGIN, get(login::ask_for_token).post(login::login))
         .route("/operator/logout", post(login::logout))
-        .with_state(View { sources: Arc::new(sources), sessions, is_inspected })
+        .with_state(View { sources: Arc::new(sources), sessions, guesses, is_inspected })
         .merge(inspector.unwrap_or_default())
         .merge(ucp_workbench::files())
 }

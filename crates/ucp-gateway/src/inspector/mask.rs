@@ -373,12 +373,12 @@ impl Masking {
 /// Returns `true` if a member's own value is shown.
 fn is_shown(name: &str, parent: &str, author: Author) -> bool {
     match (name, parent) {
-        // Codes of discounts, gift cards and credits are a buyer's.
-        ("code", "applied" | "credits" | "discounts") => false,
+        // Codes of discounts, gift cards and credits are a buyer's. An address leads to where a buyer goes on, or tells what was
+        // searched for.
+        ("code", "applied" | "credits" | "discounts")
+        | ("url", "" | "cart" | "checkout" | "order" | "config" | "params") => false,
         // The tool that is called, and choices among the values of an option.
         ("name", "params" | "selected" | "options") | ("label", "selected" | "options") => true,
-        // An address at which a buyer goes on, or one that tells what was searched for.
-        ("url", "" | "cart" | "checkout" | "order" | "config" | "params") => false,
         _ => VALUES.contains(&name) || author == Author::Gateway && WRITTEN.contains(&name),
     }
 }

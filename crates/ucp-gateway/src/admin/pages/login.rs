@@ -8,24 +8,25 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Redirect, Response},
 };
-use http::{HeaderMap, StatusCode, header::SET_COOKIE};
+use http::{
+    HeaderMap, StatusCode,
+    header::{RETRY_AFTER, SET_COOKIE},
+};
 use maud::html;
+use ucp_service::ingress::Peer;
 
 use super::{LOGIN, PATH, View, failed, fields, shown};
 use crate::{
-    admin::{
-        Failure,
-        session::{FormKey, same},
-    },
+    admin::{Failure, client, guesses::Verdict, judge, retry_after, session::FormKey},
     local::is_own_page,
 };
 
 /// Asks for the token.
 pub(super) async fn ask_for_token() -> Response {
-    asking(StatusCode::OK, false)
+    asking(StatusCode::OK, None)
 }
 
-fn asking(status: StatusCode, refused: bool) -> Response {
+fn asking(status: StatusCode, refused: Option<&str>) -> Response {
     let content = html! {
         main.operator.login #main tabindex="-1" {
             form.card method="post" action=(LOGIN) {
@@ -34,8 +35,8 @@ fn asking(status: StatusCode, refused: bool) -> Response {
                     code { "server.admin_token_env" } "." }
                 div.field {
                     label for="token" { "Admin token" }
-                    @if refused { p.note.alarm #wrong role="alert" { "This is not the admin token." } }
-                    input #token name="token" type="password" autocomplete="off" required aria-describedby=[refused.then_some("wrong")];
+                    @if let Some(refused) = refused { p.note.alarm #wrong role="alert" { (refused) } }
+                    input #token name="token" type="password" autocomplete="off" required aria-describedby=[refused.map(|_| "wrong")];
                 }
                 p { button.button type="submit" { "Open" } }
             }
@@ -45,18 +46,38 @@ fn asking(status: StatusCode, refused: bool) -> Response {
 }
 
 /// Opens a session for a browser that shows the token.
-pub(super) async fn login(State(view): State<View>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn login(
+    State(view): State<View>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    const WRONG: &str = "This is not the admin token.";
     let process = view.running().process();
     let Some(token) = process.admin.as_ref().and_then(|admin| admin.token.as_ref()) else {
         return Redirect::to(PATH).into_response();
     };
-    if !is_own_page(&headers) || !fields(&body).get("token").is_some_and(|given| same(given.trim(), token.reveal())) {
-        tracing::warn!("a browser did not show the admin token");
-        return asking(StatusCode::UNAUTHORIZED, true);
+    let client = client(peer.as_deref(), &headers, &process.trusted_proxies);
+    if !is_own_page(&headers) {
+        // Not judged: the page of another site uses up none of its visitor's tries.
+        tracing::warn!(address = %client, "a page of another site has sent the form of an operator");
+        return asking(StatusCode::UNAUTHORIZED, Some(WRONG));
+    }
+    let fields = fields(&body);
+    match judge(&view.guesses, client, fields.get("token").map(|given| given.trim()).unwrap_or_default(), token) {
+        Verdict::Right => {}
+        Verdict::Wrong => return asking(StatusCode::UNAUTHORIZED, Some(WRONG)),
+        Verdict::TooMany(time) => {
+            let seconds = retry_after(time);
+            let refused = format!("Too many wrong tokens. None is read for {seconds} seconds; then try again.");
+            let mut response = asking(StatusCode::TOO_MANY_REQUESTS, Some(&refused));
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            return response;
+        }
     }
     let secure = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
     let cookie = view.sessions.begin(token, secure, Instant::now());
-    tracing::info!("an operator has logged in with a browser");
+    tracing::info!(address = %client, "an operator has logged in with a browser");
     ([(SET_COOKIE, cookie)], Redirect::to(PATH)).into_response()
 }
 
