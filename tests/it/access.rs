@@ -7,6 +7,7 @@ mod identity;
 mod keys;
 mod limits;
 mod statements;
+mod strangers;
 
 use ucp_core::Release;
 use ucp_trust::api_key::ApiKey;

@@ -126,7 +126,7 @@ pub(crate) fn router(sources: Sources, recorder: Option<Arc<Recorder>>) -> Route
         .nest("/shops/{shop}", of_shop())
         .merge(of_shop())
         .fallback(async || {
-            let problem = "there is nothing here; see `/operator` for pages, `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/tasks`, `/upstream`, `/catalog`, \
+            let problem = "there is nothing here; see `/operator` for pages, `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/tasks`, `/holders`, `/upstream`, `/catalog`, \
                            `/metrics`, `/livez` and `/readyz`";
             Failure(StatusCode::NOT_FOUND, problem.to_owned())
         })
@@ -152,6 +152,8 @@ fn of_shop() -> Router<Arc<Running>> {
         .route("/webhooks", get(webhooks))
         .route("/webhooks/{id}/resend", post(resend))
         .route("/tasks", get(tasks))
+        .route("/holders", get(holders))
+        .route("/holders/free", post(free))
         .route("/tasks/{step}/{id}/retry", post(retry))
 }
 
@@ -467,6 +469,30 @@ async fn webhooks(State(running): State<Arc<Running>>, of: Of) -> Answer {
 
 async fn tasks(State(running): State<Arc<Running>>, of: Of) -> Answer {
     Ok(Document(json!(of.store(&running).await?.tasks(LISTED).await?)))
+}
+
+async fn holders(State(running): State<Arc<Running>>, of: Of) -> Answer {
+    Ok(Document(json!(of.store(&running).await?.holdings(LISTED).await?)))
+}
+
+/// Body of a call about a group of callers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfHolder {
+    /// Name of the group, as `/holders` shows it.
+    name: String,
+}
+
+async fn free(Extension(actor): Extension<Actor>, State(running): State<Arc<Running>>, of: Of, body: Bytes) -> Answer {
+    let OfHolder { name } = serde_json::from_slice(&body).map_err(|error| {
+        let problem = format!("the body must be `{{\"name\": \"example.com\"}}`, with a name of `/holders`: {error}");
+        Failure(StatusCode::BAD_REQUEST, problem)
+    })?;
+    audited(&of.0.decisions, actor, "holder free", &name)?;
+    match of.store(&running).await?.release(&name).await? {
+        0 => Err(Failure(StatusCode::NOT_FOUND, format!("`{name}` holds nothing that can be freed; see `/holders`"))),
+        removed => Ok(Document(json!({ "name": name, "removed": removed }))),
+    }
 }
 
 async fn retry(

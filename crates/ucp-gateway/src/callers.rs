@@ -245,13 +245,13 @@ pub(crate) fn access(settings: &Settings) -> Access {
         Check::Enforce => SignatureRule::Enforce,
     };
     let limits = &settings.sections.limits;
-    let held = limits.held.is_some() || limits.held_mb.is_some();
-    let held = held.then(|| Held {
-        open: limits.held.map_or(u64::MAX, |held| held.count() as u64),
-        bytes: limits.held_mb.map_or(u64::MAX, Number::bytes),
-    });
+    let held = |open: Option<u64>, bytes: Option<u64>| {
+        let is_limited = open.is_some() || bytes.is_some();
+        is_limited.then(|| Held { open: open.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) })
+    };
     Access {
-        held,
+        held: held(limits.held.map(|held| held.count() as u64), limits.held_mb.map(Number::bytes)),
+        keyed_held: held(limits.keyed_held.map(|held| held.count() as u64), limits.keyed_held_mb.map(Number::bytes)),
         anonymous_purchases: settings.policy == config::Policy::Development
             || settings.sections.callers.anonymous == Anonymous::Everything,
         browsing: rule(settings.sections.signatures.browsing),

@@ -6,10 +6,10 @@ use clap::{Parser, Subcommand};
 use crate::{
     command::{
         backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
-        explain::ExplainOptions, import::ImportOptions, init::InitOptions, inspect::TailOptions, keys::OwnKeysCommand,
-        manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
-        rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand,
-        terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
+        explain::ExplainOptions, holders::HoldersCommand, import::ImportOptions, init::InitOptions,
+        inspect::TailOptions, keys::OwnKeysCommand, manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions,
+        orders::OrdersCommand, rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions,
+        store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -58,6 +58,9 @@ pub(crate) enum Command {
     /// Show or erase what is stored about a buyer.
     #[command(subcommand)]
     Buyers(BuyersCommand),
+    /// Show who holds carts and checkouts, and free what one holds.
+    #[command(subcommand)]
+    Holders(HoldersCommand),
     /// Check and try a shop that is asked the questions of the backend contract, by itself or by a mapping.
     #[command(subcommand)]
     Backend(BackendCommand),

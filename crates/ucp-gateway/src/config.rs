@@ -221,6 +221,8 @@ impl Settings {
         if !development {
             limits.held.get_or_insert_default();
             limits.held_mb.get_or_insert_default();
+            limits.keyed_held.get_or_insert_default();
+            limits.keyed_held_mb.get_or_insert_default();
         }
         let keyed = limits.keyed.get_or_insert_with(|| Limit::usual(development)).quota();
         if profiles.loopback == Some(true) && !private {

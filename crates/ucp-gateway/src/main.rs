@@ -91,6 +91,7 @@ fn main() -> ExitCode {
         Command::Orders(command) => command::orders::run(command),
         Command::Webhooks(command) => command::webhooks::run(&command),
         Command::Buyers(command) => command::buyers::run(&command),
+        Command::Holders(command) => command::holders::run(&command),
         Command::Backend(command) => command::backend::run(&command),
         Command::Store(command) => command::store::run(&command),
         Command::Doctor(options) => command::doctor::run(&options),

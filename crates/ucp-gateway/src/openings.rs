@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ucp_core::Refusal;
 use ucp_trust::{
     client::ClientAddress,
-    limit::{Caller, InFlight, Permit, Quota, Quotas, RateLimits, Tier},
+    limit::{InFlight, Permit, Quota, Quotas, RateLimits, Share, Stranger},
 };
 
 /// Maximum number of shops that are opened at once. Strangers leave a quarter to registered platforms.
@@ -52,13 +52,14 @@ impl Openings {
     pub(crate) fn take(&self, opener: Opener) -> Result<Permit, Refusal> {
         let Limits { rates, places } = &*self.0;
         match opener {
-            Opener::Gateway | Opener::Registered => places.try_acquire(Tier::Keyed),
+            Opener::Gateway | Opener::Registered => places.try_acquire(None),
             Opener::Stranger(client) => {
-                rates.check(&Caller::Anonymous(client)).map_err(|limited| Refusal {
+                let share = Share::Stranger(Stranger::anonymous(client));
+                rates.check(&share).map_err(|limited| Refusal {
                     content: "This network address calls too many shops that are not open.".into(),
                     ..limited
                 })?;
-                places.try_acquire(Tier::Anonymous)
+                places.try_acquire(share.groups())
             }
         }
     }
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     fn stranger(last: u8) -> Opener {
-        Opener::Stranger(ClientAddress::new([192, 0, 2, last].into()))
+        Opener::Stranger(ClientAddress::new([198, 18, last, 1].into()))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ucp_core::{Refusal, port::Notice};
 use ucp_service::{body, ingress::Peer};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
-    limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Tier},
+    limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Stranger},
 };
 
 use crate::config::Settings;
@@ -51,9 +51,9 @@ impl Reception {
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
         let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
         let charge = self.limits.charge_signature(client)?;
-        let mut held = self.bodies.hold(Share::Network(client.bucket()));
+        let mut held = self.bodies.hold(Share::Stranger(Stranger::anonymous(client)));
         let body = body::read(&parts.headers, body, &mut held).await?;
-        let place = self.places.try_acquire(Tier::Keyed)?;
+        let place = self.places.try_acquire(None)?;
         let visible = parts.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let headers: Vec<_> = visible.collect();
         let opened = open(&Notice { headers: &headers, body: &body })?;

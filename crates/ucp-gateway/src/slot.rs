@@ -20,11 +20,9 @@ use tokio::{
     sync::{Mutex, watch::Receiver},
 };
 use ucp_core::{Refusal, ShopId, merchant::port::Holdings};
+use ucp_net::shares::Groups;
 use ucp_service::ingress::Rules;
-use ucp_trust::{
-    keyring::Keyring,
-    limit::{Permit, Tier},
-};
+use ucp_trust::{keyring::Keyring, limit::Permit};
 use url::Url;
 
 use crate::{
@@ -189,7 +187,7 @@ impl Slot {
         if let Some(shop) = self.shop() {
             return Ok(shop);
         }
-        let _place = self.pool.places.try_acquire(Tier::Anonymous)?;
+        let _place = self.pool.places.try_acquire(Some(Groups::default()))?;
         let turn = Arc::clone(&self.opening).lock_owned().await;
         let unopened = || Refusal::unavailable("The shop cannot be opened at the moment.", FAILED_SECONDS);
         match (self.shop(), self.failed()) {

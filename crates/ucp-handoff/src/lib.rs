@@ -134,12 +134,12 @@ impl Options {
     }
 }
 
-/// Applies the rate limit to visitors of the pages.
+/// Applies the rate limit to visitors of the pages, who have the share of strangers at a shop.
 async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
     record::note(|facts| facts.transport = Transport::Page);
     let (head, body) = request.into_parts();
     match shop.ingress.visit(&head) {
-        Ok(_admission) => next.run(Request::from_parts(head, body)).await,
+        Ok(admission) => admission.scope().run(next.run(Request::from_parts(head, body))).await,
         Err(refusal) => page::turned_away(&shop.frame(&[], &head.headers), &refusal).into_response(),
     }
 }

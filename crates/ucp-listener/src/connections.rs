@@ -3,8 +3,8 @@
 //! Connections are counted by the network that they come from; those of trusted proxies carry the requests of many
 //! clients, are not counted and never closed. Only while there are too few places, one connection is closed for each new
 //! one: an idle one first, then one whose client sends slowly or takes its answer slowly, and among these one of the
-//! network that holds most. A network that holds less than that of the new connection loses none, and a connection on
-//! which a request is being carried out is never closed.
+//! network that holds most, counted by address and by the wider networks that it belongs to. A network that holds less than
+//! that of the new connection loses none, and a connection on which a request is being carried out is never closed.
 
 use std::{
     cmp::Reverse,
@@ -17,6 +17,7 @@ use std::{
 };
 
 use tokio::sync::{Notify, futures::Notified};
+use ucp_trust::limit::networks;
 
 use crate::connection::{Activity, Phase};
 
@@ -82,12 +83,25 @@ impl Connections {
     pub(super) fn close_one(&self, share: Option<IpAddr>) {
         let mut open = self.locked();
         let own = share.and_then(|_| open.shares.get(&share)).map_or(0, BTreeMap::len);
+        let mut held = HashMap::new();
+        for (share, of) in &open.shares {
+            for network in share.iter().flat_map(|address| networks(*address)).flatten() {
+                *held.entry(network).or_insert(0) += of.len();
+            }
+        }
+        // A wider network may hold half as many again, and a /48 twice as many.
+        let load = |share: &Option<IpAddr>| {
+            let networks = share.iter().flat_map(|address| networks(*address)).flatten().zip([6, 4, 3]);
+            networks.map(|(network, weight)| held.get(&network).copied().unwrap_or(0) * weight).max().unwrap_or(0)
+        };
+        let own_load = load(&share);
         let candidates = open.shares.iter().filter(|(share, of)| share.is_some() && of.len() >= own);
-        let first = candidates.filter_map(|(share, of)| {
+        let candidates = candidates.map(|(share, of)| (share, of, load(share))).filter(|(.., load)| *load >= own_load);
+        let first = candidates.filter_map(|(share, of, load)| {
             let closable = of.iter().filter(|(_, entry)| !entry.is_closing);
             let (id, phase) =
                 closable.map(|(id, entry)| (*id, entry.activity.phase())).min_by_key(|(_, phase)| *phase)?;
-            (phase < Phase::Running).then_some((phase, Reverse(of.len()), id, *share))
+            (phase < Phase::Running).then_some((phase, Reverse((load, of.len())), id, *share))
         });
         let Some((_, _, id, share)) = first.min() else { return };
         if let Some(entry) = open.shares.get_mut(&share).and_then(|of| of.get_mut(&id)) {
@@ -198,6 +212,24 @@ mod tests {
         assert_eq!(connections.count(), 5);
         drop((one, proxy, many));
         assert_eq!((connections.count(), connections.locked().shares.len()), (0, 0));
+    }
+
+    #[test]
+    fn many_addresses_of_one_network_lose_theirs_before_others() {
+        let connections = Connections::default();
+        let open = |address: &str| connections.open(Some(address.parse().expect("an address")));
+        let old: Vec<_> = (0..5).map(|number| open(&format!("2001:db8:{number}::1"))).collect();
+        let site: Vec<_> = (0..20).map(|number| open(&format!("2001:db8:ffff:{number}00::1"))).collect();
+        for number in 0..10 {
+            connections.close_one(Some(format!("2001:db8:ffff:{number}01::1").parse().expect("an address")));
+            connections.close_one(Some(format!("2001:db8:eeee:{number}::1").parse().expect("an address")));
+        }
+        assert!(site.iter().all(is_closed) && !old.iter().any(is_closed));
+        // One address with many is worse than a network of a few each.
+        let neighbors: Vec<_> = (0..8).map(|number| open(&format!("192.0.2.{number}"))).collect();
+        let one: Vec<_> = (0..7).map(|_| open("198.51.100.1")).collect();
+        connections.close_one(Some("192.0.2.99".parse().expect("an address")));
+        assert!(is_closed(&one[0]) && !neighbors.iter().any(is_closed));
     }
 
     #[test]

@@ -271,7 +271,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> R
     let mut answers = Vec::with_capacity(batch.len());
     for (position, message) in batch.into_iter().map(|message| message.get().as_bytes()).enumerate() {
         // The request was charged for the first one.
-        let charged = if position == 0 { Ok(()) } else { mount.ingress.charge(head, &caller.admission.principal) };
+        let charged = if position == 0 { Ok(()) } else { mount.ingress.charge(&caller.admission) };
         answers.push(match charged {
             Ok(()) => mount.server.answer(message, Some(&mirror), &caller).await,
             Err(refusal) => mount.server.refused(message, refusal, &caller),

@@ -12,7 +12,7 @@
 //! | [`deadline`] | ends the call when its time is up, and hands the time that is left down | nothing below may outlast it |
 //! | [`retry`] | tries a read again, within a budget | each attempt passes everything below anew |
 //! | [`breaker`] | refuses while the upstream is down, or has asked for a pause; by [`Lane`] | before a place is taken that a useless call would only block |
-//! | [`bulkhead`] | bounds how many calls are under way, by [`Lane`], and the share of one caller | a slow read never keeps a buyer from paying |
+//! | [`bulkhead`] | bounds how many calls are under way, by [`Lane`], and the shares of strangers | a slow read never keeps a buyer from paying |
 //! | [`rate`] | bounds how many calls begin per second | counts only what is really sent |
 //! | [`classifier`] | tells answers from failures | all above see failures alone, whatever their dialect |
 //! | [`client`] | sends, and reads what comes within limits of time and size | |
@@ -48,6 +48,7 @@ mod policy;
 pub mod rate;
 pub mod retry;
 mod scope;
+pub mod shares;
 pub mod upstream;
 pub mod upstream_request;
 
@@ -60,7 +61,7 @@ pub use self::{
     coalescing::{CoalescingCache, Filled, Key, Served, Staleness},
     counters::{Counters, Snapshot},
     failure::{Failure, Reach},
-    scope::{CallerId, Scope},
+    scope::Scope,
     upstream::{Options, Upstream},
     upstream_request::{Author, CallKind, Ending, Lane, Received, Unreadable, UpstreamRequest},
 };

@@ -4,37 +4,19 @@
 //! every request, batch and step below follows them, without an argument everywhere. A read that several callers share
 //! counts as the traffic of the one who began it, and has as much time as each of them, from its own beginning.
 
-use std::{
-    future::Future,
-    hash::{BuildHasher, Hash, RandomState},
-    sync::LazyLock,
-    time::Duration,
-};
+use std::{future::Future, time::Duration};
 
 use tokio::time::Instant;
 
-use super::Lane;
-
-/// Identity of a caller whose calls share places: a hash, so that none is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CallerId(u64);
-
-impl CallerId {
-    /// Returns the identity of the caller that `name` names.
-    #[must_use]
-    pub fn of(name: &impl Hash) -> Self {
-        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-        Self(HASHER.hash_one(name))
-    }
-}
+use super::{Lane, shares::Groups};
 
 /// Circumstances of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Lane that requests take at least.
     pub lane: Option<Lane>,
-    /// Caller whose share of places requests take; `None` for callers without a bound.
-    pub caller: Option<CallerId>,
+    /// Stranger whose share of places requests take; `None` for registered platforms and the gateway itself.
+    pub stranger: Option<Groups>,
     /// Time that the call may take.
     pub allowance: Option<Duration>,
     /// `true` if changes may take as long as the completion of a purchase: nobody waits for their end.

@@ -17,7 +17,7 @@ use ucp_core::{
     order::{Order, outbox::task},
     port::agenda::{Plan, Task},
     purchase::{
-        ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
+        ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Stored},
         mandate::Presented,
     },
 };
@@ -103,7 +103,7 @@ impl Commit {
         stock.retain(|_, quantity| *quantity != 0);
         let id = Uuid::now_v7();
         let mut parts = Parts { parts: Vec::new(), once: Vec::new(), values: vec![shop.clone()] };
-        let name = holder.as_ref().map(|holder| key(&holder.name).into_owned());
+        let name = holder.as_ref().map(Holder::names);
         let is_new = [
             cart.as_ref().is_some_and(|cart| cart.version == 0),
             checkout.as_ref().is_some_and(|checkout| checkout.version == 0),
@@ -163,7 +163,9 @@ impl Commit {
         if let Some(mandate) = mandate {
             parts.mandate(&mandate);
         }
-        let full = holder.as_ref().map(|holder| parts.full(holder, created, grown, &replaced));
+        // To add up all that a registered platform holds would cost more with each row, and it is not bounded here.
+        let bounded = holder.as_ref().filter(|holder| !holder.names().starts_with(Holder::REGISTERED));
+        let full = bounded.map(|holder| parts.full(holder, created, grown, &replaced));
         let stale: Vec<_> = parts.once.iter().map(|part| format!("(SELECT count(*) FROM {part}) = 1")).collect();
         let mut result = String::from("SELECT 1");
         if full.is_some() || !stale.is_empty() {
@@ -202,43 +204,69 @@ impl Commit {
             return Ok(Committed::Stale);
         }
         let Some(holder) = &self.holder else { return Ok(Committed::Stale) };
-        let values = [self.shop.clone(), Value::key(&holder.name)];
-        let row = connection.row(&format!("SELECT {OPEN}"), &values).await?;
-        let open: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-        let is_open = self.created > 0 && open.unsigned_abs() + self.created > holder.open;
+        let (names, opens, _) = bounds(holder);
+        // A document that changes its holder is new to the other one.
+        let created = i64::try_from(self.created.max(1)).unwrap_or(i64::MAX);
+        let values = [self.shop.clone(), names, opens, Value::Number(created)];
+        let sql = format!(
+            "SELECT 1 FROM unnest($2, $3) AS bound (name, open) CROSS JOIN LATERAL ({}) AS has \
+             WHERE has.open + $4 > bound.open",
+            held("bound.name")
+        );
+        let is_open = connection.row(&sql, &values).await?.is_some();
         Ok(Committed::Full(if is_open { Full::Open } else { Full::Bytes }))
     }
 }
 
-/// Number of the carts and checkouts of the holder `$2`.
-const OPEN: &str = "(SELECT count(*) FROM carts WHERE shop = $1 AND holder = $2) \
-     + (SELECT count(*) FROM checkouts WHERE shop = $1 AND holder = $2)";
+/// Returns the query of what a group holds.
+fn held(name: &str) -> String {
+    let rows = [("carts", "1"), ("checkouts", "1"), ("kept", "0")].map(|(table, open)| {
+        format!(
+            "SELECT {open} AS open, held FROM {table} \
+             WHERE shop = {SHOP} AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[{name}]"
+        )
+    });
+    let rows = rows.join(" UNION ALL ");
+    format!("SELECT coalesce(sum(open), 0) AS open, coalesce(sum(held), 0) AS bytes FROM ({rows}) AS counted")
+}
+
+/// Returns the names of a holder's groups, with the numbers and sizes that each may have.
+fn bounds(holder: &Holder) -> (Value, Value, Value) {
+    let numbers = |of: fn(&Bound) -> u64| {
+        Value::Numbers(holder.bounds.iter().map(|bound| i64::try_from(of(bound)).unwrap_or(i64::MAX)).collect())
+    };
+    let names = holder.bounds.iter().map(|bound| bound.name.clone()).collect();
+    (Value::Texts(names), numbers(|bound| bound.open), numbers(|bound| bound.bytes))
+}
 
 impl Parts {
-    /// Returns the condition under which the holder would have too much.
+    /// Returns the condition under which a group of the holder would have too much. A document that was counted to others so
+    /// far is new to it; what a registered platform has made without a limit stays counted to nobody.
     fn full(&mut self, holder: &Holder, created: u64, grown: usize, replaced: &[(&str, String)]) -> String {
-        let name = self.bind(Value::key(&holder.name));
-        let number = |number: u64| Value::Number(i64::try_from(number).unwrap_or(i64::MAX));
-        let mut before = String::from("0");
+        let (names, opens, sizes) = bounds(holder);
+        let (names, opens, sizes) = (self.bind(names), self.bind(opens), self.bind(sizes));
+        let created = self.bind(Value::Number(i64::try_from(created).unwrap_or(i64::MAX)));
+        let grown = self.bind(Value::Number(signed(grown)));
+        let (mut gained, mut before) = (created, String::from("0"));
         for (table, id) in replaced {
             let id = self.bind(Value::key(id));
-            before = format!(
-                "{before} + coalesce((SELECT held FROM {table} WHERE shop = {SHOP} AND id = {id} AND holder = {name}), 0)"
-            );
+            let of = |own: &str, others: &str| {
+                format!(
+                    "coalesce((SELECT CASE WHEN holder IS NULL OR bound.name = ANY (string_to_array(holder, ' ')) \
+                     THEN {own} ELSE {others} END FROM {table} WHERE shop = {SHOP} AND id = {id}), 0)"
+                )
+            };
+            gained = format!("{gained} + {}", of("0", "1"));
+            before = format!("{before} + {}", of("held", "0"));
         }
-        let grown = self.bind(Value::Number(signed(grown)));
-        let most = self.bind(number(holder.bytes));
-        let held = ["carts", "checkouts", "kept"].map(|table| {
-            format!("coalesce((SELECT sum(held) FROM {table} WHERE shop = {SHOP} AND holder = {name}), 0)")
-        });
-        let held = held.join(" + ");
-        let bytes = format!("({grown} > {before} AND {held} + {grown} - ({before}) > {most})");
-        if created == 0 {
-            return bytes;
-        }
-        let (created, open) = (self.bind(number(created)), self.bind(number(holder.open)));
-        let count = OPEN.replace("$2", &name);
-        format!("({count} + {created} > {open} OR {bytes})")
+        let has = held("bound.name");
+        format!(
+            "EXISTS (SELECT 1 FROM unnest({names}, {opens}, {sizes}) AS bound (name, open, bytes) \
+             CROSS JOIN LATERAL ({has}) AS has \
+             CROSS JOIN LATERAL (SELECT {gained} AS gained, {before} AS before) AS change \
+             WHERE (gained > 0 AND has.open + gained > bound.open) \
+             OR ({grown} > before AND has.bytes + {grown} - before > bound.bytes))"
+        )
     }
 
     /// Changes the agenda.
@@ -299,11 +327,13 @@ impl Parts {
             return;
         }
         let set = self.all([expires_at, text, held]);
+        let holder = self.bind(Value::OptionalText(holder));
         let row = self.row(id, owner, *version);
         self.part(
             "cart",
             &format!(
-                "UPDATE carts SET (expires_at, document, held, version) = ROW({set}, version + 1) WHERE {row} RETURNING 1"
+                "UPDATE carts SET (expires_at, document, held, holder, version) = ROW({set}, \
+                 CASE WHEN holder IS NOT NULL THEN coalesce({holder}, holder) END, version + 1) WHERE {row} RETURNING 1"
             ),
         );
         self.once.push("cart");
@@ -365,9 +395,15 @@ impl Parts {
             );
             return;
         }
-        let row = self.row(id, owner, *version);
         // What has become an order is counted to nobody.
-        let holder = if status == "completed" { "NULL" } else { "holder" };
+        let holder = match status {
+            "completed" => "NULL".to_owned(),
+            _ => {
+                let holder = self.bind(Value::OptionalText(holder));
+                format!("CASE WHEN holder IS NOT NULL THEN coalesce({holder}, holder) END")
+            }
+        };
+        let row = self.row(id, owner, *version);
         let open = if state.status().is_terminal() { "NULL" } else { "open_cart" };
         self.part(
             "checkout",

@@ -10,7 +10,10 @@ use ucp_core::{
         buyers::Retention,
         store::{Forwarded, Happened, Store},
     },
-    purchase::{ledger::Stored, mandate::Mandate},
+    purchase::{
+        ledger::{Holding, Stored},
+        mandate::Mandate,
+    },
 };
 use uuid::Uuid;
 
@@ -60,6 +63,20 @@ const COMPLETED: &str = "AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM 
 const KEPT: &str = "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 AND at < $2 \
     ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key \
     AND kept.resource = old.resource AND kept.operation = old.operation AND kept.owner = old.owner";
+
+/// Removes rows that are counted to the group `$2`, at most `$3` of a table.
+const RELEASED: [&str; 3] = [
+    "DELETE FROM carts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM carts WHERE shop = $1 \
+     AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[$2] LIMIT $3 FOR UPDATE SKIP LOCKED))",
+    "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM checkouts WHERE shop = $1 \
+     AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[$2] AND attempted_at IS NULL AND status <> 'completed' LIMIT $3 \
+     FOR UPDATE SKIP LOCKED)) RETURNING id), \
+     disputable AS (DELETE FROM mandates WHERE shop = $1 AND checkout_id IN (SELECT id FROM gone)) SELECT 1 FROM gone",
+    "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 \
+     AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[$2] AND operation <> 'complete_checkout' LIMIT $3 FOR UPDATE SKIP LOCKED) \
+     DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key AND kept.resource = old.resource \
+     AND kept.operation = old.operation AND kept.owner = old.owner",
+];
 
 const TAKINGS: &str = "WITH old AS MATERIALIZED (SELECT variant, checkout, at FROM takings WHERE shop = $1 AND at < $2 \
     ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM takings USING old WHERE takings.shop = $1 \
@@ -148,6 +165,41 @@ impl Store for PostgresStore {
         self.take_happened(now).await
     }
 
+    async fn holdings(&self, limit: usize) -> Result<Vec<Holding>, PortError> {
+        let sql = "SELECT name, CAST(sum(open) AS bigint), CAST(sum(held) AS bigint) AS bytes FROM (\
+                   SELECT holder, 1 AS open, held FROM carts WHERE shop = $1 AND holder IS NOT NULL UNION ALL \
+                   SELECT holder, 1, held FROM checkouts WHERE shop = $1 AND holder IS NOT NULL UNION ALL \
+                   SELECT holder, 0, held FROM kept WHERE shop = $1 AND holder IS NOT NULL) AS counted \
+                   CROSS JOIN LATERAL unnest(string_to_array(holder, ' ')) AS groups_of (name) \
+                   GROUP BY name ORDER BY bytes DESC LIMIT $2";
+        let values = [self.key(), Value::Number(signed(limit))];
+        let rows = self.rows(sql, &values).await?;
+        let number = |number: i64| u64::try_from(number).unwrap_or_default();
+        let holding = |row: &tokio_postgres::Row| {
+            Ok::<_, Failure>(Holding {
+                name: row.try_get(0)?,
+                open: number(row.try_get(1)?),
+                bytes: number(row.try_get(2)?),
+            })
+        };
+        Ok(rows.iter().map(holding).collect::<Result<_, Failure>>()?)
+    }
+
+    async fn release(&self, group: &str) -> Result<u64, PortError> {
+        let values = [self.key(), Value::key(group), Value::Number(BATCH)];
+        let mut removed = 0;
+        for sql in RELEASED {
+            loop {
+                let batch = self.execute(sql, &values).await?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let Retention { unfinished, completed, addresses } = self.retention();
@@ -161,8 +213,8 @@ impl Store for PostgresStore {
             (CARTS, "", before(unfinished)),
             (CHECKOUTS, "AND status <> 'completed'", before(unfinished)),
             (CHECKOUTS, COMPLETED, before(completed)),
-            (CARTS, "AND holder IS NOT NULL", before(HELD_FOR)),
-            (CHECKOUTS, "AND holder IS NOT NULL", before(HELD_FOR)),
+            (CARTS, "AND holder < '~'", before(HELD_FOR)),
+            (CHECKOUTS, "AND holder < '~'", before(HELD_FOR)),
             (TAKINGS, "", before(TAKEN_FOR)),
             (events::OLD, "", before(events::KEPT_FOR)),
             (GIVEN_UP, "", before(REMEMBERED_FOR)),

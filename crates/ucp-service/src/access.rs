@@ -2,15 +2,21 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Refusal,
     operation::{Class, Effect},
-    purchase::ledger::Holder,
+    purchase::ledger::{Bound, Holder},
 };
+use ucp_net::Scope;
 use ucp_trust::{
     address::ProfileUrl,
-    limit::{HeldBody, Permit, Share},
+    limit::{HeldBody, Permit, Share, Stranger},
 };
+
+/// Maximum length of the name of a registered platform under which what it holds is counted; of a longer one, the digest is
+/// the name.
+const MAX_NAME: usize = 400;
 
 /// The authenticated identity of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,11 +95,14 @@ pub struct Access {
     pub purchase: SignatureRule,
     /// Signature requirement of orders.
     pub order: SignatureRule,
-    /// What callers without an API key or certificate may hold in the store; `None` if that is not limited.
+    /// What a caller may hold in the store that is not registered; `None` if that is not limited.
     pub held: Option<Held>,
+    /// The same, of one registered platform.
+    pub keyed_held: Option<Held>,
 }
 
-/// What one caller may hold in the store.
+/// What one caller may hold in the store. Wider networks of strangers may hold a multiple
+/// ([`Step::factor`](ucp_net::shares::Step::factor)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Maximum number of carts and checkouts that led to no order.
@@ -110,6 +119,7 @@ impl Access {
         purchase: SignatureRule::Verify,
         order: SignatureRule::Verify,
         held: None,
+        keyed_held: None,
     };
 
     fn rule(self, class: Class) -> SignatureRule {
@@ -127,14 +137,32 @@ impl Access {
         [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
     }
 
-    /// Returns whom the writes of a call are counted to: the profile whose key signed it, else the network address; nobody
-    /// for platforms that the operator registered. What
-    /// concludes a purchase may take twice the room, so that a full caller can still pay.
+    /// Returns whom the writes of a call are counted to: the groups of a caller that is not registered, or a registered
+    /// platform; nobody without a limit. What concludes a purchase may take twice the room, so that a full caller can
+    /// still pay.
     pub(crate) fn holder(self, admission: &Admission, effect: Effect) -> Option<Holder> {
-        let Held { open, bytes } = self.held?;
-        let name = stranger(admission)?;
-        let bytes = if effect == Effect::Concluding { bytes.saturating_mul(2) } else { bytes };
-        Some(Holder { name, open, bytes })
+        let twice = u64::from(effect == Effect::Concluding) + 1;
+        let bound = |name: String, Held { open, bytes }: Held, times: u64| Bound {
+            name,
+            open: open.saturating_mul(times * twice),
+            bytes: bytes.saturating_mul(times * twice),
+        };
+        if let Some(stranger) = stranger(admission) {
+            let held = self.held?;
+            let groups = stranger.groups();
+            return Some(Holder {
+                bounds: groups.map(|(step, group)| bound(group.to_string(), held, step.factor().into())).collect(),
+            });
+        }
+        let (Principal::Signed(profile) | Principal::Keyed(Registered { profile, .. })) = &admission.principal else {
+            return None;
+        };
+        let name = match profile.as_str() {
+            short if short.len() <= MAX_NAME => short.to_owned(),
+            long => Sha256::digest(long).iter().fold("sha256:".to_owned(), |hex, byte| format!("{hex}{byte:02x}")),
+        };
+        let name = format!("{}{name}", Holder::REGISTERED);
+        Some(Holder { bounds: vec![bound(name, self.keyed_held?, 1)] })
     }
 
     /// Checks that a caller may call operations of a class.
@@ -164,58 +192,56 @@ impl Access {
 pub struct Admission {
     /// The authenticated caller.
     pub principal: Principal,
-    /// `true` if the operator registered the platform that signed the request.
-    is_registered: bool,
+    /// Share that the request counts to; `None` for callers such as the parent process.
+    share: Option<Share>,
     _permit: Option<Arc<Permit>>,
-    body: Option<Arc<HeldBody>>,
+    _body: Option<Arc<HeldBody>>,
 }
 
-/// Returns the name of a caller that the operator does not know: the profile whose key signed the call, else the network
-/// address.
-pub(crate) fn stranger(admission: &Admission) -> Option<String> {
-    match (&admission.principal, admission.share()) {
-        (Principal::Signed(profile), _) if !admission.is_registered => Some(profile.as_str().to_owned()),
-        (Principal::Anonymous, Some(Share::Network(address))) => Some(address.to_string()),
+/// Returns the caller of a call, if the operator does not know it.
+pub(crate) fn stranger(admission: &Admission) -> Option<&Stranger> {
+    match admission.share() {
+        Some(Share::Stranger(stranger)) => Some(stranger),
         _ => None,
     }
 }
 
 impl Admission {
-    /// Creates the admission of a caller that holds a permit of the in-flight limit.
+    /// Creates the admission of a caller of this share, which holds a permit of the in-flight limit.
     #[must_use]
-    pub fn new(principal: Principal, permit: Permit) -> Self {
-        Self { principal, is_registered: false, _permit: Some(Arc::new(permit)), body: None }
+    pub fn new(principal: Principal, share: Share, permit: Permit) -> Self {
+        Self { principal, share: Some(share), _permit: Some(Arc::new(permit)), _body: None }
     }
 
     /// Returns the share that the request is counted to; `None` for callers such as the parent process.
     #[must_use]
-    pub fn share(&self) -> Option<&Share> {
-        self.body.as_ref().map(|body| body.share())
+    pub const fn share(&self) -> Option<&Share> {
+        self.share.as_ref()
     }
 
-    /// Returns the same admission, of a platform that the operator registered or not.
+    /// Returns the circumstances of what is done for the caller: the share of places that it takes.
     #[must_use]
-    pub(crate) fn of_registered(self, is_registered: bool) -> Self {
-        Self { is_registered, ..self }
+    pub fn scope(&self) -> Scope {
+        Scope { stranger: stranger(self).map(Stranger::shares), ..Scope::default() }
     }
 
     /// Returns the same admission, which also holds the room of the request's body.
     #[must_use]
     pub fn holding(self, body: HeldBody) -> Self {
-        Self { body: Some(Arc::new(body)), ..self }
+        Self { _body: Some(Arc::new(body)), ..self }
     }
 }
 
 impl From<Principal> for Admission {
     /// Creates an admission that does not count towards the in-flight limit, for callers such as the parent process.
     fn from(principal: Principal) -> Self {
-        Self { principal, is_registered: false, _permit: None, body: None }
+        Self { principal, share: None, _permit: None, _body: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ucp_trust::address::Reach;
+    use ucp_trust::{address::Reach, client::ClientAddress, limit::InFlight};
 
     use super::*;
 
@@ -242,18 +268,38 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_counted_to_whom_the_operator_does_not_know() {
+    fn writes_are_counted_to_the_groups_of_strangers_and_to_registered_platforms() {
         let profile = ProfileUrl::parse("https://a.example.com/", Reach::Public).expect("an address");
-        let access = Access { held: Some(Held { open: 3, bytes: 5 }), ..Access::OPEN };
-        let signed = Admission::from(Principal::Signed(profile.clone()));
-        let holder = |bytes| Some(Holder { name: profile.as_str().to_owned(), open: 3, bytes });
-        assert_eq!(access.holder(&signed, Effect::Creating), holder(5));
-        assert_eq!(access.holder(&signed, Effect::Concluding), holder(10));
-        assert_eq!(access.holder(&signed.of_registered(true), Effect::Creating), None);
-        for known in [Principal::Keyed(Registered { index: 0, profile: profile.clone() }), Principal::Local] {
-            assert_eq!(access.holder(&known.into(), Effect::Creating), None);
+        let held = |open, bytes| Some(Held { open, bytes });
+        let access = Access { held: held(3, 5), keyed_held: held(70, 90), ..Access::OPEN };
+        let address = ClientAddress::new([192, 0, 2, 7].into());
+        let admission = |principal: &Principal, share: Share| {
+            let permit = InFlight::new(1).try_acquire(None).expect("room");
+            Admission::new(principal.clone(), share, permit)
+        };
+        let of = |access: Access, admission: &Admission, effect| {
+            let bounds = access.holder(admission, effect).map(|holder| holder.bounds).unwrap_or_default();
+            bounds.into_iter().map(|bound| (bound.name, bound.open, bound.bytes)).collect::<Vec<_>>()
+        };
+        let bounds = |of: &[(&str, u64, u64)]| {
+            of.iter().map(|(name, open, bytes)| ((*name).to_owned(), *open, *bytes)).collect::<Vec<_>>()
+        };
+        let signed = Principal::Signed(profile.clone());
+        let unknown = admission(&signed, Share::Stranger(Stranger::signed(&profile, address)));
+        assert_eq!(
+            of(access, &unknown, Effect::Creating),
+            bounds(&[("example.com", 3, 5), ("192.0.2.7", 3, 5), ("192.0.2.0/24", 12, 20)])
+        );
+        assert_eq!(of(access, &unknown, Effect::Concluding)[1], ("192.0.2.7".to_owned(), 6, 10));
+        let keyed = Principal::Keyed(Registered { index: 0, profile: profile.clone() });
+        for principal in [&signed, &keyed] {
+            let known = admission(principal, Share::Keyed(0));
+            let name = [("~https://a.example.com/", 70, 90)];
+            assert_eq!(of(access, &known, Effect::Creating), bounds(&name));
+            assert_eq!(of(Access { keyed_held: None, ..access }, &known, Effect::Creating), []);
         }
-        assert_eq!(Access::OPEN.holder(&Principal::Signed(profile.clone()).into(), Effect::Creating), None);
+        assert_eq!(of(access, &Principal::Local.into(), Effect::Creating), []);
+        assert_eq!(of(Access::OPEN, &unknown, Effect::Creating), []);
     }
 
     #[test]

@@ -19,15 +19,15 @@ use ucp_core::{
     port::{Backend, Catalog, Commerce, Decision, Directory, ForwardedCall, Shop, Then, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
-        ledger::{Change, Committed, Full, Holder, Kept, Key},
+        ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },
     record::{self, Repetition, Stage},
 };
-use ucp_net::{CallerId, Lane, Scope, lock::ResourceLocks};
+use ucp_net::{Lane, Scope, lock::ResourceLocks};
 use ucp_wire::{dialect, encoded::Encoded, view::View};
 
 use crate::{
-    access::{Access, Admission, stranger},
+    access::{Access, Admission},
     agent::idempotency_key,
     call::{Call, Fault, Reply},
     explanation,
@@ -301,9 +301,8 @@ impl Inner {
             (Class::Purchase, _) => Lane::Cart,
             (Class::Browsing, _) => Lane::Browse,
         };
-        let caller = stranger(&read.admission).map(|name| CallerId::of(&name));
         let allowance = self.allowances.map(|allowances| allowances.of(row));
-        let scope = Scope { lane: Some(lane), caller, allowance, ..Scope::default() };
+        let scope = Scope { lane: Some(lane), allowance, ..read.admission.scope() };
         scope.run(self.carry(read)).await
     }
 
@@ -466,7 +465,9 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
             ("answer under its idempotency key", keep.is_some()),
         ];
         // What a payment has led to is committed whatever room there is: it was there when the payment began.
-        let all = |holder| Holder { bytes: u64::MAX, ..holder };
+        let all = |holder: Holder| Holder {
+            bounds: holder.bounds.into_iter().map(|bound| Bound { bytes: u64::MAX, ..bound }).collect(),
+        };
         let room = if followed.paid { holder.clone().map(all) } else { holder.clone() };
         let committed = ledger.commit(Change { holder: room, ..*change }, keep).await;
         // A purchase at another shop is made by now, and is told whether or not the answer can be kept.
@@ -533,19 +534,22 @@ async fn decided(
 
 /// Returns the refusal of a change that there is no room for.
 fn no_room(full: Full, holder: Option<&Holder>) -> Refusal {
-    let (open, bytes) = holder.map_or((0, 0), |holder| (holder.open, holder.bytes));
+    let own = holder.and_then(|holder| holder.bounds.first());
+    let (open, bytes) = own.map_or((0, 0), |own| (own.open, own.bytes));
     let accepted = "fewer or smaller carts and checkouts, others once they have expired, or an API key of the shop";
     let exceeded = |content: String| {
         let refusal = Refusal::new(Code::RateLimited, content).accepting(accepted);
         Refusal { retry_after: Some(FULL_FOR), ..refusal }
     };
     match full {
-        Full::Open => {
-            exceeded(format!("The caller has {open} carts and checkouts here, which is as many as it may have."))
-        }
-        Full::Bytes => {
-            exceeded(format!("The carts and checkouts of the caller take {bytes} bytes, which is as much as they may."))
-        }
+        Full::Open => exceeded(format!(
+            "The caller has {open} carts and checkouts here, or its network several times as many, which is as many as they \
+             may have."
+        )),
+        Full::Bytes => exceeded(format!(
+            "The carts and checkouts of the caller take {bytes} bytes, or those of its network several times as many, which \
+             is as much as they may."
+        )),
         Full::Store => {
             Refusal::unavailable("The shop has no room for new carts and checkouts at the moment.", FULL_FOR)
                 .because("the database or its disk is as full as `data.max_mb` and `data.min_free_mb` permit")

@@ -30,7 +30,7 @@ use ucp_trust::{
     certificate::Fingerprint,
     client::{ClientAddress, TrustedProxies},
     directory::Directory,
-    limit::{BodyLimit, Caller, HeldBody, InFlight, RateLimits, Share, Tier},
+    limit::{BodyLimit, HeldBody, InFlight, RateLimits, Share, Stranger},
     signature::{Message, RequestLine, Scheme, Signed, Start, sign_response, visitor::Visitor},
 };
 
@@ -307,11 +307,11 @@ impl Rules {
         };
         match (&credentials, &signed) {
             _ if is_charged(head) => {}
-            (Ok(Credentials { platform: Some(index), .. }), _) => rules.limits.check(&Caller::Keyed(*index))?,
+            (Ok(Credentials { platform: Some(index), .. }), _) => rules.limits.check(&Share::Keyed(*index))?,
             // Charged in `admit`, once the signature is verified and its sender known.
             (Ok(_), Ok(Some(_))) => {}
             // A wrong credential is charged to the client address, so that guessing keys is limited.
-            _ => rules.limits.check(&Caller::Anonymous(client))?,
+            _ => rules.limits.check(&Share::Stranger(Stranger::anonymous(client)))?,
         }
         let Credentials { platform, is_stray } = credentials?;
         let registered = platform.and_then(|index| {
@@ -345,7 +345,7 @@ impl Rules {
         let rules = self;
         let share = match self.credentials(head) {
             Ok(Credentials { platform: Some(index), .. }) => Share::Keyed(index),
-            _ => Share::Network(self.client(head).bucket()),
+            _ => Share::Stranger(Stranger::anonymous(self.client(head))),
         };
         rules.bodies.hold(share)
     }
@@ -355,11 +355,12 @@ impl Rules {
     /// # Errors
     /// [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub fn visit(&self, head: &Parts) -> Result<Admission, Refusal> {
-        let rules = self;
+        let share = Share::Stranger(Stranger::anonymous(self.client(head)));
         if !is_charged(head) {
-            rules.limits.check(&Caller::Anonymous(self.client(head)))?;
+            self.limits.check(&share)?;
         }
-        Ok(Admission::new(Principal::Anonymous, rules.in_flight.try_acquire(Tier::Anonymous)?))
+        let permit = self.in_flight.try_acquire(share.groups())?;
+        Ok(Admission::new(Principal::Anonymous, share, permit))
     }
 
     /// Charges a request for a document, which everyone may read, to its sender. Nobody is refused for credentials that mean
@@ -368,7 +369,7 @@ impl Rules {
     /// # Errors
     /// [`Code::RateLimited`].
     pub fn browse(&self, head: &Parts) -> Result<Entry, Refusal> {
-        self.charged(head, &self.documents)
+        self.entered(head, &self.documents)
     }
 
     /// Charges a request for a page of a buyer, or a notice, to its sender.
@@ -376,14 +377,14 @@ impl Rules {
     /// # Errors
     /// [`Code::RateLimited`].
     pub fn knock(&self, head: &Parts) -> Result<Entry, Refusal> {
-        self.charged(head, &self.limits)
+        self.entered(head, &self.limits)
     }
 
-    fn charged(&self, head: &Parts, limits: &RateLimits) -> Result<Entry, Refusal> {
+    fn entered(&self, head: &Parts, limits: &RateLimits) -> Result<Entry, Refusal> {
         let client = self.client(head);
         let platform = self.credentials(head).ok().and_then(|shown| shown.platform);
         if !is_charged(head) {
-            limits.check(&platform.map_or(Caller::Anonymous(client), Caller::Keyed))?;
+            limits.check(&platform.map_or(Share::Stranger(Stranger::anonymous(client)), Share::Keyed))?;
         }
         let profile = |index: usize| Some(Registered { index, profile: self.registered.get(index)?.clone() });
         let principal = platform.and_then(profile).map_or(Principal::Anonymous, Principal::Keyed);
@@ -414,8 +415,11 @@ impl Ingress {
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8], held: HeldBody) -> Result<Admission, Refusal> {
         let Entry { client, mut principal, signed, is_stray } = entry;
-        let mut is_registered = false;
         let rules = &self.0.rules;
+        let mut share = match &principal {
+            Principal::Keyed(registered) => Share::Keyed(registered.index),
+            _ => Share::Stranger(Stranger::anonymous(client)),
+        };
         if let Some(signed) = signed {
             record::enter(Stage::Identify);
             let charge = rules.limits.charge_signature(client)?;
@@ -424,17 +428,11 @@ impl Ingress {
                 let known = self.recognises(&visitor, &message, held.share()).await?;
                 charge.refund();
                 let index = rules.agents.get(&visitor.directory).copied().filter(|_| known);
-                is_registered = index.is_some();
-                let caller = match index {
-                    Some(index) => Caller::Keyed(index),
-                    None if known => Caller::Signed(visitor.directory.as_str()),
-                    None => Caller::Anonymous(client),
-                };
                 if known {
                     record::note(|facts| facts.agent = Some(visitor.directory.origin().to_owned()));
                 }
                 if principal == Principal::Anonymous {
-                    rules.limits.check(&caller)?;
+                    share = self.charged(known.then_some(&visitor.directory), index, client)?;
                 }
                 let platform = index.and_then(|index| Some((index, rules.registered.get(index)?.clone())));
                 if let Some((index, profile)) = platform {
@@ -444,17 +442,10 @@ impl Ingress {
             } else {
                 let signer = self.signer_of(&signed, &message, head, body, held.share()).await?;
                 charge.refund();
-                let caller = match &signer {
-                    Some(profile) => rules
-                        .registered
-                        .iter()
-                        .position(|registered| registered == profile)
-                        .map_or(Caller::Signed(profile.as_str()), Caller::Keyed),
-                    None => Caller::Anonymous(client),
-                };
-                is_registered = matches!(caller, Caller::Keyed(_));
                 if principal == Principal::Anonymous {
-                    rules.limits.check(&caller)?;
+                    let is_its = |profile: &ProfileUrl| rules.registered.iter().position(|known| known == profile);
+                    let index = signer.as_ref().and_then(is_its);
+                    share = self.charged(signer.as_ref(), index, client)?;
                 }
                 if let Some(profile) = signer {
                     principal.may_act_for(&profile)?;
@@ -466,28 +457,33 @@ impl Ingress {
         if is_stray && principal == Principal::Anonymous {
             return Err(stray());
         }
-        let tier = match principal {
-            Principal::Anonymous => Tier::Anonymous,
-            Principal::Signed(_) => Tier::Signed,
-            Principal::Keyed(_) | Principal::Local => Tier::Keyed,
+        let permit = rules.in_flight.try_acquire(share.groups())?;
+        Ok(Admission::new(principal, share, permit).holding(held))
+    }
+
+    /// Charges a request to its sender: the registered platform at `index`, else the owner of the profile or the bot whose
+    /// signature verified, else the address. Returns the share that the request counts to.
+    fn charged(
+        &self,
+        signer: Option<&ProfileUrl>,
+        index: Option<usize>,
+        client: ClientAddress,
+    ) -> Result<Share, Refusal> {
+        let share = match (index, signer) {
+            (Some(index), _) => Share::Keyed(index),
+            (None, Some(profile)) => Share::Stranger(Stranger::signed(profile, client)),
+            (None, None) => Share::Stranger(Stranger::anonymous(client)),
         };
-        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).of_registered(is_registered).holding(held))
+        self.0.rules.limits.check(&share)?;
+        Ok(share)
     }
 
     /// Charges one more message to the sender of a request that was admitted: a request may hold several.
     ///
     /// # Errors
     /// [`Code::RateLimited`].
-    pub fn charge(&self, head: &Parts, principal: &Principal) -> Result<(), Refusal> {
-        let rules = &self.0.rules;
-        rules.limits.check(&match principal {
-            Principal::Keyed(registered) => Caller::Keyed(registered.index),
-            Principal::Signed(profile) => {
-                let index = rules.registered.iter().position(|registered| registered == profile);
-                index.map_or(Caller::Signed(profile.as_str()), Caller::Keyed)
-            }
-            Principal::Anonymous | Principal::Local => Caller::Anonymous(self.client(head)),
-        })
+    pub fn charge(&self, admission: &Admission) -> Result<(), Refusal> {
+        admission.share().map_or(Ok(()), |share| self.0.rules.limits.check(share))
     }
 
     /// Returns the parts of a signed request that signatures cover.

@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0017_asked_products.sql"),
     include_str!("migrations/0018_agenda.sql"),
     include_str!("migrations/0019_checksums.sql"),
+    include_str!("migrations/0020_holdings.sql"),
 ];
 
 /// Brings the database to the newest schema.

@@ -11,7 +11,10 @@ use ucp_core::{
         buyers::Retention,
         store::{Forwarded, Happened, Store},
     },
-    purchase::{ledger::Stored, mandate::Mandate},
+    purchase::{
+        ledger::{Holding, Stored},
+        mandate::Mandate,
+    },
 };
 
 use crate::{
@@ -29,6 +32,13 @@ const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 /// Retention of carts and checkouts after their expiry whose caller has no credential.
 const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
+
+/// Rows that are released of a holder: those of each table under a condition.
+const RELEASED: [(&str, &str); 3] = [
+    ("carts", ""),
+    ("checkouts", "AND attempted_at IS NULL AND status <> 'completed'"),
+    ("kept", "AND operation <> 'complete_checkout'"),
+];
 
 /// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
 const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -95,6 +105,39 @@ impl Store for SqliteStore {
         self.take_happened(now).await
     }
 
+    async fn holdings(&self, limit: usize) -> Result<Vec<Holding>, PortError> {
+        let sql = "SELECT name, open, bytes FROM holdings WHERE shop = ? ORDER BY bytes DESC LIMIT ?";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let number =
+            |row: &rusqlite::Row<'_>, index| Ok::<_, rusqlite::Error>(row.get::<_, i64>(index)?.unsigned_abs());
+        let holding = move |row: &rusqlite::Row<'_>| {
+            Ok(Holding { name: row.get(0)?, open: number(row, 1)?, bytes: number(row, 2)? })
+        };
+        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), limit), holding)?.collect()).await
+    }
+
+    async fn release(&self, group: &str) -> Result<u64, PortError> {
+        let mut removed = 0;
+        for (table, condition) in RELEASED {
+            let statement = format!(
+                "DELETE FROM {table} WHERE seq IN (SELECT seq FROM {table} WHERE shop = ? \
+                 AND instr(' ' || holder || ' ', ' ' || ? || ' ') > 0 {condition} LIMIT ?)"
+            );
+            loop {
+                let (statement, group) = (statement.clone(), group.to_owned());
+                let delete = move |db: ShopConnection<'_>| {
+                    Ok(db.prepare_cached(&statement)?.execute((db.shop(), &group, BATCH))? as u64)
+                };
+                let batch = self.write(delete).await?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let Retention { unfinished, completed, addresses } = self.retention();
@@ -117,12 +160,12 @@ impl Store for SqliteStore {
             (COMPLETED, before(completed)),
             (
                 "DELETE FROM carts WHERE seq IN (SELECT seq FROM carts \
-                 WHERE shop = ? AND expires_at < ? AND holder IS NOT NULL ORDER BY expires_at LIMIT ?)",
+                 WHERE shop = ? AND expires_at < ? AND holder < '~' ORDER BY expires_at LIMIT ?)",
                 before(HELD_FOR),
             ),
             (
                 "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
-                 AND holder IS NOT NULL AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
+                 AND holder < '~' AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
                 before(HELD_FOR),
             ),
             (

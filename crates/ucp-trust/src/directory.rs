@@ -11,15 +11,16 @@
 //! - Platforms that are not registered share a budget of fetches per second, of concurrent fetches, and of bytes that
 //!   are kept. If it has no fetch left, callers are asked to come back (`unavailable`, with `Retry-After`), which UCP
 //!   calls asynchronous discovery; if it has no bytes left, entries are evicted.
-//! - Of this budget one caller uses its share only ([`Directory::charged_to`]): what it proves to be counts, not the
-//!   platforms that it names.
+//! - Of this budget strangers use their shares only ([`Directory::charged_to`], [`ucp_net::shares`]): what they prove to be
+//!   and the network that they come from count, not the platforms that they name. So a path that never answers takes one
+//!   place of its origin, and of all, for as long as a fetch may take, and leaves places to callers from elsewhere.
 //! - Platforms that the operator registered are not subject to these limits: callers of [`Directory::get`] never wait
 //!   for them, they are never evicted, and their fetches do not count against the budget.
 
 use std::{
     collections::HashSet,
     future::Future,
-    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
+    sync::{Arc, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
@@ -28,7 +29,7 @@ use ucp_core::{Code, Refusal, operation::Usable};
 use ucp_net::in_flight::{self, InFlight, Pending};
 
 use self::{
-    budget::{Budget, Shares, Taken},
+    budget::{JOINS, Shares},
     memory::{Failure, Table, table, whole_seconds},
 };
 use crate::{
@@ -73,10 +74,13 @@ pub struct DirectoryOptions {
     pub fetches_per_second: u32,
     /// Maximum number of such fetches in an instant.
     pub fetch_burst: u32,
-    /// Maximum number of such fetches in flight.
+    /// Maximum number of such fetches in flight. As many wait for a place.
     pub concurrent_fetches: usize,
-    /// Maximum number of such fetches in flight to one origin, so that one slow host cannot block all others.
+    /// Maximum number of such fetches in flight to one origin, so that one slow host cannot block all others. As many wait
+    /// for a place.
     pub concurrent_fetches_per_origin: usize,
+    /// Maximum time for which a fetch waits for a place.
+    pub max_wait: Duration,
     /// Parser of what is fetched.
     pub read: ReadProfile,
 }
@@ -93,8 +97,9 @@ impl Default for DirectoryOptions {
             max_backoff: Duration::from_mins(5),
             fetches_per_second: 20,
             fetch_burst: 40,
-            concurrent_fetches: 16,
-            concurrent_fetches_per_origin: 4,
+            concurrent_fetches: 32,
+            concurrent_fetches_per_origin: 8,
+            max_wait: Duration::from_secs(2),
             read: PlatformProfile::read,
         }
     }
@@ -141,8 +146,6 @@ struct Inner<V> {
     followed: RwLock<HashSet<ProfileUrl>>,
     fetches: InFlight<ProfileUrl, Outcome<V>>,
     /// Budget of fetches for platforms that are not registered.
-    budget: Mutex<Budget>,
-    /// Parts of the budget that single callers may use.
     shares: Shares,
 }
 
@@ -154,8 +157,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         options: DirectoryOptions,
         derive: impl Fn(&PlatformProfile) -> V + Send + Sync + 'static,
     ) -> Self {
-        let budget = Budget::new(options.fetches_per_second, options.fetch_burst, Instant::now());
-        let shares = Shares::new(&options);
+        let shares = Shares::new(&options, Instant::now());
         let inner = Inner {
             shares,
             known: table(options.capacity),
@@ -163,7 +165,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             forced: table(LEDGER),
             followed: RwLock::default(),
             fetches: InFlight::default(),
-            budget: Mutex::new(budget),
             fetcher: Box::new(fetcher),
             derive: Box::new(derive),
             options,
@@ -227,16 +228,24 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
                 let _ = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref());
                 Ok(known)
             }
-            (Some(known), Usable::OnError) => {
-                let fetch = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref());
-                match fetch {
-                    Ok(fetch) => outcome(fetch).await.or(Ok(known)),
-                    Err(_) => Ok(known),
-                }
-            }
-            (_, Usable::Expired) | (None, _) => {
-                let fetch = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref())?;
-                outcome(fetch).await
+            (Some(known), Usable::OnError) => self.fetched(url).await.or(Ok(known)),
+            (_, Usable::Expired) | (None, _) => self.fetched(url).await,
+        }
+    }
+
+    /// Fetches a profile, or joins the fetch of another caller. If that finds no place in the share of the other one, this
+    /// caller tries its own.
+    async fn fetched(&self, url: &ProfileUrl) -> Outcome<V> {
+        let mut tries = 0;
+        loop {
+            let (is_joined, fetch) = {
+                let mut fetches = self.inner.fetches.table();
+                (fetches.get(url).is_some(), self.inner.fetch(&mut fetches, url, false, self.share.as_ref())?)
+            };
+            tries += 1;
+            match outcome(fetch).await {
+                Err(refusal) if is_joined && refusal.code == Code::Unavailable && tries < JOINS => {}
+                ended => return ended,
             }
         }
     }
@@ -339,42 +348,20 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         if let Some(failure) = self.failures.get(url.as_str()).filter(|failure| failure.until > now) {
             return Err(failure.refusal(now));
         }
-        let taken = if self.is_followed(url) { None } else { self.admit(fetches, url, now, share)? };
+        let charged = (!self.is_followed(url)).then(|| share.and_then(Share::groups));
+        if charged.is_some() {
+            self.shares.charge(share, now).map_err(busy)?;
+        }
         let (call, pending) = fetches.begin(url);
         let (inner, url) = (Arc::clone(self), url.clone());
         call.spawn(|| async move {
-            let outcome = inner.visit(&url).await;
-            drop(taken);
-            outcome
+            let Some(stranger) = charged else { return inner.visit(&url).await };
+            let Some(_place) = inner.shares.enter(url.origin(), stranger).await else {
+                return Err(busy(Duration::ZERO));
+            };
+            inner.visit(&url).await
         });
         Ok(pending)
-    }
-
-    /// Takes one fetch for a platform that is not registered from the budget, and from the part of it that the caller may
-    /// use; fails if the limits leave no room for it.
-    fn admit(
-        &self,
-        fetches: &Fetches<'_, V>,
-        url: &ProfileUrl,
-        now: Instant,
-        share: Option<&Share>,
-    ) -> Result<Option<Taken>, Refusal> {
-        let strangers = fetches.keys().filter(|other| !self.is_followed(other));
-        let to_origin = strangers.clone().filter(|other| other.origin() == url.origin()).count();
-        let room = strangers.count() < self.options.concurrent_fetches
-            && to_origin < self.options.concurrent_fetches_per_origin;
-        let taken =
-            if room { share.map(|share| self.shares.take(share, now)).transpose() } else { Err(Duration::ZERO) };
-        let taken = taken.and_then(|taken| {
-            self.budget.lock().unwrap_or_else(PoisonError::into_inner).take(now)?;
-            Ok(taken)
-        });
-        taken.map_err(|wait| {
-            Refusal::unavailable(
-                "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
-                whole_seconds(wait),
-            )
-        })
     }
 
     /// Starts or joins a fetch although the profile is fresh; returns `None` if that is not allowed now.
@@ -456,6 +443,14 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         };
         due.map_or(soon, |due| due.max(soon))
     }
+}
+
+/// Returns the refusal of a fetch for which the limits leave no room, for some time.
+fn busy(wait: Duration) -> Refusal {
+    Refusal::unavailable(
+        "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
+        whole_seconds(wait),
+    )
 }
 
 /// Waits for the outcome of a fetch, which is [`Refusal::internal`] if its task failed.

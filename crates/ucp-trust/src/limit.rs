@@ -1,18 +1,19 @@
 //! Rate limits of callers.
 //!
 //! Each caller has a bucket of its own ([`RateLimits`]), so that a flood empties only the bucket of its caller, which
-//! is checked before the room that all callers share ([`InFlight`]). Anonymous callers are counted by network address.
-//! Buckets of callers that are not registered are kept in bounded memory: if there are too many, those that were not
-//! used for long are evicted, and the caller of an evicted bucket starts with a full one.
+//! is checked before the room that all callers share ([`InFlight`]). Callers that are not registered are counted in groups
+//! ([`Stranger`]): a request is charged to the bucket of each, and passes if none of them is empty. Their buckets
+//! are kept in bounded memory: if there are too many, those that were not used for long are evicted, and the caller of an
+//! evicted bucket starts with a full one.
 
 mod body;
 mod in_flight;
+mod stranger;
 mod throughput;
 
 use std::{
     fmt,
-    hash::{BuildHasher as _, Hash, RandomState},
-    net::IpAddr,
+    hash::{BuildHasher as _, RandomState},
     num::NonZeroU32,
     sync::Arc,
 };
@@ -26,58 +27,38 @@ use governor::{
 };
 use quick_cache::sync::Cache;
 use ucp_core::refusal::{Code, Refusal};
+use ucp_net::shares::{Groups, Step};
 
 pub use self::{
     body::{BodyLimit, HeldBody},
     in_flight::{InFlight, Permit},
+    stranger::{Group, Stranger, networks},
     throughput::Throughput,
 };
 use crate::client::ClientAddress;
 
-/// Maximum number of buckets of callers that are not registered, per tier.
+/// Maximum number of buckets of callers that are not registered, per tier. A caller has one for each of its groups.
 const BUCKETS: usize = 50_000;
 
-/// Kind of limit that applies to a caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tier {
-    /// A caller without identity, counted by network address.
-    Anonymous,
-    /// A platform that signed its request, counted by its profile.
-    Signed,
-    /// A platform that the operator registered, with a limit of its own.
-    Keyed,
-}
-
-/// Caller to which a request is charged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller<'a> {
-    /// A caller without identity, from this address.
-    Anonymous(ClientAddress),
-    /// The platform with this profile, proven by its signature.
-    Signed(&'a str),
-    /// The registered platform at this index of [`Quotas::platforms`], however it was identified.
-    Keyed(usize),
-}
-
-impl Caller<'_> {
-    /// Returns the kind of limit that applies to the caller.
-    #[must_use]
-    pub const fn tier(&self) -> Tier {
-        match self {
-            Self::Anonymous(_) => Tier::Anonymous,
-            Self::Signed(_) => Tier::Signed,
-            Self::Keyed(_) => Tier::Keyed,
-        }
-    }
-}
-
-/// Holder of a share of something that all callers have in common: what a caller proves to be, never what it claims.
+/// Caller to which a request is charged, and that has a share of what all callers have in common: what it proves to be, never
+/// what it claims.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Share {
     /// The registered platform at this index of [`Quotas::platforms`].
     Keyed(usize),
-    /// The network address of a caller without identity, as [`ClientAddress::bucket`] has it.
-    Network(IpAddr),
+    /// A caller that is not registered.
+    Stranger(Stranger),
+}
+
+impl Share {
+    /// Returns the groups that share a pool; `None` for a registered platform.
+    #[must_use]
+    pub fn groups(&self) -> Option<Groups> {
+        match self {
+            Self::Keyed(_) => None,
+            Self::Stranger(stranger) => Some(stranger.shares()),
+        }
+    }
 }
 
 /// Number of requests that one caller may send.
@@ -99,6 +80,12 @@ impl Quota {
         }
     }
 
+    /// Returns the quota of a step, which is that of one caller, or more.
+    const fn of(self, step: Step) -> Self {
+        let times = NonZeroU32::MIN.saturating_add(step.factor() - 1);
+        Self { per_second: self.per_second.saturating_mul(times), burst: self.burst.saturating_mul(times) }
+    }
+
     fn rule(self) -> governor::Quota {
         governor::Quota::per_second(self.per_second).allow_burst(self.burst)
     }
@@ -114,9 +101,10 @@ impl fmt::Display for Quota {
 /// Quotas of all tiers; `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotas {
-    /// Quota of one network address for its anonymous requests.
+    /// Quota of one network address for its anonymous requests. That of a wider network is a multiple
+    /// ([`Step::factor`]), and so it is with the other quotas.
     pub anonymous: Option<Quota>,
-    /// Quota of one platform that signs and is not registered.
+    /// Quota of one domain, and of one network address, for requests of platforms that sign and are not registered.
     pub signed: Option<Quota>,
     /// Quota of each registered platform.
     pub platforms: Vec<Option<Quota>>,
@@ -146,7 +134,7 @@ impl<C: Clock + Clone> RateLimits<C> {
     /// Creates full buckets of these quotas, which refill by `clock`.
     #[must_use]
     pub fn with_clock(quotas: &Quotas, clock: &C) -> Self {
-        let strangers = |quota: Option<Quota>| quota.map(|quota| Buckets::new(quota, BUCKETS, clock.clone()));
+        let strangers = |quota: Option<Quota>| quota.map(|quota| Buckets::new(quota, BUCKETS, clock));
         let bucket = |quota| Bucket { quota, limiter: RateLimiter::direct_with_clock(quota.rule(), clock.clone()) };
         Self {
             anonymous: strangers(quotas.anonymous),
@@ -161,22 +149,11 @@ impl<C: Clock + Clone> RateLimits<C> {
     /// # Errors
     ///
     /// [`Code::RateLimited`] if the caller's bucket is empty.
-    pub fn check(&self, caller: &Caller<'_>) -> Result<(), Refusal> {
+    pub fn check(&self, caller: &Share) -> Result<(), Refusal> {
         match caller {
-            Caller::Anonymous(address) => self.anonymous.as_ref().map_or(Ok(()), |buckets| {
-                buckets.charge(buckets.key(address.bucket())).map_err(|seconds| {
-                    let accepted = format!(
-                        "anonymous requests from one network address: {}. Platforms that sign or show an API key have \
-                         limits of their own",
-                        buckets.quota
-                    );
-                    limited("This network address sends too many anonymous requests.", accepted, seconds)
-                })
-            }),
-            Caller::Signed(profile) => self.signed.as_ref().map_or(Ok(()), |buckets| {
-                buckets.charge(buckets.key(profile)).map_err(|seconds| of_platform(buckets.quota, seconds))
-            }),
-            Caller::Keyed(index) => match self.platforms.get(*index) {
+            Share::Stranger(stranger) if stranger.is_signed() => charge(self.signed.as_ref(), stranger, "requests"),
+            Share::Stranger(stranger) => charge(self.anonymous.as_ref(), stranger, "anonymous requests"),
+            Share::Keyed(index) => match self.platforms.get(*index) {
                 Some(Some(bucket)) => bucket.charge().map_err(|seconds| of_platform(bucket.quota, seconds)),
                 _ => Ok(()),
             },
@@ -198,12 +175,18 @@ impl<C: Clock + Clone> RateLimits<C> {
     /// [`Code::RateLimited`] if too many signatures from that address did not verify.
     pub fn charge_signature(&self, address: ClientAddress) -> Result<Charge<'_, C>, Refusal> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
-        let key = buckets.key(address.bucket());
-        buckets.charge(key).map(|()| Charge(Some((buckets, key)))).map_err(|seconds| {
-            let accepted = format!("signatures that do not verify, from one network address: {}", buckets.quota);
-            limited("Too many signatures from this network address did not verify.", accepted, seconds)
-        })
+        let keys = buckets.keys(&Stranger::anonymous(address));
+        match buckets.charge(&keys) {
+            Ok(()) => Ok(Charge(Some((buckets, keys)))),
+            Err(empty) => Err(buckets.limited(empty, "signatures that do not verify")),
+        }
     }
+}
+
+/// Charges a request of a stranger.
+fn charge<C: Clock>(buckets: Option<&Buckets<C>>, stranger: &Stranger, what: &str) -> Result<(), Refusal> {
+    let Some(buckets) = buckets else { return Ok(()) };
+    buckets.charge(&buckets.keys(stranger)).map_err(|empty| buckets.limited(empty, what))
 }
 
 impl<C: Clock> fmt::Debug for RateLimits<C> {
@@ -219,13 +202,13 @@ impl<C: Clock> fmt::Debug for RateLimits<C> {
 
 /// Charge for a signature that is about to be verified.
 #[must_use = "a charge that is dropped stays"]
-pub struct Charge<'a, C: Clock = DefaultClock>(Option<(&'a Buckets<C>, u64)>);
+pub struct Charge<'a, C: Clock = DefaultClock>(Option<(&'a Buckets<C>, Keys)>);
 
 impl<C: Clock> Charge<'_, C> {
     /// Takes the charge back, because the signature verified.
     pub fn refund(self) {
-        if let Some((buckets, key)) = self.0 {
-            buckets.refund(key);
+        if let Some((buckets, keys)) = self.0 {
+            keys.into_iter().flatten().for_each(|key| buckets.refund(key));
         }
     }
 }
@@ -257,40 +240,76 @@ impl<C: Clock> Bucket<C> {
     }
 }
 
+/// Buckets of the groups that a caller belongs to, with their steps.
+type Keys = [Option<(Step, u64)>; Step::COUNT];
+
+/// An empty bucket, and the number of seconds until it has a request again.
+type Empty = (Step, u32);
+
 /// Buckets of a tier of callers that are not registered.
 ///
-/// Callers are identified by a keyed hash: it bounds the memory of a bucket however long the caller's name is, and
-/// outsiders cannot find two names that share a bucket.
+/// Groups are identified by a keyed hash: it bounds the memory of a bucket however long its name is, and outsiders cannot
+/// find two names that share a bucket.
 struct Buckets<C: Clock> {
     quota: Quota,
-    limiter: RateLimiter<u64, Memory, C, NoOpMiddleware<C::Instant>>,
+    /// The rules of each step, over the same memory.
+    limiters: [RateLimiter<u64, Memory, C, NoOpMiddleware<C::Instant>>; Step::COUNT],
     memory: Memory,
     hasher: RandomState,
 }
 
-impl<C: Clock> Buckets<C> {
-    fn new(quota: Quota, most: usize, clock: C) -> Self {
+impl<C: Clock + Clone> Buckets<C> {
+    fn new(quota: Quota, most: usize, clock: &C) -> Self {
         let memory = Memory(Arc::new(Cache::new(most)));
-        let limiter = RateLimiter::new(quota.rule(), memory.clone(), clock);
-        Self { quota, limiter, memory, hasher: RandomState::new() }
+        let limiter = |step| RateLimiter::new(quota.of(step).rule(), memory.clone(), clock.clone());
+        let limiters = [Step::Domain, Step::Address, Step::Neighbors, Step::Site].map(limiter);
+        Self { quota, limiters, memory, hasher: RandomState::new() }
+    }
+}
+
+impl<C: Clock> Buckets<C> {
+    fn keys(&self, stranger: &Stranger) -> Keys {
+        let mut keys = Keys::default();
+        for (key, (step, group)) in keys.iter_mut().zip(stranger.groups()) {
+            *key = Some((step, self.hasher.hash_one(group)));
+        }
+        keys
     }
 
-    fn key(&self, caller: impl Hash) -> u64 {
-        self.hasher.hash_one(caller)
-    }
-
-    /// Takes one request from a bucket; if it is empty, the error is the number of seconds until it has one.
-    fn charge(&self, key: u64) -> Result<(), u32> {
-        self.limiter.check_key(&key).map_err(|not_until| seconds(&not_until, self.limiter.clock()))
+    /// Takes one request from each bucket, or from none if one is empty.
+    fn charge(&self, keys: &Keys) -> Result<(), Empty> {
+        for (number, (step, key)) in keys.iter().flatten().enumerate() {
+            let limiter = &self.limiters[*step as usize];
+            if let Err(not_until) = limiter.check_key(key) {
+                keys.iter().flatten().take(number).for_each(|taken| self.refund(*taken));
+                return Err((*step, seconds(&not_until, limiter.clock())));
+            }
+        }
+        Ok(())
     }
 
     /// Puts one request back into a bucket.
-    fn refund(&self, key: u64) {
+    fn refund(&self, (step, key): (Step, u64)) {
         let Some(state) = self.memory.0.peek(&key) else { return };
-        let one = Nanos::from(self.quota.rule().replenish_interval());
+        let one = Nanos::from(self.quota.of(step).rule().replenish_interval());
         let back = |until: Option<Nanos>| until.map(|until| ((), until.saturating_sub(one))).ok_or(());
         // An untouched bucket is full.
         let _ = state.measure_and_replace(&NotKeyed::NonKey, back);
+    }
+
+    /// Returns the refusal of a request for which there is an empty bucket. `what` names what is limited.
+    fn limited(&self, (step, seconds): Empty, what: &str) -> Refusal {
+        let quota = self.quota.of(step);
+        let (content, from) = match step {
+            Step::Domain => (format!("This platform, with others of its domain, sends too many {what}."), "one domain"),
+            Step::Address => (format!("This network address sends too many {what}."), "one network address"),
+            Step::Neighbors => {
+                (format!("The network of this address sends too many {what}."), "one /24 or /56 network")
+            }
+            Step::Site => (format!("The network of this address sends too many {what}."), "one /48 network"),
+        };
+        let accepted = format!("{what} from {from}: {quota}. Platforms that are registered have limits of their own");
+        limited(&content, accepted, seconds)
     }
 }
 
@@ -326,9 +345,19 @@ mod tests {
     use governor::clock::FakeRelativeClock;
 
     use super::*;
+    use crate::address::{ProfileUrl, Reach};
 
     fn address(text: &str) -> ClientAddress {
         ClientAddress::new(text.parse().expect("an address"))
+    }
+
+    fn anonymous(text: &str) -> Share {
+        Share::Stranger(Stranger::anonymous(address(text)))
+    }
+
+    fn signed(profile: &str, text: &str) -> Share {
+        let profile = ProfileUrl::parse(profile, Reach::Public).expect("an address");
+        Share::Stranger(Stranger::signed(&profile, address(text)))
     }
 
     fn limits(clock: &FakeRelativeClock) -> RateLimits<FakeRelativeClock> {
@@ -342,8 +371,8 @@ mod tests {
     }
 
     /// Returns the number of requests of `caller` that pass at once.
-    fn passing(limits: &RateLimits<FakeRelativeClock>, caller: Caller<'_>) -> usize {
-        (0..20).filter(|_| limits.check(&caller).is_ok()).count()
+    fn passing(limits: &RateLimits<FakeRelativeClock>, caller: &Share) -> usize {
+        (0..20).filter(|_| limits.check(caller).is_ok()).count()
     }
 
     #[test]
@@ -351,14 +380,14 @@ mod tests {
         let clock = FakeRelativeClock::default();
         let limits = limits(&clock);
         for (caller, burst, per_second) in [
-            (Caller::Anonymous(address("203.0.113.9")), 3, 2),
-            (Caller::Signed("https://agent.example/profile"), 4, 4),
-            (Caller::Keyed(0), 1, 1),
-            (Caller::Keyed(1), 20, 20),
+            (anonymous("203.0.113.9"), 3, 2),
+            (signed("https://agent.example/profile", "203.0.113.9"), 4, 4),
+            (Share::Keyed(0), 1, 1),
+            (Share::Keyed(1), 20, 20),
         ] {
-            assert_eq!(passing(&limits, caller), burst, "{caller:?}");
+            assert_eq!(passing(&limits, &caller), burst, "{caller:?}");
             clock.advance(Duration::from_secs(1));
-            assert_eq!(passing(&limits, caller), per_second, "{caller:?}");
+            assert_eq!(passing(&limits, &caller), per_second, "{caller:?}");
         }
     }
 
@@ -366,11 +395,11 @@ mod tests {
     fn a_flood_empties_its_own_bucket_only() {
         let limits = limits(&FakeRelativeClock::default());
         for (flood, other) in [
-            (Caller::Anonymous(address("203.0.113.9")), Caller::Anonymous(address("203.0.113.8"))),
-            (Caller::Signed("https://a.example/"), Caller::Signed("https://b.example/")),
-            (Caller::Keyed(0), Caller::Keyed(1)),
+            (anonymous("203.0.113.9"), anonymous("203.0.113.8")),
+            (signed("https://a.example/", "203.0.113.9"), signed("https://b.example/", "203.0.113.8")),
+            (Share::Keyed(0), Share::Keyed(1)),
         ] {
-            passing(&limits, flood);
+            passing(&limits, &flood);
             assert!(limits.check(&flood).is_err());
             assert_eq!(limits.check(&other), Ok(()), "{other:?}");
         }
@@ -379,20 +408,53 @@ mod tests {
     #[test]
     fn addresses_of_one_network_share_a_bucket() {
         let limits = limits(&FakeRelativeClock::default());
-        assert_eq!(passing(&limits, Caller::Anonymous(address("2001:db8:1:2::1"))), 3);
-        assert_eq!(passing(&limits, Caller::Anonymous(address("2001:db8:1:2:ffff::"))), 0);
-        assert_eq!(passing(&limits, Caller::Anonymous(address("2001:db8:1:3::1"))), 3);
+        assert_eq!(passing(&limits, &anonymous("2001:db8:1:2::1")), 3);
+        assert_eq!(passing(&limits, &anonymous("2001:db8:1:2:ffff::")), 0);
+        assert_eq!(passing(&limits, &anonymous("2001:db8:1:3::1")), 3);
+    }
+
+    #[test]
+    fn callers_that_cost_nothing_to_make_do_not_multiply_what_passes() {
+        let passed = |callers: &mut dyn Iterator<Item = Share>| {
+            let limits = limits(&FakeRelativeClock::default());
+            callers.map(|caller| passing(&limits, &caller)).sum::<usize>()
+        };
+        let profile = |number: u32| format!("https://p{number}.agent.example/{number}");
+        let from = |number: u32| format!("198.{}.{}.7", 18 + number / 256, number % 256);
+        let mut profiles_of_one_domain = (0..500).map(|number| signed(&profile(number), &from(number)));
+        assert_eq!(passed(&mut profiles_of_one_domain), 4);
+        let domain = |number: u32| format!("https://agent-{number}.example/");
+        let mut domains_at_one_address = (0..500).map(|number| signed(&domain(number), "203.0.113.9"));
+        assert_eq!(passed(&mut domains_at_one_address), 4);
+        let mut addresses = (0..256).map(|number| anonymous(&format!("203.0.113.{number}")));
+        assert_eq!(passed(&mut addresses), 4 * 3, "of one /24");
+        let mut networks = (0..256).map(|number| anonymous(&format!("2001:db8:1:2{number:02x}::1")));
+        assert_eq!(passed(&mut networks), 4 * 3, "of one /56");
+        let mut sites = (0..4_000).map(|number| anonymous(&format!("2001:db8:1:{:x}::1", number * 16)));
+        assert_eq!(passed(&mut sites), 16 * 3, "of one /48");
+    }
+
+    #[test]
+    fn what_one_group_refuses_costs_the_others_nothing() {
+        let limits = limits(&FakeRelativeClock::default());
+        let one = signed("https://agent.example/", "203.0.113.9");
+        assert_eq!(passing(&limits, &one), 4);
+        // Refused by the address, and so the domain has all of its requests left.
+        let other = signed("https://other.example/", "203.0.113.9");
+        assert_eq!(passing(&limits, &other), 0);
+        let moved = signed("https://other.example/", "198.51.100.9");
+        assert_eq!(passing(&limits, &moved), 4);
     }
 
     #[test]
     fn a_refusal_says_which_limit_how_much_and_when() {
         let limits = limits(&FakeRelativeClock::default());
         for (caller, content, accepted) in [
-            (Caller::Anonymous(address("203.0.113.9")), "network address", "2 per second, 3 at once"),
-            (Caller::Signed("https://a.example/"), "This platform", "4 per second, 4 at once"),
-            (Caller::Keyed(0), "This platform", "1 per second, 1 at once"),
+            (anonymous("203.0.113.9"), "This network address", "2 per second, 3 at once"),
+            (signed("https://a.example/", "203.0.113.9"), "This platform", "4 per second, 4 at once"),
+            (Share::Keyed(0), "This platform", "1 per second, 1 at once"),
         ] {
-            passing(&limits, caller);
+            passing(&limits, &caller);
             let refusal = limits.check(&caller).expect_err("limited");
             assert_eq!((refusal.code, refusal.retry_after), (Code::RateLimited, Some(1)));
             assert!(refusal.content.contains(content), "{}", refusal.content);
@@ -405,8 +467,8 @@ mod tests {
         let clock = FakeRelativeClock::default();
         let quotas = Quotas { anonymous: Quota::new(3, 7), ..Quotas::default() };
         let limits = RateLimits::with_clock(&quotas, &clock);
-        let caller = Caller::Anonymous(address("203.0.113.9"));
-        passing(&limits, caller);
+        let caller = anonymous("203.0.113.9");
+        passing(&limits, &caller);
         clock.advance(Duration::from_millis(17));
         let seconds = limits.check(&caller).expect_err("limited").retry_after.expect("a time");
         clock.advance(Duration::from_secs(seconds.into()));
@@ -416,7 +478,7 @@ mod tests {
     #[test]
     fn without_quotas_there_is_no_limit() {
         let limits = RateLimits::new(&Quotas::default());
-        for caller in [Caller::Anonymous(address("::1")), Caller::Signed("x"), Caller::Keyed(7)] {
+        for caller in [anonymous("::1"), signed("https://a.example/", "::1"), Share::Keyed(7)] {
             assert!((0..1_000).all(|_| limits.check(&caller).is_ok()));
         }
         limits.charge_signature(address("::1")).expect("no limit").refund();
@@ -436,20 +498,20 @@ mod tests {
         assert_eq!((refusal.code, refusal.retry_after), (Code::RateLimited, Some(1)));
         assert!(limits.charge_signature(address("203.0.113.8")).is_ok());
         // The requests themselves are charged separately.
-        assert_eq!(limits.check(&Caller::Anonymous(peer)), Ok(()));
+        assert_eq!(limits.check(&anonymous("203.0.113.9")), Ok(()));
         clock.advance(Duration::from_secs(1));
         assert!(limits.charge_signature(peer).is_ok());
     }
 
     #[test]
     fn a_flood_of_strangers_neither_grows_memory_nor_frees_who_is_limited() {
-        let buckets = Buckets::new(Quota::new(1, 5).expect("a quota"), 1_000, FakeRelativeClock::default());
-        let flood = buckets.key("flood");
+        let buckets = Buckets::new(Quota::new(1, 5).expect("a quota"), 1_000, &FakeRelativeClock::default());
+        let flood = buckets.keys(&Stranger::anonymous(address("203.0.113.9")));
         let mut passed = 0;
         for stranger in 0..200_000_u32 {
-            let stranger = IpAddr::from(stranger.to_be_bytes());
-            let _ = buckets.charge(buckets.key(stranger));
-            passed += usize::from(buckets.charge(flood).is_ok());
+            let stranger = ClientAddress::new(IpAddr::from(stranger.to_be_bytes()));
+            let _ = buckets.charge(&buckets.keys(&Stranger::anonymous(stranger)));
+            passed += usize::from(buckets.charge(&flood).is_ok());
         }
         assert_eq!(passed, 5);
         assert!(buckets.memory.0.len() <= 1_000, "{}", buckets.memory.0.len());

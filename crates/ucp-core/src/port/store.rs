@@ -13,7 +13,7 @@ use crate::{
         outbox::{Outbox, WebhookMessage},
     },
     purchase::{
-        ledger::{Ledger, Stored},
+        ledger::{Holding, Ledger, Stored},
         mandate::Mandate,
     },
 };
@@ -93,12 +93,19 @@ pub trait Store: Ledger + Outbox + Owners + Buyers + fmt::Debug {
     /// at most some at once. Each is returned to one caller. The first call for a shop returns no checkouts.
     async fn happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError>;
 
+    /// Returns the groups of callers that hold most, at most `limit`, by the size of what they hold.
+    async fn holdings(&self, limit: usize) -> Result<Vec<Holding>, PortError>;
+
+    /// Removes what is counted to a group of callers, and returns the number of rows: carts, and checkouts that are not
+    /// being paid, with the answers recorded for it, those about completed purchases left out.
+    async fn release(&self, group: &str) -> Result<u64, PortError>;
+
     /// Removes expired rows, in small steps between which others can write, and returns their number.
     ///
     /// | rows | removed |
     /// | :-- | :-- |
     /// | recorded answers | after 48 hours (rule IDM-02) |
-    /// | carts and checkouts | 30 days after their expiry; checkouts with an unsettled payment stay |
+    /// | carts and checkouts | 30 days after their expiry, those of strangers after an hour; checkouts with an unsettled payment stay |
     /// | mandates | with their checkout, unless it became an order |
     /// | webhook events | 7 days after they were settled, or 30 days without |
     /// | owners of carts and checkouts | 30 days after they were known to be alive, or if there are more than a million |

@@ -52,14 +52,51 @@ pub struct Change {
     pub holder: Option<Holder>,
 }
 
-/// A caller whose carts, checkouts and recorded answers are limited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Groups of callers that carts, checkouts and recorded answers are counted to, each with its limits. A document counts to
+/// whoever wrote it last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
-    /// Identity that they are counted to.
+    /// Groups that the caller belongs to, that of the caller itself first.
+    pub bounds: Vec<Bound>,
+}
+
+/// Limits of what one group of callers may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Name of the group, without white space.
     pub name: String,
     /// Maximum number of its carts and checkouts that led to no order.
     pub open: u64,
     /// Maximum size of their documents and of the recorded answers, in bytes.
+    pub bytes: u64,
+}
+
+impl Holder {
+    /// Beginning of the names of registered platforms. It sorts behind all other names: what registered platforms hold
+    /// stays as long as what is counted to nobody.
+    pub const REGISTERED: &str = "~";
+
+    /// Returns the names of all groups, as a store keeps them with a row.
+    #[must_use]
+    pub fn names(&self) -> String {
+        self.bounds.iter().map(|bound| bound.name.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Returns `true` if a row with these [names](Holder::names) is counted to a group.
+#[must_use]
+pub fn is_counted_to(names: &str, group: &str) -> bool {
+    names.split(' ').any(|name| name == group)
+}
+
+/// Carts, checkouts and recorded answers that are counted to a group of callers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holding {
+    /// Name of the group.
+    pub name: String,
+    /// Number of its carts and checkouts that led to no order.
+    pub open: u64,
+    /// Size of their documents and of the recorded answers, in bytes.
     pub bytes: u64,
 }
 
@@ -137,9 +174,9 @@ pub enum Committed {
 /// Room that a commit lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// The holder has as many carts and checkouts as it may have.
+    /// A group of the holder has as many carts and checkouts as it may have.
     Open,
-    /// The holder's documents and answers are as large as they may be.
+    /// The documents and answers of a group of the holder are as large as they may be.
     Bytes,
     /// The store itself has no room for new carts and checkouts.
     Store,

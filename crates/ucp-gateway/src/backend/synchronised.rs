@@ -31,7 +31,7 @@ use ucp_sqlite::SqliteStore;
 use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
-    limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Tier},
+    limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Stranger},
 };
 
 use super::{NO_SHOP, Opened, Place};
@@ -247,9 +247,9 @@ impl Events {
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
         let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
         let charge = self.limits.charge_signature(client)?;
-        let mut held = self.bodies.hold(Share::Network(client.bucket()));
+        let mut held = self.bodies.hold(Share::Stranger(Stranger::anonymous(client)));
         let body = body::read(&parts.headers, body, &mut held).await?;
-        let _place = self.places.try_acquire(Tier::Keyed)?;
+        let _place = self.places.try_acquire(None)?;
         let visible = parts.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let headers: Vec<_> = visible.collect();
         let notice = Notice { headers: &headers, body: &body };

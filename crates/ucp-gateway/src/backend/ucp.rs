@@ -31,7 +31,7 @@ use ucp_service::{body, ingress::Peer, signing::CurrentKey};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     jwk::PublicKey,
-    limit::{BodyLimit, Caller, InFlight, Quotas, RateLimits, Share, Tier},
+    limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Stranger},
     signature::{RequestLine, Scheme},
 };
 use ucp_wire::{dialect::Occasion, relay, releases::dialect};
@@ -179,14 +179,14 @@ impl PlatformEndpoint {
         let head = match self.bridge.heard(&parts.headers) {
             Ok(head) => head,
             Err(refusal) => {
-                self.limits.check(&Caller::Anonymous(client))?;
+                self.limits.check(&Share::Stranger(Stranger::anonymous(client)))?;
                 return Err(refusal);
             }
         };
         let charge = self.limits.charge_signature(client)?;
-        let mut held = self.bodies.hold(Share::Network(client.bucket()));
+        let mut held = self.bodies.hold(Share::Stranger(Stranger::anonymous(client)));
         let body = body::read(&parts.headers, body, &mut held).await?;
-        let _place = self.places.try_acquire(Tier::Keyed)?;
+        let _place = self.places.try_acquire(None)?;
         let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
         let scheme = if self.base.scheme() == "https" { Scheme::Https } else { Scheme::Http };
         let line = RequestLine { method: "POST", scheme, authority: self.base.authority(), path: &path, query: None };

@@ -10,6 +10,7 @@ mod copy;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod healthcheck;
+pub(crate) mod holders;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inspect;

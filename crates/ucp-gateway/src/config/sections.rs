@@ -469,7 +469,8 @@ pub(crate) struct Upstream {
     pub(crate) write_timeout_ms: Milliseconds<10_000>,
     /// How long placing an order may take, in milliseconds. Completing a purchase may take as long as a change before.
     pub(crate) complete_timeout_ms: Milliseconds<25_000>,
-    /// How many reads of the catalog are under way at once. A caller that is not registered takes half at most.
+    /// How many reads of the catalog are under way at once. Callers that are not registered take three quarters at most, and one
+    /// of them three eighths.
     pub(crate) reads_in_flight: Number<1, 100_000, 32>,
     /// How many calls about carts are under way at once, and as many about payments and orders.
     pub(crate) writes_in_flight: Number<1, 100_000, 16>,
@@ -639,9 +640,11 @@ pub(crate) struct Platform {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Limits {
-    /// Of one network address (of one /64 network of IPv6), for its anonymous requests.
+    /// Of one network address (of one /64 network of IPv6), for its anonymous requests. A /24 network of IPv4 or a /56 network
+    /// of IPv6 may send four times as much, and a /48 network sixteen times; so it is with `signed`, `unverified`, `held` and
+    /// `held_mb`.
     pub(super) anonymous: Option<Limit<50, 100>>,
-    /// Of one platform that signs its requests.
+    /// Of the platforms of one domain that sign their requests, and of one network address that sends them.
     pub(super) signed: Option<Limit<100, 200>>,
     /// Of one registered platform.
     pub(super) keyed: Option<Limit<200, 400>>,
@@ -651,12 +654,19 @@ pub(crate) struct Limits {
     #[schemars(example = 64, extend("x-without" = "no limit"))]
     pub(crate) in_flight: Option<Number<1, 1_000_000>>,
     /// How many carts and checkouts one caller may have that is not a registered platform, those that led to an order left
-    /// out. They go an hour after they expire. Under the policy `development` there is no limit by default.
+    /// out: its network address, and its domain if it signs. They go an hour after they expire. Under the policy `development`
+    /// there is no limit by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) held: Option<Number<1, 1_000_000, 1_000>>,
     /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) held_mb: Option<Number<1, 65_536, 64>>,
+    /// How many carts and checkouts one registered platform may have, those that led to an order left out. The same default.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) keyed_held: Option<Number<1, 100_000_000, 1_000_000>>,
+    /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) keyed_held_mb: Option<Number<1, 1_048_576, 16_384>>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

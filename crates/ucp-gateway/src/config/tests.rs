@@ -8,7 +8,7 @@ use std::{fs, net::SocketAddr, path::PathBuf};
 use clap::Parser as _;
 use ucp_trust::{
     api_key::ApiKey,
-    limit::{Caller, Quota, RateLimits},
+    limit::{Quota, RateLimits, Share},
 };
 
 use super::*;
@@ -249,7 +249,7 @@ fn limits_are_what_is_said_or_what_the_policy_implies() {
     assert_eq!((quotas.anonymous, quotas.signed), (Quota::new(50, 100), None));
     assert_eq!(quotas.platforms, [Quota::new(1, 2), None, Quota::new(3, 4)]);
     let limits = RateLimits::new(&quotas);
-    assert_eq!((0..9).filter(|_| limits.check(&Caller::Keyed(0)).is_ok()).count(), 2);
+    assert_eq!((0..9).filter(|_| limits.check(&Share::Keyed(0)).is_ok()).count(), 2);
 }
 
 #[test]

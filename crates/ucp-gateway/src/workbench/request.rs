@@ -15,7 +15,7 @@ use ucp_core::{
 };
 use ucp_trust::{
     client::ClientAddress,
-    limit::{Caller, Quota, Quotas, RateLimits},
+    limit::{Quota, Quotas, RateLimits, Share, Stranger},
 };
 
 /// Maximum size of a body in bytes.
@@ -40,7 +40,8 @@ pub(super) fn bounded(router: Router) -> Router {
 /// # Errors
 /// [`Code::RateLimited`], [`Code::UnsupportedMediaType`], or the refusal of a body that cannot be read.
 pub(super) fn read<T: DeserializeOwned>(limit: &RateLimits, headers: &HeaderMap, body: &[u8]) -> Result<T, Refusal> {
-    limit.check(&Caller::Anonymous(ClientAddress::new(IpAddr::V4(Ipv4Addr::LOCALHOST))))?;
+    let local = ClientAddress::new(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    limit.check(&Share::Stranger(Stranger::anonymous(local)))?;
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {

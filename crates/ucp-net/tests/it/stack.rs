@@ -15,13 +15,14 @@ use tokio::time::{Instant, sleep, timeout};
 use tower::service_fn;
 use ucp_core::{Code, Refusal, port::PortError};
 use ucp_net::{
-    Author, CallKind, CallerId, Failure, Lane, Options, Reach, Received, Scope, Snapshot, Unreadable, Upstream,
-    UpstreamRequest, Verdict,
+    Author, CallKind, Failure, Lane, Options, Reach, Received, Scope, Snapshot, Unreadable, Upstream, UpstreamRequest,
+    Verdict,
     breaker::{self, Circuit},
     bulkhead::ConcurrencyLimit,
     classifier::{self, json},
     deadline,
     rate::Rate,
+    shares::{Groups, Step},
 };
 use ucp_testkit::wait;
 
@@ -353,7 +354,10 @@ async fn a_caller_whose_questions_hang_leaves_places_to_all_others() {
     });
     let options = Options { reads: ConcurrencyLimit::of(8), ..options() };
     let upstream = Upstream::over(&options, json, clock(), shortest(), slow);
-    let by = |name: &str, lane| Scope { caller: Some(CallerId::of(&name)), lane: Some(lane), ..Scope::default() };
+    let by = |name: &str, lane| {
+        let stranger = Some(Groups::default().and(Step::Address, &name));
+        Scope { stranger, lane: Some(lane), ..Scope::default() }
+    };
     let hang = || upstream_request(CallKind::Read).header(HeaderName::from_static("x-hangs"), HeaderValue::from(1));
     let hanging = wait::all((0..20).map(|_| by("one", Lane::Browse).run(upstream.call(hang()))));
     let others = async {

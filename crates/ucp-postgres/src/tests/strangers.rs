@@ -1,9 +1,9 @@
 //! Names that come from outside, and what callers without a credential may hold.
 
-use ucp_core::purchase::ledger::{Change, Committed, Full, Holder, Key, Ledger as _};
+use ucp_core::purchase::ledger::{Change, Committed, Full, Key, Ledger as _};
 use ucp_testkit::{
     postgres,
-    store::fixtures::{ALICE, at, cart, kept},
+    store::fixtures::{ALICE, at, cart, holder, kept},
 };
 
 use super::{options, prefix};
@@ -43,7 +43,7 @@ async fn names_of_any_bytes_and_any_length_are_told_apart() {
 #[tokio::test]
 async fn a_caller_without_a_credential_holds_so_much_and_no_more() {
     let Some(store) = store().await else { return };
-    let holder = |open, bytes| Some(Holder { name: "203.0.113.7".into(), open, bytes });
+    let holder = |open, bytes| holder("203.0.113.7", open, bytes);
     let change = |id: &str, version, holder| Change { cart: at(cart(ALICE, id), version), holder, ..Change::default() };
     let commit = async |change, keep| store.commit(change, keep).await.expect("commits");
     assert_eq!(commit(change("1", 0, holder(2, 1 << 20)), None).await, Committed::Done);

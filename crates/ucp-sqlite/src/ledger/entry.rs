@@ -9,7 +9,7 @@ use ucp_core::{
     order::Order,
     port::agenda::Plan,
     purchase::{
-        ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
+        ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Stored, is_counted_to},
         mandate::Presented,
     },
 };
@@ -102,39 +102,53 @@ impl Entry {
         is_new.into_iter().filter(|is_new| *is_new).count() as u64
     }
 
-    /// Returns what the holder would have too much of.
+    /// Returns what a group of the holder would have too much of. A document that was counted to others so far is new to it.
     fn excess(&self, db: ShopConnection<'_>, holder: &Holder) -> rusqlite::Result<Option<Full>> {
-        let (open, held): (u64, u64) = db
-            .prepare_cached(
-                "SELECT ifnull(sum(open), 0), ifnull(sum(held), 0) FROM (\
-                 SELECT count(*) AS open, sum(held) AS held FROM carts WHERE shop = ?1 AND holder = ?2 UNION ALL \
-                 SELECT count(*), sum(held) FROM checkouts WHERE shop = ?1 AND holder = ?2 UNION ALL \
-                 SELECT 0, sum(held) FROM kept WHERE shop = ?1 AND holder = ?2)",
-            )?
-            .query_row((db.shop(), &holder.name), |row| {
-                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
-            })?;
-        let cart = self.cart.as_ref().map(|cart| ("carts", &cart.document.id, cart.text.len()));
-        let checkout = self.checkout.as_ref().map(|sheet| ("checkouts", &sheet.document.id, sheet.text.len()));
-        let (mut grown, mut replaced) = (self.keep.as_ref().map_or(0, |(_, kept)| kept.answer.len() as u64), 0);
-        for (table, id, length) in cart.into_iter().chain(checkout) {
-            let sql = format!("SELECT held FROM {table} WHERE shop = ? AND id = ? AND holder = ?");
-            let before: Option<i64> =
-                db.prepare_cached(&sql)?.query_row((db.shop(), id, &holder.name), |row| row.get(0)).optional()?;
+        let cart = self.cart.as_ref().map(|sheet| ("carts", &sheet.document.id, sheet.version, sheet.text.len()));
+        let checkout = self.checkout.as_ref();
+        let checkout = checkout.map(|sheet| ("checkouts", &sheet.document.id, sheet.version, sheet.text.len()));
+        let mut before = Vec::new();
+        let mut grown = self.keep.as_ref().map_or(0, |(_, kept)| kept.answer.len() as u64);
+        for (table, id, version, length) in cart.into_iter().chain(checkout) {
+            let sql = format!("SELECT held, holder FROM {table} WHERE shop = ? AND id = ?");
+            let read =
+                |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<String>>(1)?));
+            let stored = if version == 0 {
+                Some((0, Some(String::new())))
+            } else {
+                db.prepare_cached(&sql)?.query_row((db.shop(), id), read).optional()?
+            };
             grown += length as u64;
-            replaced += before.unwrap_or_default().unsigned_abs();
+            before.push(stored.unwrap_or_default());
         }
-        let created = self.created();
         if self.answered_later {
             grown += 2 * self.checkout.as_ref().map_or(0, |sheet| sheet.text.len() as u64);
         }
-        Ok(if created > 0 && open + created > holder.open {
-            Some(Full::Open)
-        } else if grown > replaced && held + grown - replaced > holder.bytes {
-            Some(Full::Bytes)
-        } else {
-            None
-        })
+        for Bound { name, open: most, bytes } in &holder.bounds {
+            let (mut gained, mut replaced) = (0, 0);
+            for (held, names) in &before {
+                match names {
+                    Some(names) if is_counted_to(names, name) => replaced += held,
+                    Some(_) => gained += 1,
+                    // What a registered platform has made without a limit stays counted to nobody.
+                    None => replaced += held,
+                }
+            }
+            let (open, held): (u64, u64) = db
+                .prepare_cached("SELECT open, bytes FROM holdings WHERE shop = ? AND name = ?")?
+                .query_row((db.shop(), name), |row| {
+                    Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+                })
+                .optional()?
+                .unwrap_or_default();
+            if gained > 0 && open + gained > *most {
+                return Ok(Some(Full::Open));
+            }
+            if grown > replaced && held + grown - replaced > *bytes {
+                return Ok(Some(Full::Bytes));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes everything in the transaction that `db` is in. After an error, also one that only means that the change is
@@ -151,7 +165,8 @@ impl Entry {
         {
             return Ok(Committed::Full(full));
         }
-        let holder = self.holder.as_ref().map(|holder| holder.name.as_str());
+        let names = self.holder.as_ref().map(Holder::names);
+        let holder = names.as_deref();
         if let Some(cart) = &self.cart {
             write_cart(db, cart, holder)?;
         }
@@ -222,10 +237,11 @@ fn write_cart(
         .execute((db.shop(), &cart.id, &cart.owner, &cart.token, expires_at, text, held, holder))?
     } else {
         db.prepare_cached(
-            "UPDATE carts SET version = version + 1, expires_at = ?, document = ?, held = ? \
-             WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
+            "UPDATE carts SET version = version + 1, expires_at = ?1, document = ?2, held = ?3, \
+             holder = CASE WHEN holder IS NULL THEN NULL ELSE ifnull(?4, holder) END \
+             WHERE shop = ?5 AND id = ?6 AND owner = ?7 AND version = ?8",
         )?
-        .execute((expires_at, text, held, db.shop(), &cart.id, &cart.owner, version))?
+        .execute((expires_at, text, held, holder, db.shop(), &cart.id, &cart.owner, version))?
     })
 }
 
@@ -256,11 +272,11 @@ fn write_checkout(
     } else {
         db.prepare_cached(
             "UPDATE checkouts SET status = ?1, cart_id = ?2, attempted_at = ?3, expires_at = ?4, document = ?5, held = ?6, \
-             holder = CASE ?1 WHEN 'completed' THEN NULL ELSE holder END, version = version + 1, \
-             open_cart = CASE WHEN ?1 NOT IN ('completed', 'canceled') THEN open_cart END \
+             holder = CASE WHEN ?1 = 'completed' OR holder IS NULL THEN NULL ELSE ifnull(?11, holder) END, \
+             version = version + 1, open_cart = CASE WHEN ?1 NOT IN ('completed', 'canceled') THEN open_cart END \
              WHERE shop = ?7 AND id = ?8 AND owner = ?9 AND version = ?10",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, version))?
+        .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, version, holder))?
     })
 }
 

@@ -7,7 +7,7 @@ use ucp_core::{
     checkout::{Checkout, State},
     order::Order,
     purchase::{
-        ledger::{Change, Committed, Kept, Key, Ledger, Movement, Stored},
+        ledger::{Bound, Change, Committed, Holder, Kept, Key, Ledger, Movement, Stored},
         payment::Attempt,
     },
 };
@@ -92,6 +92,12 @@ pub fn paying(checkout: &str, begun_at: Timestamp) -> State {
     }))
     .expect("an attempt");
     State::CompleteInProgress { attempt: Box::new(attempt) }
+}
+
+/// A holder of one group.
+#[must_use]
+pub fn holder(name: &str, open: u64, bytes: u64) -> Option<Holder> {
+    Some(Holder { bounds: vec![Bound { name: name.into(), open, bytes }] })
 }
 
 /// An order without lines, placed [`now`].

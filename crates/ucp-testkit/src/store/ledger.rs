@@ -3,15 +3,15 @@
 use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
-    order::Order,
+    order::{Confirmation, Order},
     port::agenda::{Agenda as _, Kind, Plan},
-    purchase::ledger::{Change, Committed, Full, Holder, Kept, Key, Ledger as _},
+    purchase::ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Ledger as _},
 };
 
 use super::{
     StoreUnderTest,
     agenda::remote,
-    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying},
+    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, holder, hours, kept, key, movement, now, order, paying},
 };
 use crate::{PATIENCE, within};
 
@@ -261,7 +261,7 @@ pub async fn an_answer_that_comes_later_needs_its_room_now<T: StoreUnderTest>(su
     let store = subject.open().await;
     let size = |checkout: &Checkout| serde_json::to_string(checkout).expect("JSON").len() as u64;
     let (first, second) = (checkout(ALICE, "chk_1", None), checkout(ALICE, "chk_2", None));
-    let holder = |bytes| Some(Holder { name: "203.0.113.7".into(), open: 9, bytes });
+    let holder = |bytes| holder("203.0.113.7", 9, bytes);
     let change = |document: &Checkout, version, answered_later, bytes| Change {
         checkout: at(document.clone(), version),
         answered_later,
@@ -273,6 +273,80 @@ pub async fn an_answer_that_comes_later_needs_its_room_now<T: StoreUnderTest>(su
     assert_eq!(store.commits(change(&first, 0, true, 3 * once)).await, Committed::Done);
     assert_eq!(store.commits(change(&first, 1, true, 3 * once - 1)).await, Committed::Full(Full::Bytes));
     assert_eq!(store.commits(change(&second, 0, false, once + size(&second))).await, Committed::Done, "it took none");
+}
+
+/// A change has to fit into each group of its holder, and counts to all of them, in each shop by itself.
+pub async fn each_group_of_a_holder_has_its_bound<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    let of = |names: &[&str]| {
+        let bound = |name: &&str| Bound {
+            name: (*name).into(),
+            open: if name.ends_with("/24") { 4 } else { 2 },
+            bytes: if name.ends_with("/24") { 40_000 } else { 10_000 },
+        };
+        Some(Holder { bounds: names.iter().map(bound).collect() })
+    };
+    let cart_of = |id: &str, version, names: &[&str]| Change {
+        cart: at(cart(ALICE, id), version),
+        holder: of(names),
+        ..Change::default()
+    };
+    let [one, two, three] = [["a.example", "192.0.2.1"], ["a.example", "192.0.2.2"], ["b.example", "192.0.2.1"]]
+        .map(|[domain, address]| [domain, address, "192.0.2.0/24"]);
+    assert_eq!(store.commits(cart_of("1", 0, &one)).await, Committed::Done);
+    assert_eq!(store.commits(cart_of("2", 0, &one)).await, Committed::Done);
+    for full in [one, two, three] {
+        assert_eq!(store.commits(cart_of("3", 0, &full)).await, Committed::Full(Full::Open), "{full:?}");
+    }
+    let [four, five, six] = [4, 5, 6].map(|number| [format!("{number}.example"), format!("192.0.2.{number}")]);
+    let with = |names: &[String; 2]| [names[0].clone(), names[1].clone(), "192.0.2.0/24".to_owned()];
+    let make = async |id: &str, version, names: &[String; 2]| {
+        let names = with(names);
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        store.commits(cart_of(id, version, &names)).await
+    };
+    assert_eq!(make("4", 0, &four).await, Committed::Done);
+    assert_eq!(make("5", 0, &five).await, Committed::Done);
+    assert_eq!(make("6", 0, &six).await, Committed::Full(Full::Open), "the network has four");
+    // A document counts to whoever has written it last, who must have room for it.
+    assert_eq!(store.commits(cart_of("4", 1, &one)).await, Committed::Full(Full::Open));
+    assert_eq!(make("1", 1, &five).await, Committed::Done);
+    assert_eq!(store.commits(cart_of("3", 0, &["a.example"])).await, Committed::Done, "what it has left makes room");
+    // An answer of one counts as much as a document.
+    let large = kept(&"long ".repeat(3_000));
+    let change = || Change { holder: of(&["b.example", "192.0.2.9", "192.0.2.0/24"]), ..Change::default() };
+    assert_eq!(store.keeps(change(), key(ALICE, "", "k"), large).await, Committed::Full(Full::Bytes));
+    for number in 0..3 {
+        let names = [format!("c{number}.example"), format!("192.0.2.1{number}")];
+        let names = with(&names);
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let change = Change { holder: of(&names), ..Change::default() };
+        let kept = store.keeps(change, key(ALICE, "", &number.to_string()), kept(&"x".repeat(9_900))).await;
+        assert_eq!(kept, Committed::Done);
+    }
+    assert_eq!(
+        store.keeps(change(), key(ALICE, "", "l"), kept(&"x".repeat(9_900))).await,
+        Committed::Full(Full::Bytes)
+    );
+    // Other shops know none of it, and callers without a holder have no bound.
+    let other = subject.open_shop("other".parse().expect("valid")).await;
+    assert_eq!(other.commits(cart_of("1", 0, &one)).await, Committed::Done);
+    let unbounded = Change { cart: at(cart(BOB, "7"), 0), ..Change::default() };
+    assert_eq!(store.commits(unbounded).await, Committed::Done);
+    // An order is counted to nobody.
+    let paid = |version, state| Change {
+        checkout: at(Checkout { state, ..checkout(ALICE, "chk_8", None) }, version),
+        holder: of(&["d.example"]),
+        ..Change::default()
+    };
+    assert_eq!(store.commits(paid(0, State::Incomplete)).await, Committed::Done);
+    assert_eq!(store.commits(cart_of("9", 0, &["d.example"])).await, Committed::Done);
+    assert_eq!(store.commits(cart_of("10", 0, &["d.example"])).await, Committed::Full(Full::Open));
+    let done = State::Completed {
+        order: Confirmation { id: "o".into(), label: "1".into(), token: "t".into(), permalink_url: None },
+    };
+    assert_eq!(store.commits(paid(1, done)).await, Committed::Done);
+    assert_eq!(store.commits(cart_of("10", 0, &["d.example"])).await, Committed::Done);
 }
 
 /// What one handle commits is seen by another at once, and makes its changes stale.

@@ -70,6 +70,7 @@ macro_rules! store_suite {
         $crate::store_rules! {
             $subject, ledger:
             an_answer_that_comes_later_needs_its_room_now,
+            each_group_of_a_holder_has_its_bound,
         }
         $crate::store_rules! {
             $subject, shops:
@@ -90,6 +91,8 @@ macro_rules! store_suite {
             buyers_are_found_as_long_as_anything_of_them_is_stored,
             forwarded_messages_are_queued_once_and_in_order,
             expired_rows_of_the_shop_are_removed,
+            holders_are_listed_and_what_one_holds_is_released,
+            what_registered_platforms_hold_stays_and_what_strangers_hold_goes,
         }
     };
 }

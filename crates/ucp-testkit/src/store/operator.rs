@@ -13,14 +13,14 @@ use ucp_core::{
         store::{Forwarded, Store},
     },
     purchase::{
-        ledger::{Change, Committed, Ledger as _},
+        ledger::{Bound, Change, Committed, Holder, Key, Ledger as _},
         mandate::{Mandate, Presented},
     },
 };
 
 use super::{
     StoreUnderTest,
-    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, now, order, order_of, paying},
+    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, holder, hours, kept, key, now, order, order_of, paying},
 };
 
 /// Operators find the orders of every platform, the newest first, and the mandate of each.
@@ -191,4 +191,83 @@ pub async fn expired_rows_of_the_shop_are_removed<T: StoreUnderTest<Store: Store
         assert_eq!(stores[0].prune(now() + age).await.expect("prunes"), 0, "{age:#}");
     }
     assert_eq!(left(&stores[1]).await, all, "another shop's rows are its own affair");
+}
+
+/// Whoever holds most is listed first. What a group holds is released, but for what is being paid and what was bought.
+pub async fn holders_are_listed_and_what_one_holds_is_released<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    let of = |names: &[&str]| {
+        let bound = |name: &&str| Bound { name: (*name).into(), open: 99, bytes: 1 << 20 };
+        Some(Holder { bounds: names.iter().map(bound).collect() })
+    };
+    let (one, other) = (["a.example", "192.0.2.1"], ["b.example", "192.0.2.1"]);
+    let made =
+        |id: &str, names: &[&str]| Change { cart: at(cart(ALICE, id), 0), holder: of(names), ..Change::default() };
+    let asked = |id: &str| Key { operation: "create_cart", ..key(ALICE, "", id) };
+    for (id, names) in [("1", one), ("2", one), ("3", other)] {
+        let committed = store.keeps(made(id, &names), asked(id), kept("an answer")).await;
+        assert_eq!(committed, Committed::Done);
+    }
+    let checked = |id: &str, state| Change {
+        checkout: at(Checkout { state, ..checkout(ALICE, id, None) }, 0),
+        holder: of(&one),
+        ..Change::default()
+    };
+    assert_eq!(store.commits(checked("chk_1", State::Incomplete)).await, Committed::Done);
+    assert_eq!(store.commits(checked("chk_2", paying("chk_2", now()))).await, Committed::Done);
+    let bought = Key { operation: "complete_checkout", ..key(ALICE, "", "bought") };
+    let change = Change { order: at(order(ALICE, "ord_1", "chk_3"), 0), holder: of(&one), ..Change::default() };
+    assert_eq!(store.keeps(change, bought.clone(), kept("a receipt")).await, Committed::Done);
+    let listed = async |limit| store.holdings(limit).await.expect("reads");
+    let all = listed(9).await;
+    let names: Vec<_> = all.iter().map(|holding| (holding.name.as_str(), holding.open)).collect();
+    assert_eq!(names, [("192.0.2.1", 5), ("a.example", 4), ("b.example", 1)]);
+    assert_eq!(all[0].bytes, all[1].bytes + all[2].bytes);
+    assert_eq!(listed(1).await, all[..1]);
+    assert!(subject.open_shop("other".parse().expect("valid")).await.holdings(9).await.expect("reads").is_empty());
+    assert_eq!(store.release("a.exampl").await.expect("releases"), 0);
+    assert_eq!(store.release("a.example").await.expect("releases"), 5, "two carts with their answers, and a checkout");
+    for gone in ["1", "2"] {
+        assert_eq!(store.cart(ALICE, gone).await.expect("reads"), None);
+        assert_eq!(store.kept(&asked(gone)).await.expect("reads"), None);
+    }
+    assert_eq!(store.checkout(ALICE, "chk_1").await.expect("reads"), None);
+    assert!(store.checkout(ALICE, "chk_2").await.expect("reads").is_some(), "it is being paid");
+    assert!(store.order(ALICE, "ord_1").await.expect("reads").is_some());
+    assert_eq!(store.kept(&bought).await.expect("reads"), Some(kept("a receipt")));
+    assert!(store.cart(ALICE, "3").await.expect("reads").is_some(), "it is another one's");
+    let left = listed(9).await;
+    let mut names: Vec<_> = left.iter().map(|holding| (holding.name.as_str(), holding.open)).collect();
+    names.sort_unstable();
+    assert_eq!(names, [("192.0.2.1", 2), ("a.example", 1), ("b.example", 1)]);
+    assert_eq!(store.release("192.0.2.1").await.expect("releases"), 2);
+    store.prune(now()).await.expect("prunes");
+    let left = listed(9).await;
+    assert_eq!((left.len(), left[0].open), (2, 1), "{left:?}");
+    assert!(left[0].bytes > "a receipt".len() as u64);
+}
+
+/// Carts and checkouts of strangers go an hour after they expire; those of registered platforms stay as long as others.
+pub async fn what_registered_platforms_hold_stays_and_what_strangers_hold_goes<T: StoreUnderTest<Store: Store>>(
+    subject: &T,
+) {
+    let store = subject.open().await;
+    for (id, name) in [("1", "192.0.2.1"), ("2", "~https://agent.example/p"), ("3", "zone.example")] {
+        let change = Change {
+            cart: at(cart(ALICE, id), 0),
+            checkout: at(checkout(ALICE, id, None), 0),
+            holder: holder(name, 9, 1 << 20),
+            ..Change::default()
+        };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let expired = cart(ALICE, "1").expires_at.max(checkout(ALICE, "1", None).expires_at);
+    assert_eq!(store.prune(expired + hours(2)).await.expect("prunes"), 4);
+    let left = async |id: &str| store.cart(ALICE, id).await.expect("reads").is_some();
+    assert_eq!((left("1").await, left("2").await, left("3").await), (false, true, false));
+    let holdings = store.holdings(9).await.expect("reads");
+    assert_eq!(
+        holdings.iter().map(|holding| (holding.name.as_str(), holding.open)).collect::<Vec<_>>(),
+        [("~https://agent.example/p", 2)]
+    );
 }

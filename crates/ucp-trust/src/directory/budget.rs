@@ -1,20 +1,22 @@
-//! Budget of fetches for platforms that are not registered, shared by all of them, and the part of it that one caller
-//! may use: a quarter of the fetches per second and at once, and half of those in flight.
+//! Budget of fetches for platforms that are not registered, shared by all of them, and the parts of it that strangers may
+//! use ([`ucp_net::shares`]): of the fetches per second and at once, and of those in flight, to all hosts and to one origin.
 
 use std::{
     collections::HashMap,
     fmt,
+    hash::{BuildHasher as _, RandomState},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
+use ucp_net::shares::{Groups, Place, Places, Step, of_strangers};
 
 use super::DirectoryOptions;
-use crate::limit::Share;
+use crate::limit::{Group, Share};
 
-/// Maximum number of callers whose budgets are kept. The caller of one that was evicted starts with a full one.
+/// Maximum number of groups whose budgets are kept. The group of one that was evicted starts with a full one.
 const SHARES: usize = 10_000;
 
 /// A token bucket. Full at the start; each fetch takes a token.
@@ -32,85 +34,130 @@ impl Budget {
         Self { per_second: f64::from(per_second), burst, tokens: burst, counted_at: now }
     }
 
-    /// Takes a token.
+    /// Takes a token, and leaves `reserve` of them.
     ///
     /// # Errors
     /// Time until the next token; [`Duration::MAX`] if the rate is zero.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+    pub(super) fn take(&mut self, now: Instant, reserve: f64) -> Result<(), Duration> {
         let grown = now.saturating_duration_since(self.counted_at).as_secs_f64() * self.per_second;
         self.tokens = (self.tokens + grown).min(self.burst);
         self.counted_at = now;
-        if self.tokens >= 1.0 {
+        if self.tokens >= 1.0 + reserve {
             self.tokens -= 1.0;
             return Ok(());
         }
-        Err(Duration::try_from_secs_f64((1.0 - self.tokens) / self.per_second).unwrap_or(Duration::MAX))
+        Err(Duration::try_from_secs_f64((1.0 + reserve - self.tokens) / self.per_second).unwrap_or(Duration::MAX))
     }
 }
 
-/// Budgets of single callers.
+/// Maximum number of tries of a caller who joins fetches that others began, and that find no place in their share.
+pub(super) const JOINS: usize = 3;
+
+/// Budgets of all callers and of the groups of strangers, and the places of fetches in flight.
 pub(super) struct Shares {
-    per_second: u32,
-    burst: u32,
-    concurrent: usize,
-    budgets: Cache<Share, Arc<Mutex<Budget>>>,
-    /// Number of fetches in flight by caller.
-    in_flight: Arc<Mutex<HashMap<Share, usize>>>,
+    options: DirectoryOptions,
+    all: Mutex<Budget>,
+    groups: Cache<u64, Arc<Mutex<Budget>>>,
+    hasher: RandomState,
+    places: Places,
+    origins: Arc<Mutex<HashMap<String, Places>>>,
 }
 
 impl fmt::Debug for Shares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shares")
-            .field("per_second", &self.per_second)
-            .field("burst", &self.burst)
-            .finish_non_exhaustive()
+        f.debug_struct("Shares").field("places", &self.places).finish_non_exhaustive()
     }
 }
 
 impl Shares {
-    pub(super) fn new(options: &DirectoryOptions) -> Self {
+    pub(super) fn new(options: &DirectoryOptions, now: Instant) -> Self {
+        let places = options.concurrent_fetches;
         Self {
-            per_second: options.fetches_per_second.div_ceil(4),
-            burst: options.fetch_burst.div_ceil(4),
-            concurrent: options.concurrent_fetches.div_ceil(2),
-            budgets: Cache::new(SHARES),
-            in_flight: Arc::default(),
+            all: Mutex::new(Budget::new(options.fetches_per_second, options.fetch_burst, now)),
+            groups: Cache::new(SHARES),
+            hasher: RandomState::new(),
+            places: Places::new(places, places),
+            origins: Arc::default(),
+            options: options.clone(),
         }
     }
 
-    /// Takes a fetch of a caller, which counts as in flight until the result is dropped.
+    /// Takes a fetch from the budget of a caller and from that of all. Strangers leave a quarter of the latter.
     ///
     /// # Errors
-    /// Time until the caller may cause the next one; zero if that depends on those in flight.
-    pub(super) fn take(&self, share: &Share, now: Instant) -> Result<Taken, Duration> {
-        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-        if in_flight.get(share).is_some_and(|count| *count >= self.concurrent) {
-            return Err(Duration::ZERO);
+    /// Time until the caller may cause the next one.
+    pub(super) fn charge(&self, share: Option<&Share>, now: Instant) -> Result<(), Duration> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Share::Stranger(stranger)) = share else { return all.take(now, 0.0) };
+        let most = usize::try_from(self.options.fetch_burst).unwrap_or(usize::MAX);
+        let reserve = f64::from(self.options.fetch_burst.saturating_sub(number(of_strangers(most))));
+        all.take(now, reserve)?;
+        let mut taken: Vec<Arc<Mutex<Budget>>> = Vec::new();
+        for (step, group) in stranger.groups() {
+            let budget = self.of_group(step, group, now);
+            let charged = budget.lock().unwrap_or_else(PoisonError::into_inner).take(now, 0.0);
+            if let Err(wait) = charged {
+                all.tokens += 1.0;
+                for budget in taken {
+                    budget.lock().unwrap_or_else(PoisonError::into_inner).tokens += 1.0;
+                }
+                return Err(wait);
+            }
+            taken.push(budget);
         }
-        let new =
-            || Ok::<_, std::convert::Infallible>(Arc::new(Mutex::new(Budget::new(self.per_second, self.burst, now))));
-        let Ok(budget) = self.budgets.get_or_insert_with(share, new);
-        budget.lock().unwrap_or_else(PoisonError::into_inner).take(now)?;
-        *in_flight.entry(share.clone()).or_default() += 1;
-        Ok(Taken { share: share.clone(), in_flight: Arc::clone(&self.in_flight) })
+        Ok(())
+    }
+
+    fn of_group(&self, step: Step, group: Group<'_>, now: Instant) -> Arc<Mutex<Budget>> {
+        let part = |most: u32| number(step.part(usize::try_from(most).unwrap_or(usize::MAX)));
+        let new = || {
+            let budget = Budget::new(part(self.options.fetches_per_second), part(self.options.fetch_burst), now);
+            Ok::<_, std::convert::Infallible>(Arc::new(Mutex::new(budget)))
+        };
+        let Ok(budget) = self.groups.get_or_insert_with(&self.hasher.hash_one(group), new);
+        budget
+    }
+
+    /// Waits for a place among the fetches in flight to an origin, and then among all of them; `None` if there is none in
+    /// time. Whoever waits for an origin takes no place from those of others.
+    pub(super) async fn enter(&self, origin: &str, stranger: Option<Groups>) -> Option<Entered> {
+        let until = Instant::now() + self.options.max_wait;
+        let places = {
+            let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+            let most = self.options.concurrent_fetches_per_origin;
+            origins.entry(origin.to_owned()).or_insert_with(|| Places::new(most, most)).clone()
+        };
+        let at = AtOrigin { origin: origin.to_owned(), origins: Arc::clone(&self.origins) };
+        let own = places.take(stranger, until).await?;
+        let place = self.places.take(stranger, until).await?;
+        Some(Entered { _place: place, _own: own, _at: at })
     }
 }
 
-/// A fetch in flight, counted for its caller until this is dropped.
-#[derive(Debug)]
-pub(super) struct Taken {
-    share: Share,
-    in_flight: Arc<Mutex<HashMap<Share, usize>>>,
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-impl Drop for Taken {
+/// Places of a fetch in flight, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Entered {
+    _place: Place,
+    _own: Place,
+    /// Dropped last: an origin without fetches is forgotten.
+    _at: AtOrigin,
+}
+
+#[derive(Debug)]
+struct AtOrigin {
+    origin: String,
+    origins: Arc<Mutex<HashMap<String, Places>>>,
+}
+
+impl Drop for AtOrigin {
     fn drop(&mut self) {
-        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = in_flight.get_mut(&self.share) {
-            *count -= 1;
-            if *count == 0 {
-                in_flight.remove(&self.share);
-            }
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        if origins.get(&self.origin).is_some_and(Places::is_unused) {
+            origins.remove(&self.origin);
         }
     }
 }
@@ -119,32 +166,65 @@ impl Drop for Taken {
 mod tests {
     use std::net::IpAddr;
 
+    use futures_util::FutureExt as _;
+
     use super::*;
+    use crate::{client::ClientAddress, limit::Stranger};
+
+    fn at(network: u8, host: u8) -> Share {
+        Share::Stranger(Stranger::anonymous(ClientAddress::new(IpAddr::from([192, 0, network, host]))))
+    }
 
     #[test]
     fn one_caller_uses_its_part_of_the_budget() {
         let options = DirectoryOptions { fetches_per_second: 20, fetch_burst: 40, ..DirectoryOptions::default() };
-        let (shares, now) = (Shares::new(&options), Instant::now());
-        let [one, other] = [1, 2].map(|last| Share::Network(IpAddr::from([192, 0, 2, last])));
-        let held: Vec<_> = (0..100).filter_map(|_| shares.take(&one, now).ok()).collect();
-        assert_eq!(held.len(), 8, "half of the fetches in flight");
-        assert_eq!(shares.take(&one, now).err(), Some(Duration::ZERO));
-        assert!(shares.take(&other, now).is_ok());
-        drop(held);
-        assert_eq!((0..100).filter(|_| shares.take(&one, now).is_ok()).count(), 2, "ten at once in all");
-        assert_eq!(shares.take(&one, now).err(), Some(Duration::from_millis(200)));
-        assert!(shares.in_flight.lock().expect("no panic").is_empty());
+        let now = Instant::now();
+        let shares = Shares::new(&options, now);
+        let count = |share: &Share| (0..100).filter(|_| shares.charge(Some(share), now).is_ok()).count();
+        assert_eq!(count(&at(2, 1)), 10, "a quarter");
+        assert_eq!(shares.charge(Some(&at(2, 1)), now), Err(Duration::from_millis(200)));
+        assert_eq!(count(&at(2, 2)), 5, "three eighths of a network");
+        assert_eq!(
+            (3..100).map(|network| count(&at(network, 1))).sum::<usize>(),
+            15,
+            "three quarters of all strangers"
+        );
+        assert_eq!(count(&Share::Keyed(0)), 10, "the rest");
+    }
+
+    #[tokio::test]
+    async fn fetches_that_hang_leave_places_to_others() {
+        let shares = Shares::new(&DirectoryOptions::default(), Instant::now());
+        let enter = |origin: &str, share: &Share| shares.enter(origin, share.groups()).now_or_never().flatten();
+        let origins = |count: usize, share: &Share, name: &str| -> Vec<_> {
+            (0..count).filter_map(|number| enter(&format!("https://{name}{number}.example"), share)).collect()
+        };
+        let silent = [origins(20, &at(2, 1), "silent"), origins(20, &at(3, 1), "mute")];
+        assert_eq!(silent.each_ref().map(Vec::len), [8, 8]);
+        assert_eq!(origins(8, &at(4, 1), "new").len(), 8, "others have their own");
+        let many: Vec<_> = (5..100).flat_map(|network| origins(4, &at(network, 1), "many")).collect();
+        assert_eq!(origins(8, &Share::Keyed(0), "registered").len(), 8, "the reserve");
+        drop((silent, many));
+        // One origin, of which some paths hang.
+        let slow: Vec<_> = (0..9).filter_map(|_| enter("https://slow.example", &at(2, 1))).collect();
+        assert_eq!(slow.len(), 4);
+        assert!(
+            enter("https://slow.example", &at(3, 1)).is_some() && enter("https://other.example", &at(2, 1)).is_some()
+        );
+        drop(slow);
+        assert!(shares.origins.lock().expect("no panic").is_empty());
     }
 
     #[test]
     fn a_burst_is_followed_by_the_rate() {
         let start = Instant::now();
         let mut budget = Budget::new(20, 40, start);
-        assert_eq!((0..100).filter(|_| budget.take(start).is_ok()).count(), 40);
-        assert_eq!(budget.take(start), Err(Duration::from_millis(50)));
-        let taken = (0..200u64).filter(|step| budget.take(start + Duration::from_millis(step * 10)).is_ok()).count();
+        assert_eq!((0..100).filter(|_| budget.take(start, 0.0).is_ok()).count(), 40);
+        assert_eq!(budget.take(start, 0.0), Err(Duration::from_millis(50)));
+        let taken =
+            (0..200u64).filter(|step| budget.take(start + Duration::from_millis(step * 10), 0.0).is_ok()).count();
         assert!((39..=40).contains(&taken), "{taken}");
-        assert_eq!((0..100).filter(|_| budget.take(start + Duration::from_secs(3_600)).is_ok()).count(), 40);
-        assert_eq!(Budget::new(0, 0, start).take(start), Err(Duration::MAX));
+        assert_eq!((0..100).filter(|_| budget.take(start + Duration::from_secs(3_600), 0.0).is_ok()).count(), 40);
+        assert_eq!(Budget::new(0, 0, start).take(start, 0.0), Err(Duration::MAX));
     }
 }

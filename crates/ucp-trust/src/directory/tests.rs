@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -11,7 +14,7 @@ use tokio::time::{advance, sleep};
 use ucp_testkit::wait;
 
 use super::*;
-use crate::{address::Reach, fetch::FetchError};
+use crate::{address::Reach, client::ClientAddress, fetch::FetchError, limit::Stranger};
 
 /// Hosts that all behave in the same way, until a test changes it.
 #[derive(Clone, Default)]
@@ -282,7 +285,7 @@ async fn ten_thousand_unknown_addresses_stay_within_the_budget() {
     }
     assert!((200..=241).contains(&hosts.visits()), "{}", hosts.visits());
     assert_eq!(busy, 10_000 - hosts.visits());
-    assert!(hosts.0.most_running.load(SeqCst) <= 16);
+    assert!(hosts.0.most_running.load(SeqCst) <= 32);
     assert!(directory.get(&url("https://friend.example/p")).now_or_never().expect("no waiting").is_ok());
 }
 
@@ -297,12 +300,45 @@ async fn few_fetches_run_at_once_and_fewer_to_one_origin() {
     };
     let same: Vec<_> = (0..20).map(|index| ask(format!("https://slow.example/{index}"))).collect();
     settle().await;
-    assert_eq!(hosts.visits(), 4);
-    let other: Vec<_> = (0..15).map(|index| ask(format!("https://host-{index}.example/"))).collect();
+    assert_eq!(hosts.visits(), 8);
+    let other: Vec<_> = (0..20).map(|index| ask(format!("https://host-{index}.example/"))).collect();
+    settle().await;
+    assert_eq!(hosts.visits(), 28);
+    let served = wait::all(same.into_iter().chain(other)).await;
+    assert_eq!(
+        served.into_iter().filter(|ended| matches!(ended, Ok(Ok(())))).count(),
+        28,
+        "the others gave up waiting"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_hosts_that_two_callers_name_keep_no_new_platform_out() {
+    let (hosts, from) = (Hosts::default(), |network: u8| {
+        let address = ClientAddress::new([192, 0, network, 1].into());
+        Share::Stranger(Stranger::anonymous(address))
+    });
+    hosts.behave(|manner| manner.takes = 5 * SECOND);
+    let options = DirectoryOptions { fetch_burst: 100, ..DirectoryOptions::default() };
+    let directory = directory_with(&hosts, options);
+    let ask = |text: String, network: u8| {
+        let directory = directory.charged_to(Some(&from(network)));
+        tokio::spawn(async move { directory.get(&url(&text)).await.map(|_| ()) })
+    };
+    let silent: Vec<_> = (0..20).map(|index| ask(format!("https://silent-{index}.example/"), 1 + index % 2)).collect();
     settle().await;
     assert_eq!(hosts.visits(), 16);
-    let served = wait::all(same.into_iter().chain(other)).await;
-    assert_eq!(served.into_iter().filter(|ended| matches!(ended, Ok(Ok(())))).count(), 16);
+    hosts.behave(|manner| manner.takes = Duration::from_millis(5));
+    let new: Vec<_> = (0..16).map(|index| ask(format!("https://new-{index}.example/"), 10 + index % 4)).collect();
+    for found in wait::all(new).await {
+        assert!(matches!(found, Ok(Ok(()))), "{found:?}");
+    }
+    // One of them names what the others name: they wait for it as for their own.
+    let shadowed: Vec<_> =
+        [1, 20].into_iter().map(|network| ask("https://late.example/".to_owned(), network)).collect();
+    let ends: Vec<_> = wait::all(shadowed).await.into_iter().map(|end| end.expect("ends").is_ok()).collect();
+    assert_eq!(ends, [false, true], "the share of the other one is taken, and its own is not");
+    wait::all(silent).await;
 }
 
 #[tokio::test(start_paused = true)]

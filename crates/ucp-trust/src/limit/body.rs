@@ -7,16 +7,15 @@ use std::{
 
 use tokio::sync::Notify;
 use ucp_core::refusal::{Code, Refusal};
+use ucp_net::shares::{Lack, Shares, Step, of_strangers};
 
 use super::Share;
 
-/// Part of the limit that one share may hold: one in so many.
-const PARTS: usize = 4;
-
 /// Limit on the bytes of request bodies that are held at a time. Cheap to clone; clones share the limit.
 ///
-/// A body counts as far as it has arrived, and with what is made of it, until its call has ended. One share may hold a quarter of the limit. Once
-/// everything is held, the share that holds most loses the body that has been arriving for longest.
+/// A body counts as far as it has arrived, and with what is made of it, until its call has ended. One caller may hold a
+/// quarter of the limit, and strangers their [shares](ucp_net::shares). Once everything is held that a caller may take of,
+/// the share that holds most loses the body that has been arriving for longest; strangers lose theirs first.
 ///
 /// Several holders can have [parts](Self::part) of one limit, whose shares have nothing to do with each other. A part may
 /// take more for as long as it holds no more than is free.
@@ -40,6 +39,10 @@ struct Ledger {
     /// Bytes that each part holds.
     parts: HashMap<u64, usize>,
     shares: HashMap<Holder, usize>,
+    /// Bytes that strangers hold of each part, by group.
+    groups: HashMap<Option<u64>, Shares>,
+    /// Bytes that all strangers hold.
+    strangers: usize,
     /// Bodies that are still arriving, in the order in which they began.
     arriving: BTreeMap<u64, Arriving>,
     next: u64,
@@ -60,6 +63,10 @@ impl Ledger {
             *self.parts.entry(part).or_default() += bytes;
         }
         *self.shares.entry(share.clone()).or_default() += bytes;
+        if let Some(groups) = share.share.groups() {
+            self.strangers += bytes;
+            self.groups.entry(share.part).or_default().add(Some(groups), bytes);
+        }
     }
 
     fn release(&mut self, share: &Holder, bytes: usize) {
@@ -76,6 +83,15 @@ impl Ledger {
                 self.shares.remove(share);
             }
         }
+        if let Some(groups) = share.share.groups() {
+            self.strangers -= bytes;
+            if let Some(held) = self.groups.get_mut(&share.part) {
+                held.remove(Some(groups), bytes);
+                if held.total() == 0 {
+                    self.groups.remove(&share.part);
+                }
+            }
+        }
     }
 
     /// Returns the number of bytes that a part holds.
@@ -84,13 +100,19 @@ impl Ledger {
     }
 
     /// Drops the body that has been arriving for longest of those of the share that holds most, unless `asking` holds
-    /// as much. Returns `false` if there is none.
+    /// as much. Strangers make room for registered platforms, whatever these hold, and never the other way. Returns
+    /// `false` if there is none.
     fn make_room(&mut self, asking: &Holder) -> bool {
+        let is_stranger = |share: &Holder| share.share.groups().is_some();
         let own = self.shares.get(asking).copied().unwrap_or_default();
-        let arriving = self.arriving.iter().filter(|(_, body)| body.bytes > 0);
+        let asks = is_stranger(asking);
+        let arriving = self.arriving.iter().filter(|(_, body)| body.bytes > 0 && (!asks || is_stranger(&body.share)));
         let held = |share: &Holder| self.shares.get(share).copied().unwrap_or_default();
-        let oldest = arriving.map(|(id, body)| (held(&body.share), std::cmp::Reverse(*id))).max();
-        let Some((_, std::cmp::Reverse(id))) = oldest.filter(|(held, _)| *held > own) else { return false };
+        let oldest = arriving
+            .map(|(id, body)| (is_stranger(&body.share), held(&body.share), std::cmp::Reverse(*id)))
+            .max()
+            .filter(|(stranger, held, _)| *stranger && !asks || *held > own);
+        let Some((_, _, std::cmp::Reverse(id))) = oldest else { return false };
         if let Some(body) = self.arriving.remove(&id) {
             self.release(&body.share, body.bytes);
             body.dropped.notify_one();
@@ -180,7 +202,7 @@ impl HeldBody {
     /// # Errors
     /// As [`Self::grow`].
     pub fn expand(&mut self, bytes: usize) -> Result<(), Refusal> {
-        let bytes = bytes.min((self.limit.most / PARTS).saturating_sub(self.bytes));
+        let bytes = bytes.min(Step::Address.part(self.limit.most).saturating_sub(self.bytes));
         let mut ledger = self.limit.ledger();
         self.make_room(&mut ledger, bytes)?;
         ledger.count(&self.holder, bytes);
@@ -192,9 +214,19 @@ impl HeldBody {
     /// Checks that there is room for `bytes` more, for which others may have to make room.
     fn make_room(&self, ledger: &mut Ledger, bytes: usize) -> Result<(), Refusal> {
         let most = self.limit.most;
+        let groups = self.holder.share.groups();
         let own = ledger.shares.get(&self.holder).copied().unwrap_or_default();
-        if own + bytes > most / PARTS {
-            let accepted = format!("at most {} bytes of request bodies at a time from one caller", most / PARTS);
+        let full_step = match groups {
+            None => (own + bytes > Step::Address.part(most)).then_some(Step::Address),
+            Some(_) => match ledger.groups.entry(self.holder.part).or_default().fits(groups, bytes, most) {
+                Err(Lack::Share(step)) => Some(step),
+                Ok(()) | Err(Lack::Room) => None,
+            },
+        };
+        if let Some(step) = full_step {
+            let whose =
+                if matches!(step, Step::Neighbors | Step::Site) { "the network of one caller" } else { "one caller" };
+            let accepted = format!("at most {} bytes of request bodies at a time from {whose}", step.part(most));
             let refusal = Refusal::new(Code::RateLimited, "Too much of what this caller sends is under way at once.");
             return Err(Refusal { retry_after: Some(1), ..refusal.accepting(accepted) });
         }
@@ -203,7 +235,10 @@ impl HeldBody {
         {
             return Err(full());
         }
-        while ledger.held + bytes > most {
+        let is_full = |ledger: &Ledger| {
+            ledger.held + bytes > most || groups.is_some() && ledger.strangers + bytes > of_strangers(most)
+        };
+        while is_full(&ledger) {
             if !ledger.make_room(&self.holder) {
                 return Err(full());
             }
@@ -245,9 +280,11 @@ mod tests {
     use std::net::IpAddr;
 
     use super::*;
+    use crate::{client::ClientAddress, limit::Stranger};
 
     fn network(last: u8) -> Share {
-        Share::Network(IpAddr::from([192, 0, 2, last]))
+        let address = IpAddr::from([192, 0, last, 1]);
+        Share::Stranger(Stranger::anonymous(ClientAddress::new(address)))
     }
 
     fn code(grown: Result<(), Refusal>) -> Option<(Code, Option<u32>)> {
@@ -273,7 +310,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_slowest_body_of_whoever_holds_most_makes_room() {
-        let limit = BodyLimit::new(100);
+        let limit = BodyLimit::new(132);
         let hold = |last, bytes| {
             let body = limit.hold(network(last));
             assert_eq!(code(body.grow(bytes)), None);
@@ -288,7 +325,7 @@ mod tests {
         assert_eq!(code(newcomer.grow(5)), None, "room is made");
         assert_eq!(slowest.dropped().await.code, Code::Unavailable);
         assert_eq!(code(slowest.grow(1)), Some((Code::Unavailable, Some(1))));
-        assert!(limit.held() <= 100);
+        assert!(limit.held() <= 99);
         drop((slowest, later, arrived, last, small, newcomer));
         assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
     }
@@ -342,17 +379,64 @@ mod tests {
 
     #[test]
     fn whoever_holds_most_makes_no_room_for_itself() {
-        let limit = BodyLimit::new(100);
-        let bodies: Vec<_> = (0..4).map(|last| (limit.hold(network(last)), last)).collect();
+        let limit = BodyLimit::new(132);
+        let bodies: Vec<_> = (0..3).map(|last| (limit.hold(network(last)), last)).collect();
         for (body, _) in &bodies {
-            assert_eq!(code(body.grow(24)), None);
+            assert_eq!(code(body.grow(32)), None);
         }
         assert_eq!(code(bodies[0].0.grow(1)), None);
         assert_eq!(code(limit.hold(network(0)).grow(1)), Some((Code::RateLimited, Some(1))));
         let mut small = limit.hold(network(9));
-        assert_eq!(code(small.grow(3)), None);
+        assert_eq!(code(small.grow(2)), None);
         assert_eq!(code(small.arrived()), None);
         assert_eq!(code(bodies[1].0.grow(1)), None, "the one with more makes room");
         assert_eq!(code(bodies[0].0.grow(1)), Some((Code::Unavailable, Some(1))), "it was dropped");
+    }
+
+    #[test]
+    fn bodies_of_strangers_that_have_arrived_leave_room_for_registered_platforms() {
+        let limit = BodyLimit::new(100);
+        let held: Vec<_> = (0..100)
+            .filter_map(|number| {
+                let mut body = limit.hold(network(number));
+                body.grow(5).ok()?;
+                body.arrived().ok()?;
+                Some(body)
+            })
+            .collect();
+        assert_eq!(limit.held(), 75);
+        assert_eq!(code(limit.hold(network(200)).grow(1)), Some((Code::Unavailable, Some(1))));
+        let (registered, other) = (limit.hold(Share::Keyed(0)), limit.hold(Share::Keyed(1)));
+        assert_eq!(code(registered.grow(20)), None);
+        assert_eq!(code(other.grow(5)), None);
+        drop(held);
+        let slow = limit.hold(network(1));
+        assert_eq!(code(slow.grow(25)), None);
+        let third = limit.hold(Share::Keyed(2));
+        let others: Vec<_> = (3..6).map(|number| limit.hold(Share::Keyed(number))).collect();
+        assert_eq!(code(third.grow(25)), None);
+        assert!(others.iter().all(|body| code(body.grow(20)).is_none()), "strangers make room, whatever they hold");
+        assert_eq!(code(slow.grow(1)), Some((Code::Unavailable, Some(1))), "it was dropped");
+    }
+
+    #[test]
+    fn one_network_of_many_addresses_holds_a_share_in_steps() {
+        let held = |address: &dyn Fn(u8) -> String| {
+            let limit = BodyLimit::new(1_000);
+            let bodies: Vec<_> = (0..200)
+                .map(|number| {
+                    let address = ClientAddress::new(address(number).parse().expect("an address"));
+                    let body = limit.hold(Share::Stranger(Stranger::anonymous(address)));
+                    let _ = body.grow(25);
+                    body
+                })
+                .collect();
+            (limit.held(), bodies).0
+        };
+        assert_eq!(held(&|_| "192.0.2.1".to_owned()), 250);
+        assert_eq!(held(&|number| format!("192.0.2.{number}")), 375);
+        assert_eq!(held(&|number| format!("2001:db8:1:2::{number}")), 250);
+        assert_eq!(held(&|number| format!("2001:db8:1:{}::1", number % 100)), 375);
+        assert_eq!(held(&|number| format!("2001:db8:1:{}00::1", number % 100)), 500);
     }
 }

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 use ucp_core::checkout::{Checkout, Status};
 use ucp_testkit::{Course, Fate, PATIENCE, wait};
-use ucp_trust::limit::{InFlight, Tier};
+use ucp_trust::limit::{InFlight, Share};
 
 use super::*;
 
@@ -238,16 +238,18 @@ async fn a_write_that_outlives_its_caller_still_counts_as_in_flight() {
     let shop = Fixture::new();
     let id = shop.begun().await;
     let places = InFlight::new(1);
-    let permit = places.try_acquire(Tier::Anonymous).expect("a place");
+    let permit = places.try_acquire(None).expect("a place");
     shop.shop.handler.hold(true);
-    let first = shop.spawn(Call { admission: Admission::new(Principal::Anonymous, permit), ..completing("key", &id) });
+    let first = shop.spawn(Call {
+        admission: Admission::new(Principal::Anonymous, Share::Keyed(0), permit),
+        ..completing("key", &id)
+    });
     shop.shop.handler.begun(1).await;
     first.abort();
     assert!(first.await.expect_err("hung up").is_cancelled());
-    assert!(places.try_acquire(Tier::Anonymous).is_err(), "the payment is still under way");
+    assert!(places.try_acquire(None).is_err(), "the payment is still under way");
     shop.shop.handler.hold(false);
-    let _permit =
-        wait::until("the place to be free again", PATIENCE, async || places.try_acquire(Tier::Anonymous).ok()).await;
+    let _permit = wait::until("the place to be free again", PATIENCE, async || places.try_acquire(None).ok()).await;
     shop.bought_once();
 }
 

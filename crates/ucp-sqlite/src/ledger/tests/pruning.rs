@@ -4,12 +4,9 @@ use ucp_core::{
     checkout::State,
     order::{Confirmation, Expectation, Order},
     port::{buyers::Retention, store::Store as _},
-    purchase::{
-        buyer::PostalAddress,
-        ledger::{Full, Holder},
-    },
+    purchase::{buyer::PostalAddress, ledger::Full},
 };
-use ucp_testkit::{PATIENCE, until};
+use ucp_testkit::{PATIENCE, store::fixtures::holder, until};
 
 use super::*;
 
@@ -76,16 +73,16 @@ async fn much_that_is_old_goes_in_several_steps() {
 async fn what_strangers_left_goes_soon_and_its_room_is_given_back() {
     let directory = tempfile::tempdir().expect("directory");
     let store = open(directory.path(), &[]);
-    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX };
+    let holder = holder("192.0.2.1", 200, u64::MAX);
     let hour = hours(1) + SignedDuration::from_nanos(1);
     for number in 0..200 {
         let expires_at = if number < 150 { now() - hour } else { now() - hours(1) };
         let cart =
             Cart { expires_at, token: format!("{number}{}", "x".repeat(8_000)), ..cart(ALICE, &number.to_string()) };
-        let change = Change { cart: at(cart, 0), holder: Some(holder.clone()), ..Change::default() };
+        let change = Change { cart: at(cart, 0), holder: holder.clone(), ..Change::default() };
         assert_eq!(store.commits(change).await, Committed::Done);
     }
-    let more = Change { cart: at(cart(ALICE, "more"), 0), holder: Some(holder), ..Change::default() };
+    let more = Change { cart: at(cart(ALICE, "more"), 0), holder, ..Change::default() };
     assert_eq!(store.commits(more.clone()).await, Committed::Full(Full::Open));
     let pages = |store: &SqliteStore| {
         let pages = |db: ShopConnection<'_>| db.query_row("PRAGMA page_count", (), |row| row.get::<_, i64>(0));
