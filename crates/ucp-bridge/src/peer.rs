@@ -31,7 +31,7 @@ use super::{
     profile::Transport,
     response::{self, Told, Trouble},
 };
-use ucp_net::{CallKind, Clock, Failure, Random, Received, Upstream, UpstreamRequest};
+use ucp_net::{CallKind, Clock, Random, Received, Upstream, UpstreamRequest, path::below};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -247,15 +247,13 @@ impl Peer {
 
     async fn ask_rest(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
-        let mut url = known.endpoint.clone();
-        {
-            let mut segments = url.path_segments_mut().map_err(|()| Failure::Unsendable("has no path"))?;
-            segments.pop_if_empty();
-            for segment in row.path.split('/').filter(|segment| !segment.is_empty()) {
-                // Escaped by the URL, so that an identifier cannot change the path.
-                segments.push(if segment == "{id}" { question.id.as_deref().unwrap_or_default() } else { segment });
-            }
-        }
+        let id = question.id.as_deref().unwrap_or_default();
+        let segments = row.path.split('/').filter(|segment| !segment.is_empty());
+        let url = below(&known.endpoint, segments.map(|segment| if segment == "{id}" { id } else { segment }));
+        let url = url.ok_or_else(|| {
+            let refusal = Refusal::invalid("$.id", "The identifier leads to another path than its own.");
+            Trouble::Refusal(refusal.accepting("an identifier that this gateway has handed out"))
+        })?;
         let method = match row.method {
             RowMethod::Get => Method::GET,
             RowMethod::Post => Method::POST,

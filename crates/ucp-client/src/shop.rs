@@ -7,6 +7,7 @@ use ucp_core::{
     Operation, Release,
     operation::{Method as RowMethod, Row},
 };
+use ucp_net::path::below;
 use ucp_wire::{dialect, relay};
 use url::Url;
 
@@ -305,17 +306,15 @@ impl Shop {
     /// # Errors
     /// [`Unanswered::Unsendable`] if there is no such endpoint.
     pub fn rest_url(&self, path: &str, id: Option<&str>) -> Result<Url, Unanswered> {
-        let unsendable = || Unanswered::Unsendable("the endpoint is no address with a path".to_owned());
-        let mut url = self.rest.clone().ok_or_else(unsendable)?;
-        {
-            let mut segments = url.path_segments_mut().map_err(|()| unsendable())?;
-            segments.pop_if_empty();
-            for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-                // Escaped by the URL, so that an identifier cannot change the path.
-                segments.push(if segment == "{id}" { id.unwrap_or_default() } else { segment });
-            }
-        }
-        Ok(url)
+        let unsendable = || {
+            Unanswered::Unsendable(
+                "the endpoint is no address with a path, or the identifier is none in one".to_owned(),
+            )
+        };
+        let rest = self.rest.as_ref().ok_or_else(unsendable)?;
+        let segments = path.split('/').filter(|segment| !segment.is_empty());
+        let segments = segments.map(|segment| if segment == "{id}" { id.unwrap_or_default() } else { segment });
+        below(rest, segments).ok_or_else(unsendable)
     }
 
     /// Returns the header fields of a REST call. What the first releases demand is stated; nothing is signed.

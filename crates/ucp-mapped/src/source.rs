@@ -19,6 +19,7 @@ use ucp_net::{
     failure::{Answered, Unfit},
     in_flight::InFlight,
     outbound::SetupError,
+    path::leads_out,
 };
 use url::{Url, form_urlencoded};
 
@@ -189,9 +190,8 @@ impl Source {
     pub(super) fn url(&self, path: &str, query: &BTreeMap<String, String>) -> Option<Url> {
         let (path, stated) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let url = if path.is_empty() { self.bare() } else { self.address.join(&format!("./{path}")).ok()? };
-        let dots = |segment: &str| matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..");
         let inside = url.origin() == self.address.origin() && url.path().starts_with(self.bare().path());
-        if !inside || path.split(['/', '\\']).any(dots) || path.contains('#') {
+        if !inside || leads_out(path) || path.contains('#') {
             return None;
         }
         let mut url = url;

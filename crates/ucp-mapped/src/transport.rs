@@ -444,7 +444,7 @@ impl Mapped {
         made: &Made,
         source: &Source,
         inputs: &[&[u8]],
-    ) -> Result<Vec<Outgoing>, End> {
+    ) -> Result<Vec<Option<Outgoing>>, End> {
         let none = || vec![None; inputs.len()];
         let column = async |program: Option<ProgramId>| match program {
             Some(program) => self.each(asking, program, inputs).await,
@@ -473,14 +473,13 @@ impl Mapped {
         parts
             .map(|(((path, body), query), headers)| {
                 let path = path.map(|path| plain(&path)).unwrap_or_default();
-                let url = source.url(&path, &query).ok_or_else(|| {
-                    asking.finding(
-                        &made.name,
-                        "a path of the mapping leads out of its source",
-                        "must be below the address",
-                    );
-                    asking.unmade()
-                })?;
+                let Some(url) = source.url(&path, &query) else {
+                    // Callers' texts are in it. Nothing is below the address by that name.
+                    asking.trace(|trace| {
+                        trace.findings.push(format!("`{}`: the path must be below the address", made.name))
+                    });
+                    return Ok(None);
+                };
                 let body = match &made.graphql {
                     None => body,
                     Some(document) => {
@@ -493,30 +492,32 @@ impl Mapped {
                 let (call_kind, lane, author) = (made.call_kind, asking.question.lane(), asking.author);
                 let (method, body) = (made.method.clone(), body.map(Bytes::from));
                 let is_list = matches!(asking.question, Question::Find | Question::Resolve | Question::Open);
-                Ok(Outgoing { call_kind, lane, author, is_list, method, url, headers, body, cookies: None })
+                Ok(Some(Outgoing { call_kind, lane, author, is_list, method, url, headers, body, cookies: None }))
             })
             .collect()
     }
 
     /// Sends the requests of a step, reads several at once, and returns the documents of the answers; `None` for what
-    /// does not exist.
+    /// does not exist, which is asked for by no request where its path would lead out of the source.
     async fn send(
         &self,
         asking: &mut Asking<'_>,
         made: &Made,
         source: &Source,
-        requests: Vec<Outgoing>,
+        requests: Vec<Option<Outgoing>>,
     ) -> Result<Vec<Option<Bytes>>, End> {
         let mut documents = Vec::with_capacity(requests.len());
         let mut requests = requests.into_iter().peekable();
         while requests.peek().is_some() {
             let cookies = asking.session.header(&source.name);
             let group = requests.by_ref().take(made.at_once);
-            let group: Vec<Outgoing> =
-                group.map(|outgoing| Outgoing { cookies: cookies.clone(), ..outgoing }).collect();
+            let group: Vec<Option<Outgoing>> =
+                group.map(|outgoing| Some(Outgoing { cookies: cookies.clone(), ..outgoing? })).collect();
+            let are_sent: Vec<_> = group.iter().map(Option::is_some).collect();
+            let group: Vec<_> = group.into_iter().flatten().collect();
             let wrote = asking.wrote;
-            asking.asked = true;
-            asking.wrote |= made.call_kind != CallKind::Read;
+            asking.asked |= !group.is_empty();
+            asking.wrote |= made.call_kind != CallKind::Read && !group.is_empty();
             let described: Vec<_> = group
                 .iter()
                 .map(|outgoing| (format!("{} {}", outgoing.method, outgoing.url), outgoing.body.clone()))
@@ -529,7 +530,12 @@ impl Mapped {
                 };
                 asking.trace(|trace| trace.exchanges.push(Exchange { step: made.name.clone(), request, body, answer }));
             }
-            for answer in answers {
+            let mut answers = answers.into_iter().peekable();
+            for is_sent in are_sent {
+                let Some(answer) = answers.next_if(|_| is_sent) else {
+                    documents.push(nothing(made)?);
+                    continue;
+                };
                 let received = answer.inspect_err(|failure| {
                     // A write that was never sent has changed nothing; those before it may have.
                     if failure.never_sent() {
@@ -749,6 +755,11 @@ fn sealed(session: &Session, answer: &[u8]) -> Option<Vec<u8>> {
     serde_json::to_vec(&answer).ok()
 }
 
+/// Returns what a step makes of the answer that there is no such thing.
+fn nothing(made: &Made) -> Result<Option<Bytes>, End> {
+    if made.optional { Ok(None) } else { Err(End::Reply(Reply::Gone)) }
+}
+
 /// Returns the document of an answer; `None` if there is no such thing.
 fn document(question: Question, made: &Made, received: Received) -> Result<Option<Bytes>, End> {
     let Received { status, body, .. } = &received;
@@ -773,8 +784,7 @@ fn document(question: Question, made: &Made, received: Received) -> Result<Optio
             Ok(Some(replied.data.map_or(Bytes::from_static(b"null"), |data| data.get().to_owned().into())))
         }
         status if status.is_success() => Ok(Some(json())),
-        StatusCode::NOT_FOUND | StatusCode::GONE if made.optional => Ok(None),
-        StatusCode::NOT_FOUND | StatusCode::GONE => Err(End::Reply(Reply::Gone)),
+        StatusCode::NOT_FOUND | StatusCode::GONE => nothing(made),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(received).into()),
         // Whether the order is on its way is not known.
         status if question == Question::Place && !is_definite(status) => Err(unexpected()),

@@ -44,6 +44,7 @@ pub mod failure;
 pub mod in_flight;
 pub mod lock;
 pub mod outbound;
+pub mod path;
 mod policy;
 pub mod rate;
 pub mod retry;
