@@ -23,9 +23,13 @@ use crate::jwk::{Algorithm, PublicKey, VerifyError, quoted};
 /// Maximum difference between the clocks of two parties.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Maximum age of a signature that states when it was made and not until when it is valid, beside [`CLOCK_SKEW`]. Long
-/// enough for a caller that repeats a signed request until it is answered.
+/// Maximum age of a signature that states when it was made and not until when it is valid, and maximum time for which one
+/// that states only the latter is still valid, beside [`CLOCK_SKEW`]. Long enough for a caller that repeats a signed request
+/// until it is answered.
 pub const MAX_AGE: Duration = Duration::from_hours(1);
+
+/// Maximum time between `created` and `expires`.
+pub(super) const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// Tag of signatures that are shared with Web Bot Auth; UCP has none of its own.
 pub(super) const WEB_BOT_AUTH: &str = "web-bot-auth";
@@ -261,7 +265,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks that the signature is valid at this time, as far as it states times (SIG-06).
+    /// Checks that the signature is valid at this time (SIG-06). That of a request has to age, or whoever records the request
+    /// could repeat it for ever; that of a response is read once.
     fn fresh(&self, input: &Input) -> Result<(), Flaw> {
         let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
         let now = seconds(self.now.duration_since(UNIX_EPOCH).unwrap_or_default());
@@ -279,7 +284,24 @@ impl<'a> Verifier<'a> {
                 "it was made {ago} seconds ago; without `expires` it must be at most {limit} seconds old"
             )));
         }
-        Ok(())
+        if matches!(self.message.start, Start::Response(_)) {
+            return Ok(());
+        }
+        match (input.created, input.expires) {
+            (None, None) => Err(Flaw::invalid(
+                "it states neither `created` nor `expires`, so that it would never age; it must have been made at most an \
+                 hour ago, by `created`",
+            )),
+            (None, Some(expires)) if expires > now + seconds(MAX_AGE) + skew => Err(Flaw::invalid(format!(
+                "it expires in {} seconds; without `created` it must expire within {} seconds",
+                expires.saturating_sub(now),
+                MAX_AGE.as_secs()
+            ))),
+            (Some(created), Some(expires)) if expires.saturating_sub(created) > seconds(MAX_LIFETIME) => {
+                Err(Flaw::invalid("it must expire within 24 hours after it was made"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

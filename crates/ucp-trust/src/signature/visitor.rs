@@ -12,15 +12,12 @@ use super::{
     base::{self, Component, Message},
     bot::DIRECTORY_PATH,
     input::{Candidate, Input},
-    verify::{CLOCK_SKEW, SIGNATURE_AGENT, Signed, Verifier, WEB_BOT_AUTH, is_for_ucp, unusable},
+    verify::{CLOCK_SKEW, MAX_LIFETIME, SIGNATURE_AGENT, Signed, Verifier, WEB_BOT_AUTH, is_for_ucp, unusable},
 };
 use crate::{
     address::{ProfileUrl, Reach},
     jwk::{Algorithm, PublicKey},
 };
-
-/// Maximum time between `created` and `expires`.
-const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// Maximum length of a nonce, in bytes. The draft recommends 64 random bytes, which are 88 characters.
 const MAX_NONCE: usize = 256;

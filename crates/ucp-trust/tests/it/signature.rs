@@ -66,6 +66,9 @@ fn get_with(parameters: &str, key: &SigningKey) -> String {
     )
 }
 
+/// When the messages here are made, as a parameter.
+const MADE: &str = ";created=1767225600";
+
 #[test]
 fn a_message_without_signatures_is_not_signed_and_half_a_signature_is_refused() {
     let read =
@@ -142,7 +145,7 @@ fn keys_are_looked_for_before_anything_else() {
 fn a_key_that_is_not_known_yet_can_be_asked_for() {
     let (old, new) = (key(), key());
     let kid = |key: &SigningKey| key.public().kid().to_owned();
-    let text = get_with(&format!(";keyid=\"{}\"", kid(&new)), &new);
+    let text = get_with(&format!("{MADE};keyid=\"{}\"", kid(&new)), &new);
     let about = |others: &str| {
         let text = text
             .replace("Signature-Input: a=", &format!("Signature-Input: {others}a="))
@@ -171,25 +174,35 @@ fn parameters_mean_what_the_rfc_says() {
     let keys = [key.public().clone()];
     let kid = key.public().kid();
     let seconds = 1_767_225_600;
+    let invalid = Some(Code::SignatureInvalid);
     let cases = [
-        (String::new(), None),
-        (";nonce=\"x\";whatever=?0;tag=\"web-bot-auth\"".to_owned(), None),
-        (";alg=\"ecdsa-p256-sha256\"".to_owned(), None),
-        (";alg=\"ecdsa-p384-sha384\"".to_owned(), Some(Code::SignatureInvalid)),
-        (";alg=\"hmac-sha256\"".to_owned(), Some(Code::AlgorithmUnsupported)),
-        (";alg=es256".to_owned(), Some(Code::SignatureInvalid)),
-        (";tag=\"other\"".to_owned(), Some(Code::SignatureInvalid)),
+        (MADE.to_owned(), None),
+        (format!("{MADE};nonce=\"x\";whatever=?0;tag=\"web-bot-auth\""), None),
+        (format!("{MADE};alg=\"ecdsa-p256-sha256\""), None),
+        (format!("{MADE};alg=\"ecdsa-p384-sha384\""), invalid),
+        (format!("{MADE};alg=\"hmac-sha256\""), Some(Code::AlgorithmUnsupported)),
+        (format!("{MADE};alg=es256"), invalid),
+        (format!("{MADE};tag=\"other\""), invalid),
         (format!(";created={}", seconds + 60), None),
-        (format!(";created={}", seconds + 61), Some(Code::SignatureInvalid)),
+        (format!(";created={}", seconds + 61), invalid),
         (format!(";expires={}", seconds - 60), None),
-        (format!(";expires={}", seconds - 61), Some(Code::SignatureInvalid)),
+        (format!(";expires={}", seconds - 61), invalid),
         (format!(";created={}", seconds - 3_660), None),
-        (format!(";created={}", seconds - 3_661), Some(Code::SignatureInvalid)),
+        (format!(";created={}", seconds - 3_661), invalid),
         (format!(";created={};expires={seconds}", seconds - 3_661), None),
-        (";created=-999999999999999".to_owned(), Some(Code::SignatureInvalid)),
-        (";expires=-999999999999999".to_owned(), Some(Code::SignatureInvalid)),
-        (";created=\"now\"".to_owned(), Some(Code::SignatureInvalid)),
-        (";created=1.5".to_owned(), Some(Code::SignatureInvalid)),
+        (";created=-999999999999999".to_owned(), invalid),
+        (";expires=-999999999999999".to_owned(), invalid),
+        (";created=\"now\"".to_owned(), invalid),
+        (";created=1.5".to_owned(), invalid),
+        // Nothing holds for ever, whatever its sender leaves out or says.
+        (String::new(), invalid),
+        (";nonce=\"x\"".to_owned(), invalid),
+        (format!(";expires={}", seconds + 3_660), None),
+        (format!(";expires={}", seconds + 3_661), invalid),
+        (";expires=999999999999999".to_owned(), invalid),
+        (format!("{MADE};expires={}", seconds + 86_400), None),
+        (format!("{MADE};expires={}", seconds + 86_401), invalid),
+        (";created=-999999999999999;expires=999999999999999".to_owned(), invalid),
     ];
     for (parameters, expected) in cases {
         let verdict = verify(&get_with(&format!("{parameters};keyid=\"{kid}\""), &key), &keys);
@@ -215,7 +228,7 @@ fn parts_that_cannot_be_checked_make_a_signature_useless() {
         "\"\"",
         "host",
     ] {
-        let text = get_with(&format!(";keyid=\"{}\"", key.public().kid()), &key)
+        let text = get_with(&format!("{MADE};keyid=\"{}\"", key.public().kid()), &key)
             .replace("\"@path\")", &format!("\"@path\" {part})"));
         let refusal = verify(&text, &keys).unwrap_err();
         assert_eq!(refusal.code, Code::SignatureInvalid, "{part}: {refusal}");
@@ -232,7 +245,7 @@ fn one_member_of_a_dictionary_can_be_covered() {
         signed_with(
             &format!("GET / HTTP/1.1\nHost: shop.example\n{line}\n"),
             &format!(
-                "(\"@method\" \"@authority\" \"@path\" \"signature-agent\";key=\"a\");keyid=\"{}\"",
+                "(\"@method\" \"@authority\" \"@path\" \"signature-agent\";key=\"a\"){MADE};keyid=\"{}\"",
                 key.public().kid()
             ),
             "\"@method\": GET\n\"@authority\": shop.example\n\"@path\": /\n\"signature-agent\";key=\"a\": \"https://a.example\";type=jwks_uri",
@@ -251,7 +264,7 @@ fn one_member_of_a_dictionary_can_be_covered() {
 fn what_a_stranger_can_make_us_do_is_bounded() {
     let key = key();
     let keys = [key.public().clone()];
-    let text = get_with(&format!(";keyid=\"{}\"", key.public().kid()), &key);
+    let text = get_with(&format!("{MADE};keyid=\"{}\"", key.public().kid()), &key);
     let parts: String = (0..40).map(|number| format!(" \"x-{number}\"")).collect();
     let refusal = verify(&text.replace("\"@path\")", &format!("\"@path\"{parts})")), &keys).unwrap_err();
     assert!(refusal.content.contains("it covers more than 32 parts"), "{refusal}");
@@ -263,7 +276,7 @@ fn what_a_stranger_can_make_us_do_is_bounded() {
 #[test]
 fn one_good_signature_among_eight_is_enough() {
     let key = key();
-    let text = get_with(&format!(";keyid=\"{}\"", key.public().kid()), &key);
+    let text = get_with(&format!("{MADE};keyid=\"{}\"", key.public().kid()), &key);
     let keys = [key.public().clone()];
     let behind = |count: usize| {
         let others: String = (0..count).map(|number| format!("x{number}=();keyid=\"x\", ")).collect();
@@ -322,8 +335,8 @@ fn keys_of_mandates_are_not_for_messages() {
     let mut message = RawMessage::parse(POST.as_bytes()).unwrap();
     assert_eq!(message.sign(Scheme::Https, &[], &key, now()).unwrap_err(), SignError::Curve);
     assert!(!String::from_utf8(message.to_bytes()).unwrap().contains("Signature"));
-    let refusal =
-        verify(&get_with(&format!(";keyid=\"{}\"", key.public().kid()), &key), &[key.public().clone()]).unwrap_err();
+    let refusal = verify(&get_with(&format!("{MADE};keyid=\"{}\"", key.public().kid()), &key), &[key.public().clone()])
+        .unwrap_err();
     assert_eq!(refusal.code, Code::AlgorithmUnsupported);
     assert!(refusal.content.contains("no signature can be verified with a P-521 key"), "{}", refusal.content);
 }
