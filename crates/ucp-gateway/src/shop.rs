@@ -329,7 +329,7 @@ fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_u
         home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
         languages: settings.texts.languages.clone(),
         brand: Brand::new(color, logo_url.as_ref().map(|url| url.0.clone())),
-        secure: public_url.scheme() == "https",
+        public_url: public_url.clone(),
         plain,
     })
 }

@@ -10,13 +10,48 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use url::{Host, Url, form_urlencoded};
 
-/// Where `https` is, no other host and no other path can set a cookie of this name.
-const SECURE_COOKIE: &str = "__Host-ucp-page";
-const PLAIN_COOKIE: &str = "ucp-page";
+/// Makes a browser known.
+const SESSION: &str = "ucp-page";
 
 /// Where the page leads back to, while its buyer is at a bank: no bank hands that on.
-const SECURE_BACK: &str = "__Host-ucp-back";
-const PLAIN_BACK: &str = "ucp-back";
+const BACK: &str = "ucp-back";
+
+/// Where browsers find the pages of a shop, and so where they send its cookies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place {
+    /// `true` over https.
+    pub(crate) secure: bool,
+    /// Path below which the shop is reached, without a slash at its end; empty for the whole host.
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// Returns the place of a shop with this public URL.
+    pub(crate) fn of(public_url: &Url) -> Self {
+        let path = public_url.path().trim_end_matches('/').to_owned();
+        Self { secure: public_url.scheme() == "https", path }
+    }
+
+    /// Returns the name of a cookie here. Over https, no plain page can set a cookie of this name, and where the shop has the
+    /// host for itself, no other host can.
+    fn name(&self, base: &str) -> String {
+        let prefix = match (self.secure, self.path.is_empty()) {
+            (false, _) => "",
+            (true, true) => "__Host-",
+            (true, false) => "__Secure-",
+        };
+        format!("{prefix}{base}")
+    }
+
+    /// Returns a cookie of this shop alone. `Lax`: whoever follows the link of an agent a second time stays the same browser,
+    /// and forms that were open before keep working.
+    fn cookie(&self, base: &str, value: &str, age: &str) -> Option<HeaderValue> {
+        let secure = if self.secure { " Secure;" } else { "" };
+        let path = if self.path.is_empty() { "/" } else { &self.path };
+        HeaderValue::try_from(format!("{}={value}; Path={path};{age}{secure} HttpOnly; SameSite=Lax", self.name(base)))
+            .ok()
+    }
+}
 
 /// Time that the way back is kept for, in seconds. Banks give buyers 15 minutes at most.
 const BACK_KEPT: u32 = 3_600;
@@ -36,9 +71,8 @@ pub(crate) struct Session {
 
 impl Session {
     /// The browser that sends these headers, or a new one.
-    pub(crate) fn of(headers: &HeaderMap, secure: bool, random: impl FnOnce() -> [u8; 16]) -> Self {
-        let name = if secure { SECURE_COOKIE } else { PLAIN_COOKIE };
-        let secret = cookies(headers, name).find(|value| is_secret(value)).map(str::to_owned);
+    pub(crate) fn of(headers: &HeaderMap, place: &Place, random: impl FnOnce() -> [u8; 16]) -> Self {
+        let secret = cookies(headers, &place.name(SESSION)).find(|value| is_secret(value)).map(str::to_owned);
         match secret {
             Some(secret) => Self { secret, fresh: false },
             None => Self { secret: URL_SAFE_NO_PAD.encode(random()), fresh: true },
@@ -56,15 +90,9 @@ impl Session {
         !self.fresh && bool::from(self.seal(token).as_bytes().ct_eq(seal.as_bytes()))
     }
 
-    /// The cookie that makes this browser known, if it is not yet. `Lax`: whoever follows the link of an agent a second
-    /// time stays the same browser, and forms that were open before keep working.
-    pub(crate) fn cookie(&self, secure: bool) -> Option<HeaderValue> {
-        let text = if secure {
-            format!("{SECURE_COOKIE}={}; Path=/; Secure; HttpOnly; SameSite=Lax", self.secret)
-        } else {
-            format!("{PLAIN_COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.secret)
-        };
-        self.fresh.then(|| HeaderValue::try_from(text).ok()).flatten()
+    /// The cookie that makes this browser known, if it is not yet.
+    pub(crate) fn cookie(&self, place: &Place) -> Option<HeaderValue> {
+        if self.fresh { place.cookie(SESSION, &self.secret, "") } else { None }
     }
 }
 
@@ -117,10 +145,9 @@ impl Way {
 
     /// The way of a page of this token whose address has lost where it leads back to: what this browser kept of it, if
     /// that would be taken from the address too.
-    pub(crate) fn or_kept(mut self, headers: &HeaderMap, token: &str, owner: &str, secure: bool) -> Self {
+    pub(crate) fn or_kept(mut self, headers: &HeaderMap, token: &str, owner: &str, here: &Place) -> Self {
         if self.back.is_none() {
-            let name = if secure { SECURE_BACK } else { PLAIN_BACK };
-            self.back = cookies(headers, name).find_map(|value| {
+            self.back = cookies(headers, &here.name(BACK)).find_map(|value| {
                 let (page, place) = value.split_once('.')?;
                 let place = (page == name_of(token)).then(|| URL_SAFE_NO_PAD.decode(place).ok())??;
                 place_of(std::str::from_utf8(&place).ok()?, owner)
@@ -130,12 +157,10 @@ impl Way {
     }
 
     /// The cookie that keeps where the page of this token leads back to. One is kept at a time.
-    pub(crate) fn kept(&self, token: &str, secure: bool) -> Option<HeaderValue> {
+    pub(crate) fn kept(&self, token: &str, here: &Place) -> Option<HeaderValue> {
         let place = self.back.as_ref().filter(|place| place.as_str().len() <= MAX_BACK)?;
-        let (name, secured) = if secure { (SECURE_BACK, " Secure;") } else { (PLAIN_BACK, "") };
         let value = format!("{}.{}", name_of(token), URL_SAFE_NO_PAD.encode(place.as_str()));
-        let text = format!("{name}={value}; Path=/; Max-Age={BACK_KEPT};{secured} HttpOnly; SameSite=Lax");
-        HeaderValue::try_from(text).ok()
+        here.cookie(BACK, &value, &format!(" Max-Age={BACK_KEPT};"))
     }
 
     /// Whether the buyer wants to see what is to be confirmed.
@@ -202,6 +227,33 @@ mod tests {
 
     const OWNER: &str = "https://agent.example.com/profile.json";
 
+    fn at(url: &str) -> Place {
+        Place::of(&Url::parse(url).expect("an address"))
+    }
+
+    #[test]
+    fn cookies_are_those_of_one_shop() {
+        for (url, begin, rest) in [
+            ("https://shop.example/", "__Host-ucp-page=", "; Path=/; Secure; HttpOnly; SameSite=Lax"),
+            ("http://shop.example/", "ucp-page=", "; Path=/; HttpOnly; SameSite=Lax"),
+            ("https://mall.example/tea", "__Secure-ucp-page=", "; Path=/tea; Secure; HttpOnly; SameSite=Lax"),
+            (
+                "https://mall.example/tea/green/",
+                "__Secure-ucp-page=",
+                "; Path=/tea/green; Secure; HttpOnly; SameSite=Lax",
+            ),
+            ("http://mall.example/tea", "ucp-page=", "; Path=/tea; HttpOnly; SameSite=Lax"),
+        ] {
+            let cookie = Session::of(&HeaderMap::new(), &at(url), || [7; 16]).cookie(&at(url)).expect("a cookie");
+            let text = cookie.to_str().expect("text");
+            assert!(text.starts_with(begin) && text.ends_with(rest), "{url}: {text}");
+            let kept = way("continue_to=https%3A%2F%2Fagent.example.com%2F").expect("its own").kept("one", &at(url));
+            let kept = kept.expect("a cookie");
+            let path = rest.split(';').nth(1).expect("a path");
+            assert!(kept.to_str().expect("text").contains(&format!("{path}; Max-Age=3600;")), "{url}: {kept:?}");
+        }
+    }
+
     fn way(query: &str) -> Result<Way, ()> {
         Way::read(&format!("/continue/x?{query}").parse().expect("an address"), OWNER)
     }
@@ -243,15 +295,17 @@ mod tests {
     #[test]
     fn a_way_back_that_was_kept_is_of_one_page_and_trusted_no_more_than_an_address() {
         let place = "https://agent.example.com/chat?a=b";
+        let (secure, plain) = (at("https://shop.example"), at("http://shop.example"));
         let asked = way("continue_to=https%3A%2F%2Fagent.example.com%2Fchat%3Fa%3Db").expect("its own");
-        let cookie = asked.kept("one", true).expect("it is kept");
+        let cookie = asked.kept("one", &secure).expect("it is kept");
         let text = cookie.to_str().expect("text");
         assert!(text.starts_with("__Host-ucp-back=") && text.contains("; Secure; HttpOnly; SameSite=Lax"), "{text}");
         assert!(!text.contains("one."), "{text}");
         let sent = |pair: &str| HeaderMap::from_iter([(COOKIE, HeaderValue::try_from(pair).expect("a header"))]);
         let headers = sent(text.split(';').next().expect("a pair"));
-        let back = |headers: &HeaderMap, token: &str, owner: &str, secure: bool| {
-            Way::default().or_kept(headers, token, owner, secure).back().map(|(place, _)| place.to_owned())
+        let back = |headers: &HeaderMap, token: &str, owner: &str, is_secure: bool| {
+            let place = if is_secure { &secure } else { &plain };
+            Way::default().or_kept(headers, token, owner, place).back().map(|(place, _)| place.to_owned())
         };
         assert_eq!(back(&headers, "one", OWNER, true).as_deref(), Some(place));
         assert_eq!(back(&headers, "two", OWNER, true), None);
@@ -259,7 +313,7 @@ mod tests {
         assert_eq!(back(&headers, "one", OWNER, false), None, "over https no other cookie counts");
         let stated = way("continue_to=https%3A%2F%2Fagent.example.com%2F").expect("its own");
         assert_eq!(
-            stated.or_kept(&headers, "one", OWNER, true).back().map(|(place, _)| place.to_owned()).as_deref(),
+            stated.or_kept(&headers, "one", OWNER, &secure).back().map(|(place, _)| place.to_owned()).as_deref(),
             Some("https://agent.example.com/"),
             "the address comes first"
         );
@@ -269,20 +323,21 @@ mod tests {
         }
         assert_eq!(back(&sent("ucp-back=x; ucp-back=; ucp-back=.%"), "one", OWNER, false), None);
         let long = way(&format!("continue_to=https%3A%2F%2Fagent.example.com%2F{}", "a".repeat(MAX_BACK)));
-        assert!(long.expect("its own").kept("one", true).is_none() && Way::default().kept("one", true).is_none());
+        assert!(long.expect("its own").kept("one", &secure).is_none() && Way::default().kept("one", &secure).is_none());
     }
 
     #[test]
     fn a_seal_belongs_to_one_browser_and_one_page() {
-        let fresh = Session::of(&HeaderMap::new(), true, || [7; 16]);
-        let cookie = fresh.cookie(true).expect("a new browser gets one");
+        let shop = at("https://shop.example");
+        let fresh = Session::of(&HeaderMap::new(), &shop, || [7; 16]);
+        let cookie = fresh.cookie(&shop).expect("a new browser gets one");
         let text = cookie.to_str().expect("text");
         assert!(text.contains("; Secure; HttpOnly; SameSite=Lax") && text.starts_with("__Host-"), "{text}");
         let pair = text.split(';').next().expect("a pair");
         let headers =
             HeaderMap::from_iter([(COOKIE, HeaderValue::try_from(format!("a=b; {pair}")).expect("a header"))]);
-        let known = Session::of(&headers, true, || [8; 16]);
-        assert!(known.cookie(true).is_none());
+        let known = Session::of(&headers, &shop, || [8; 16]);
+        assert!(known.cookie(&shop).is_none());
         let seal = fresh.seal("one");
         assert!(known.is_sealed("one", &seal) && !known.is_sealed("two", &seal) && !known.is_sealed("one", ""));
         assert!(!fresh.is_sealed("one", &seal), "without a cookie nobody is known");

@@ -50,13 +50,14 @@ use ucp_core::{
     record::{self, Transport},
 };
 use ucp_service::Ingress;
+use url::Url;
 
 pub use self::{
     brand::{Brand, Color},
     language::{LanguageError, Languages},
 };
 use self::{
-    guard::{Session, Way},
+    guard::{Place, Session, Way},
     page::{Answer, Frame},
 };
 
@@ -75,8 +76,8 @@ pub struct Options {
     pub languages: Languages,
     /// Look of the shop.
     pub brand: Brand,
-    /// `true` if the public URL is https.
-    pub secure: bool,
+    /// Public URL of the shop.
+    pub public_url: Url,
     /// `true` if plain http is allowed, for development only.
     pub plain: bool,
 }
@@ -103,8 +104,13 @@ type Token = Result<Path<String>, PathRejection>;
 
 impl Options {
     /// Returns `true` if buyers may be asked for data: the connection is encrypted, or plain http is allowed.
-    const fn is_safe(&self) -> bool {
-        self.secure || self.plain
+    fn is_safe(&self) -> bool {
+        self.public_url.scheme() == "https" || self.plain
+    }
+
+    /// Returns where browsers find the pages.
+    fn place(&self) -> Place {
+        Place::of(&self.public_url)
     }
 
     /// Returns the frame of a page in the first language that there is of `wanted`, the browser's and the shop's.
@@ -152,11 +158,11 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
     let (token, page) = opened(shop, token, &shop.frame(&[], headers)).await?;
     let frame = shop.frame_of(&page, headers);
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
-    let way = way.or_kept(headers, &token, page.owner(), shop.secure);
+    let way = way.or_kept(headers, &token, page.owner(), &shop.place());
     if way.returns() {
         return Ok(Answer::see(&way.after("pay")));
     }
-    let session = Session::of(headers, shop.secure, || (shop.sales.random)());
+    let session = Session::of(headers, &shop.place(), || (shop.sales.random)());
     Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
 }
 
@@ -185,10 +191,10 @@ fn rendered(
         }
     };
     let leaves = matches!(page, Page::Checkout(desktop) if desktop.bank().is_some());
-    let kept = leaves.then(|| way.kept(token, shop.secure)).flatten();
+    let kept = leaves.then(|| way.kept(token, &shop.place())).flatten();
     let looks = matches!(page, Page::Checkout(desktop) if desktop.device().is_some());
     let answer = if looks { answer.with_header(REFRESH, HeaderValue::from_static(DEVICE_REFRESH)) } else { answer };
-    answer.with_cookie(session.cookie(shop.secure)).with_cookie(kept)
+    answer.with_cookie(session.cookie(&shop.place())).with_cookie(kept)
 }
 
 async fn take(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap, body: axum::body::Body) -> Answer {
@@ -209,9 +215,9 @@ async fn taken(
         return Err(page::over(&frame, &way, over));
     }
     let form = form::read(headers, body).await.map_err(|fault| page::unreadable(&frame, fault))?;
-    let session = Session::of(headers, shop.secure, || (shop.sales.random)());
+    let session = Session::of(headers, &shop.place(), || (shop.sales.random)());
     if guard::is_foreign(headers) || !session.is_sealed(&token, form.seal()) {
-        return Err(page::unproven(&frame, &way).with_cookie(session.cookie(shop.secure)));
+        return Err(page::unproven(&frame, &way).with_cookie(session.cookie(&shop.place())));
     }
     let again = |status, tried: &purchase::Tried<'_>, page: &Page| {
         rendered(shop, &frame, page, &way, &session, &token, Some(tried)).with_status(status)
