@@ -16,6 +16,7 @@ use crate::{
         Gateway, PROFILE, REST_HEADERS, RPC_HEADERS, Refused, Verdict, codes, elements, meta, own_schema, repository,
         rpc,
     },
+    setup::Configured,
     wire::{self, Response},
 };
 

@@ -183,6 +183,8 @@ impl Stage {
                 let headers = ask.headers().into_iter().filter(|(name, _)| name != "Content-Type").collect();
                 Ok(Plan { headers, ..plain() })
             }
+            Code::TransferCodingUnsupported if !is_rest => Err("what HTTP leaves unread has no framing"),
+            Code::TransferCodingUnsupported => asking(ask.header("Transfer-Encoding", "gzip, chunked")),
             Code::IdempotencyConflict => {
                 let key = format!("{release}-{transport:?}-{}", uuid::Uuid::new_v4());
                 let buying = |quantity: u64| {

@@ -251,62 +251,84 @@ mod stopping {
         }
     }
 
-    /// What the kernel has taken for the gateway is answered: connections that wait to be accepted, that were accepted and
-    /// have sent nothing yet, and that are between two requests.
-    #[test]
-    fn no_connection_is_reset() {
-        /// Ends of the calls of a client that calls until the gateway is gone.
-        #[derive(Debug, Default)]
-        struct Calls {
-            answered: usize,
-            lost: Vec<String>,
-        }
-        fn call_until_refused(address: std::net::SocketAddr, again: bool) -> Calls {
-            use std::io::{ErrorKind, Read as _, Write as _};
-            let (call, mut calls) = (product_call(), Calls::default());
-            while let Ok(mut stream) = TcpStream::connect(address) {
-                stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-                loop {
-                    let mut read = [0; 16 * 1024];
-                    let sent = stream.write_all(&call);
-                    let mut answer = Vec::new();
-                    let got = loop {
-                        match stream.read(&mut read) {
-                            Ok(0) => break Err(ErrorKind::UnexpectedEof.into()),
-                            Ok(length) => answer.extend_from_slice(&read[..length]),
-                            Err(error) => break Err(error),
-                        }
-                        let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
-                        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-                        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
-                        if length.and_then(|length| length.parse().ok()).is_some_and(|length| body.len() >= length) {
-                            break Ok(head.contains("connection: close"));
-                        }
-                    };
-                    match sent.and(got) {
-                        Ok(is_last) => {
-                            calls.answered += 1;
-                            if is_last || !again {
-                                break;
-                            }
-                        }
-                        Err(error) => {
-                            calls.lost.push(error.to_string());
+    /// Ends of the calls of a client that calls until the gateway is gone.
+    #[derive(Debug, Default)]
+    struct Calls {
+        answered: usize,
+        lost: Vec<String>,
+    }
+
+    /// How a client calls.
+    #[derive(Clone, Copy, Debug)]
+    struct Manner {
+        /// Whether it calls again on a connection.
+        again: bool,
+        /// How long it waits before the first call of a connection.
+        pause: Duration,
+        /// In how many pieces it sends a request.
+        pieces: usize,
+    }
+
+    /// Calls until the kernel takes no more connections for the gateway. Every connection that it has taken counts.
+    fn call_until_refused(address: std::net::SocketAddr, manner: Manner) -> Calls {
+        use std::io::{ErrorKind, Read as _, Write as _};
+        let (call, mut calls) = (product_call(), Calls::default());
+        while let Ok(mut stream) = TcpStream::connect(address) {
+            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            thread::sleep(manner.pause);
+            loop {
+                let mut read = [0; 16 * 1024];
+                let sent =
+                    call.chunks(call.len().div_ceil(manner.pieces)).try_for_each(|piece| stream.write_all(piece));
+                let mut answer = Vec::new();
+                let got = loop {
+                    match stream.read(&mut read) {
+                        Ok(0) => break Err(ErrorKind::UnexpectedEof.into()),
+                        Ok(length) => answer.extend_from_slice(&read[..length]),
+                        Err(error) => break Err(error),
+                    }
+                    let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+                    let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+                    if length.and_then(|length| length.parse().ok()).is_some_and(|length| body.len() >= length) {
+                        break Ok(head.contains("connection: close"));
+                    }
+                };
+                match sent.and(got) {
+                    Ok(is_last) => {
+                        calls.answered += 1;
+                        if is_last || !manner.again {
                             break;
                         }
                     }
+                    Err(error) => {
+                        calls.lost.push(format!("{manner:?}: {error}"));
+                        break;
+                    }
                 }
             }
-            calls
         }
+        calls
+    }
+
+    /// What the kernel has taken for the gateway is answered: connections that wait to be accepted, that were accepted and
+    /// have sent nothing yet, whose client takes its time, and that are between two requests.
+    #[test]
+    fn no_connection_is_reset() {
         let (mut answered, mut lost) = (0, Vec::new());
-        for _ in 0..6 {
-            let mut gateway = Gateway::start();
+        for delay in [0, 0, 0, 300, 300, 300] {
+            let mut gateway = Configured::start(&format!("[server]\nshutdown_delay_ms = {delay}\n"));
             let address = gateway.address;
             let silent: Vec<_> = (0..20).map(|_| gateway.connect()).collect();
             let calls = thread::scope(|scope| {
+                let manners = (0..48).map(|number| Manner {
+                    again: number % 2 == 0,
+                    // Longer than idle connections are waited for.
+                    pause: Duration::from_millis([0, 20, 2_000][number % 3]),
+                    pieces: 1 + number % 4 / 3,
+                });
                 let clients: Vec<_> =
-                    (0..24).map(|number| scope.spawn(move || call_until_refused(address, number % 2 == 0))).collect();
+                    manners.map(|manner| scope.spawn(move || call_until_refused(address, manner))).collect();
                 thread::sleep(Duration::from_millis(300));
                 gateway.signal("TERM");
                 // They were accepted before the signal, and send their first request after it.
@@ -320,7 +342,7 @@ mod stopping {
             answered += calls.iter().map(|calls| calls.answered).sum::<usize>();
             lost.extend(calls.into_iter().flat_map(|calls| calls.lost));
         }
-        assert!(lost.is_empty(), "{} of {} calls were lost: {lost:?}", lost.len(), lost.len() + answered);
+        assert!(lost.is_empty(), "{} of {} calls were lost: {lost:#?}", lost.len(), lost.len() + answered);
         println!("{answered} calls were answered");
     }
 

@@ -239,7 +239,9 @@ mod pages {
     const PAGE: &str = "https://app.example.com";
 
     fn open() -> Configured {
-        Configured::start("[server]\nallowed_origins = [\"https://APP.example.com:443/\", \"http://localhost:6274\"]\n")
+        Configured::start(
+            "[server]\nallowed_origins = [\"https://APP.example.com.:443/\", \"http://localhost:6274\"]\n",
+        )
     }
 
     fn ask<'a>(origin: &'a str, method: &'a str) -> [(&'a str, &'a str); 3] {
@@ -250,7 +252,7 @@ mod pages {
     #[test]
     fn pages_of_stated_origins_may_call_and_read() {
         let gateway = open();
-        for origin in [PAGE, "http://localhost:6274"] {
+        for origin in [PAGE, "https://app.example.com.", "http://localhost:6274"] {
             for (path, method) in [
                 ("/mcp", "POST"),
                 ("/mcp/", "POST"),

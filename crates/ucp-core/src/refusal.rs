@@ -35,6 +35,8 @@ pub enum Kind {
     TooLarge,
     /// The media type of the body is not supported.
     UnsupportedType,
+    /// The request uses a part of HTTP that the gateway does not implement.
+    NotImplemented,
     /// The platform's profile or release is not supported.
     IncompatiblePlatform,
     /// The platform's profile cannot be fetched.
@@ -148,6 +150,8 @@ codes! {
     BodyTooLarge = "body_too_large", TooLarge;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "unsupported_media_type", UnsupportedType;
+    /// The body is sent with a transfer coding other than `chunked`.
+    TransferCodingUnsupported = "transfer_coding_unsupported", NotImplemented;
     /// The caller's profile is not a valid UCP profile.
     ProfileMalformed = "profile_malformed", IncompatiblePlatform;
     /// The gateway does not serve the caller's release of the protocol.

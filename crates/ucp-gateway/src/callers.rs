@@ -10,7 +10,7 @@ use ucp_service::{
     Allowances,
     access::{Access, Held, SignatureRule},
     header::UCP_AGENT,
-    ingress::{Hosts, Origins, Rules, SignedAnswers, without_dot},
+    ingress::{Hosts, Origins, Rules, SignedAnswers},
     negotiated_profile::NegotiatedProfile,
     platform::{Business, Policy},
     signing::CurrentKey,
@@ -18,6 +18,7 @@ use ucp_service::{
 use ucp_trust::{
     directory::{Directory, DirectoryOptions},
     fetch::{FetchOptions, Fetcher},
+    host::without_dot,
     limit::{Quota, RateLimits},
     profile::PlatformProfile,
     signature::{RequestLine, sign_request},

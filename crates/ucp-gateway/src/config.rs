@@ -63,9 +63,15 @@ use std::{
 use ipnet::IpNet;
 use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
-use ucp_service::{body, ingress::without_dot};
+use ucp_service::body;
 use ucp_trust::{
-    address::Reach, api_key::ApiKeys, certificate::Fingerprint, client::TrustedProxies, keyring::Keyring, limit::Quotas,
+    address::Reach,
+    api_key::ApiKeys,
+    certificate::Fingerprint,
+    client::TrustedProxies,
+    host::{undotted, without_dot},
+    keyring::Keyring,
+    limit::Quotas,
 };
 use url::{Host, Url};
 
@@ -434,7 +440,7 @@ fn hosts(said: &mut [String], document: &mut Document<'_>) {
 /// Checks origins of web pages, and normalizes them in `said` to what browsers send.
 fn origins(said: &mut [String], document: &mut Document<'_>) {
     for text in said {
-        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https")).map(undotted);
         let is_origin = |url: &Url| {
             let rest = [url.path().strip_prefix('/'), url.query(), url.fragment()];
             rest.into_iter().flatten().all(str::is_empty) && url.username().is_empty() && url.password().is_none()

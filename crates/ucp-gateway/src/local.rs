@@ -10,6 +10,7 @@ use http::{
     header::{HOST, ORIGIN},
 };
 use ucp_service::ingress::{Hosts, Peer};
+use ucp_trust::host::Authority;
 
 /// Restricts routes to requests of programs on this machine. To others there is nothing under their paths.
 pub(crate) fn only(router: Router) -> Router {
@@ -80,10 +81,15 @@ fn is_of_proxies(name: &str) -> bool {
 
 /// Returns `true` unless a browser says that a page of another site has sent the request.
 pub(crate) fn is_own_page(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = headers.get(HOST).and_then(|host| Authority::read(host.to_str().ok()?).ok());
     let is_own = |origin: &HeaderValue| {
-        let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-        authority.is_some_and(|(_, authority)| Some(authority) == host)
+        let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        let (default, origin) = match origin {
+            Some(("https", authority)) => (443, Authority::read(authority)),
+            Some((_, authority)) => (80, Authority::read(authority)),
+            None => return false,
+        };
+        host.zip(origin.ok()).is_some_and(|(host, origin)| host.is_same(&origin, default))
     };
     headers.get("sec-fetch-site").is_none_or(|site| site == "none" || site == "same-origin")
         && headers.get_all(ORIGIN).iter().all(is_own)

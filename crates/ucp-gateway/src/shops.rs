@@ -5,9 +5,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use http::{HeaderMap, Request, Uri, header::HOST, uri::Authority};
+use http::{HeaderMap, Request, Uri, header::HOST};
 use ucp_core::ShopId;
-use ucp_service::ingress::{Target, without_dot};
+use ucp_service::ingress::Target;
+use ucp_trust::host::Authority;
 
 use crate::slot::Slot;
 
@@ -93,14 +94,11 @@ impl Shops {
 
 /// Returns the host that a request names, in lower case and without port; `None` if it names none or different ones.
 fn host(headers: &HeaderMap, target: &Uri) -> Option<String> {
-    let mut named = headers.get_all(HOST).iter().map(|host| {
-        let authority = host.to_str().ok()?.parse::<Authority>().ok()?;
-        Some(without_dot(authority.host()).to_ascii_lowercase())
-    });
+    let read = |text: &str| Some(Authority::read(text).ok()?.host().to_ascii_lowercase());
+    let mut named = headers.get_all(HOST).iter().map(|host| read(host.to_str().ok()?));
     let host = named.next()??;
-    let others = target.authority().map(|authority| without_dot(authority.host()).to_ascii_lowercase());
-    let is_same = named.all(|other| other.as_ref() == Some(&host)) && others.is_none_or(|other| other == host);
-    is_same.then_some(host)
+    let is_same = |other: Option<String>| other.as_ref() == Some(&host);
+    (named.all(is_same) && target.authority().is_none_or(|authority| is_same(read(authority.as_str())))).then_some(host)
 }
 
 /// Returns the shop with the longest path that is `path`, or is followed by a slash in it.
@@ -296,7 +294,7 @@ mod tests {
             r#"
             [[shop]]
             name = "flowers"
-            hosts = ["Flowers.example", "www.flowers.example"]
+            hosts = ["Flowers.example.", "www.flowers.example"]
             [[shop]]
             name = "bulbs"
             hosts = ["flowers.example"]

@@ -1,5 +1,6 @@
 //! Forms of the pages, parsed within limits.
 
+use axum::body::HttpBody as _;
 use bytes::Bytes;
 use http::{HeaderMap, header::CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Limited};
@@ -102,6 +103,9 @@ pub(crate) async fn read(headers: &HeaderMap, body: axum::body::Body) -> Result<
     let essence = kind.split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(Fault::Kind);
+    }
+    if body.size_hint().lower() > MAX_BYTES as u64 {
+        return Err(Fault::Size);
     }
     let bytes: Bytes = match tokio::time::timeout(DEADLINE, Limited::new(body, MAX_BYTES).collect()).await {
         Ok(Ok(collected)) => collected.to_bytes(),

@@ -6,25 +6,32 @@
 
 use std::{
     collections::BTreeMap,
+    future::Future as _,
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use axum::body::{Body, Bytes};
 use http::Request;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Instant,
+    net::TcpStream,
+    time::{Instant, Sleep, sleep},
 };
+use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::server::TlsStream;
 use tower_http::request_id::MakeRequestId as _;
 use ucp_core::{Code, Refusal, Release};
-use ucp_service::header::{REQUEST_ID, RandomRequestId};
+use ucp_service::header::{REQUEST_ID, RandomRequestId, unsupported_coding};
 use ucp_wire::dialect;
 
 /// Maximum size of a request header in bytes.
@@ -33,6 +40,9 @@ pub(super) const MAX_HEAD: usize = 64 * 1024;
 /// Maximum number of bytes that are read from a connection of HTTP/1.1 at once. The buffer of `hyper` has 8 KiB at first and
 /// grows when one read fills it, so that it stays as it is for bodies, however large, and grows for headers alone.
 const READ: usize = 8 * 1024 - 1;
+
+/// Time for which what a client sends is read after the end of its connection was said.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// State of a request or a connection: whether and how far a request is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +69,20 @@ struct State {
     answering: AtomicBool,
     /// `true` in HTTP/1.1, where an answer is handed over at once and the byte stream tells when it is flushed.
     is_buffered: AtomicBool,
+    /// How far the listener is shut down.
+    farewell: AtomicU8,
+}
+
+/// How far a listener is shut down, for a connection of HTTP/1.1 on which nothing is happening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Farewell {
+    /// It takes another request.
+    None,
+    /// It ends if it has had an answer.
+    AfterAnswer,
+    /// It ends.
+    AtOnce,
 }
 
 /// The requests of a connection that are being answered: one at a time in HTTP/1.1, several in HTTP/2.
@@ -72,6 +96,8 @@ struct Requests {
     /// Time since which a header is expected or arriving, where no request is being answered: since the start of the
     /// connection, or the first byte after an answer.
     begun: Option<Instant>,
+    /// `true` if something of a header has arrived that is not complete.
+    has_part: bool,
 }
 
 /// What a connection waits for its client to do.
@@ -90,9 +116,10 @@ pub(super) enum Wait {
 impl Default for Activity {
     fn default() -> Self {
         let now = Instant::now();
-        let requests = Requests { open: BTreeMap::new(), next: 0, idle_since: now, begun: Some(now) };
+        let requests = Requests { open: BTreeMap::new(), next: 0, idle_since: now, begun: Some(now), has_part: false };
         let [answering, is_buffered] = [false; 2].map(AtomicBool::new);
-        Self(Arc::new(State { requests: Mutex::new(requests), answering, is_buffered }))
+        let farewell = AtomicU8::new(Farewell::None as u8);
+        Self(Arc::new(State { requests: Mutex::new(requests), answering, is_buffered, farewell }))
     }
 }
 
@@ -105,7 +132,7 @@ impl Activity {
         let id = requests.next;
         requests.next += 1;
         requests.open.insert(id, (Phase::Running, Instant::now()));
-        requests.begun = None;
+        (requests.begun, requests.has_part) = (None, false);
         drop(requests);
         Answering { activity: self.clone(), id }
     }
@@ -147,12 +174,33 @@ impl Activity {
         self.change(id, |phase| if phase == Phase::Receiving { Phase::Running } else { phase });
     }
 
-    /// Something of a request has arrived.
-    fn received(&self) {
+    /// Something of a request has arrived. Returns the number of the request if it is of a header.
+    fn received(&self) -> Option<u64> {
         let mut requests = self.locked();
-        if requests.open.is_empty() && requests.begun.is_none() {
+        if !requests.open.is_empty() {
+            return None;
+        }
+        if requests.begun.is_none() {
             requests.begun = Some(Instant::now());
         }
+        requests.has_part = true;
+        Some(requests.next)
+    }
+
+    /// Has the connection end once nothing is happening on it.
+    pub(super) fn leave(&self, farewell: Farewell) {
+        self.0.farewell.store(farewell as u8, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if the connection is to end now, unless a request comes.
+    fn is_left(&self) -> bool {
+        let farewell = self.0.farewell.load(Ordering::Relaxed);
+        if farewell == Farewell::None as u8 {
+            return false;
+        }
+        let requests = self.locked();
+        let needed = if requests.next == 0 { Farewell::AtOnce } else { Farewell::AfterAnswer };
+        requests.open.is_empty() && !requests.has_part && farewell >= needed as u8
     }
 
     /// Returns `true` from the receipt of a request until its answer is flushed, in HTTP/1.1.
@@ -278,19 +326,63 @@ impl HttpBody for Answer {
     }
 }
 
+/// A byte stream over a socket.
+pub(super) trait Socket {
+    /// Returns `true` if the kernel holds something that the peer has sent, whether the runtime knows of it or not.
+    fn has_unread(&self) -> bool;
+}
+
+impl Socket for TcpStream {
+    fn has_unread(&self) -> bool {
+        SockRef::from(self).peek(&mut [MaybeUninit::uninit()]).is_ok_and(|length| length > 0)
+    }
+}
+
+impl<S: Socket + AsyncRead + AsyncWrite> Socket for Pin<Box<TimeoutStream<S>>> {
+    fn has_unread(&self) -> bool {
+        self.as_ref().get_ref().get_ref().has_unread()
+    }
+}
+
+impl<S: Socket> Socket for TlsStream<S> {
+    fn has_unread(&self) -> bool {
+        self.get_ref().0.has_unread()
+    }
+}
+
 /// The byte stream of a connection that speaks HTTP/1.1.
 #[derive(Debug)]
 pub(super) struct Transport<S> {
     stream: S,
     activity: Activity,
+    codings: Codings,
     /// Refusal of `hyper`, completed, of which not everything is written yet.
     refusal: Bytes,
+    /// Until when the client may still send, once everything is written and the end is said.
+    lingering: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Transport<S> {
     pub(super) fn new(stream: S, activity: Activity) -> Self {
         activity.0.is_buffered.store(true, Ordering::Relaxed);
-        Self { stream, activity, refusal: Bytes::new() }
+        Self { stream, activity, codings: Codings::default(), refusal: Bytes::new(), lingering: None }
+    }
+}
+
+impl<S: AsyncRead + Unpin> Transport<S> {
+    /// Reads what the client sends after the end of the connection was said, until it ends it too or its time is over. What a
+    /// socket has not read when it is closed resets the connection, and with it what the client has not taken yet.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut scrap = [MaybeUninit::uninit(); 4096];
+        loop {
+            let mut buffer = ReadBuf::uninit(&mut scrap);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
+        }
+        self.lingering.as_mut().map_or(Poll::Ready(()), |end| end.as_mut().poll(cx))
     }
 }
 
@@ -300,7 +392,8 @@ impl<S: AsyncWrite + Unpin> Transport<S> {
         if self.activity.is_answering() {
             return false;
         }
-        let Some(refusal) = complete(written) else { return false };
+        let is_coded = self.codings.has_other && self.codings.request == self.activity.locked().next;
+        let Some(refusal) = complete(written, is_coded) else { return false };
         self.refusal = refusal;
         true
     }
@@ -317,44 +410,113 @@ impl<S: AsyncWrite + Unpin> Transport<S> {
     }
 }
 
-/// Adds a request ID and a body to the head of an answer that has neither; returns `None` for any other text.
-fn complete(head: &[u8]) -> Option<Bytes> {
+/// Transfer codings in the header of a request, looked for in its bytes: `hyper` refuses a request whose last coding is not
+/// `chunked` like one that is not HTTP.
+#[derive(Debug, Default)]
+struct Codings {
+    /// Number of the request on its connection.
+    request: u64,
+    /// Number of bytes of [`CODING`] that were just read.
+    matched: usize,
+    /// What was read of the value behind it.
+    value: Vec<u8>,
+    /// `true` if another coding than `chunked` was found.
+    has_other: bool,
+}
+
+/// Beginning of a header line with transfer codings, with the end of the line before it.
+const CODING: &[u8] = b"\ntransfer-encoding:";
+
+/// Maximum length of the value of a header line that can be that of `chunked`, in bytes.
+const MAX_CHUNKED: usize = 64;
+
+impl Codings {
+    /// Looks through the next bytes of the header of a request.
+    fn look(&mut self, request: u64, bytes: &[u8]) {
+        if self.request != request {
+            *self = Self { request, ..Self::default() };
+        }
+        for byte in bytes {
+            if self.matched < CODING.len() {
+                let is_next = byte.eq_ignore_ascii_case(&CODING[self.matched]);
+                self.matched = if is_next { self.matched + 1 } else { usize::from(*byte == b'\n') };
+            } else if *byte == b'\n' {
+                self.has_other |= !self.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                (self.matched, self.value) = (1, Vec::new());
+            } else if self.value.len() < MAX_CHUNKED {
+                self.value.push(*byte);
+            } else {
+                self.has_other = true;
+            }
+        }
+    }
+}
+
+/// Returns the size of the head of a request in bytes: its request line, its headers and the empty line.
+pub(super) fn head_size<B>(request: &Request<B>) -> usize {
+    let target = request.uri();
+    let origin = target.authority().map_or(0, |authority| authority.as_str().len() + "://".len());
+    let origin = origin + target.scheme_str().map_or(0, str::len);
+    let path = target.path_and_query().map_or(0, |path| path.as_str().len());
+    let line = request.method().as_str().len() + origin + path + "  HTTP/1.1\r\n".len();
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    line + fields.sum::<usize>() + "\r\n".len()
+}
+
+/// Returns the refusal of a request with too many headers or too large ones.
+pub(super) fn too_large_head() -> Refusal {
+    Refusal::new(Code::RequestTooLarge, "The headers of the request are too large.")
+        .accepting(format!("at most 100 headers, and {MAX_HEAD} bytes with the request line"))
+}
+
+/// Adds a request ID and a body to the head of an answer that has neither, to a request with a transfer coding other than
+/// `chunked` if it `is_coded`; returns `None` for any other text.
+fn complete(head: &[u8], is_coded: bool) -> Option<Bytes> {
     const EMPTY: &str = "content-length: 0\r\n";
     let head = str::from_utf8(head).ok().filter(|head| head.contains(EMPTY))?;
-    let refusal = match head.strip_prefix("HTTP/1.1 ")?.get(..3)? {
+    let (status, fields) = head.strip_prefix("HTTP/1.1 ")?.split_once("\r\n")?;
+    let refusal = match status.get(..3)? {
+        "400" if is_coded => unsupported_coding(),
         "400" => Refusal::new(Code::InvalidRequest, "The request is not well-formed HTTP/1.1.")
             .accepting("a request line, headers and a length of the body as in RFC 9112"),
         "414" => Refusal::new(Code::RequestTooLarge, "The target of the request is too long."),
-        "431" => Refusal::new(Code::RequestTooLarge, "The headers of the request are too large.")
-            .accepting(format!("at most 100 headers, and {MAX_HEAD} bytes with the request line")),
+        "431" => too_large_head(),
         _ => return None,
     };
     let body = dialect(Release::NEWEST).refuse(&refusal).body;
     let id = RandomRequestId.make_request_id(&Request::new(()))?;
+    let status = if is_coded { "501 Not Implemented" } else { status };
     let headers = format!(
         "content-type: application/json\r\ncontent-length: {}\r\n{REQUEST_ID}: {}\r\n",
         body.len(),
         id.header_value().to_str().ok()?
     );
     tracing::debug!(id = id.header_value().to_str().ok(), code = %refusal.code, "a request is not HTTP");
-    Some(format!("{}{body}", head.replacen(EMPTY, &headers, 1)).into())
+    Some(format!("HTTP/1.1 {status}\r\n{}{body}", fields.replacen(EMPTY, &headers, 1)).into())
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Transport<S> {
+impl<S: AsyncRead + Socket + Unpin> AsyncRead for Transport<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let room = READ.min(buffer.remaining());
         let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(room));
-        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut piece))?;
-        let read = piece.filled().len();
-        buffer.advance(read);
-        if read > 0 {
-            self.activity.received();
+        match Pin::new(&mut self.stream).poll_read(cx, &mut piece)? {
+            Poll::Ready(()) => {}
+            // As if the client had ended the connection: it is closed, and nothing is lost by that.
+            Poll::Pending if self.activity.is_left() && !self.stream.has_unread() => return Poll::Ready(Ok(())),
+            Poll::Pending => return Poll::Pending,
         }
+        let read = piece.filled().len();
+        if read > 0
+            && let Some(request) = self.activity.received()
+        {
+            self.codings.look(request, piece.filled());
+        }
+        buffer.advance(read);
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Transport<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_refusal(cx))?;
         if self.take(buffer) {
@@ -392,7 +554,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Transport<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_refusal(cx))?;
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        if self.lingering.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+            self.lingering = Some(Box::pin(sleep(LINGER)));
+        }
+        self.poll_linger(cx).map(Ok)
     }
 }
 
@@ -441,13 +607,13 @@ mod tests {
     #[test]
     fn only_the_refusals_of_hyper_are_completed() {
         let head = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let whole = complete(head.as_bytes()).expect("a refusal");
+        let whole = complete(head.as_bytes(), false).expect("a refusal");
         let (head, body) = str::from_utf8(&whole).expect("text").split_once("\r\n\r\n").expect("a body");
         assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())), "{head}");
         assert!(head.contains("\r\nrequest-id: ") && body.contains("\"request_too_large\""), "{head} {body}");
         for other in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n", "{}", ""]
         {
-            assert!(complete(other.as_bytes()).is_none(), "{other}");
+            assert!(complete(other.as_bytes(), true).is_none(), "{other}");
         }
     }
 }

@@ -26,9 +26,9 @@ use std::{
 };
 
 use axum::{Router, body::Body, response::Response};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either};
 use http::{
-    HeaderName, HeaderValue, Uri, Version,
+    HeaderName, HeaderValue, StatusCode, Uri, Version,
     header::{CONNECTION, HOST},
 };
 use hyper::{
@@ -52,10 +52,15 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 use ucp_core::{Code, Refusal};
 use ucp_service::ingress::{ClientCertificate, Origins, Peer};
-use ucp_trust::client::{ClientAddress, TrustedProxies};
+use ucp_trust::{
+    client::{ClientAddress, TrustedProxies},
+    host::Authority,
+};
 
 use self::{
-    connection::{Activity, Answer, Answering, MAX_HEAD, Receiving, Transport, Wait},
+    connection::{
+        Activity, Answer, Answering, Farewell, MAX_HEAD, Receiving, Socket, Transport, Wait, head_size, too_large_head,
+    },
     tls::{HANDSHAKE, Protocol},
 };
 pub use self::{
@@ -89,9 +94,12 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// Size of the pieces in bytes in which answers are handed to HTTP/2, which holds each until the client has room for it.
 const PIECE: usize = 16 * 1024;
 
-/// Time for which idle connections stay open when the listener is shut down: a request may be on its way on them. Clients of
-/// HTTP/2 are told, and end them by themselves.
+/// Time for which connections that are idle after an answer stay open when the listener is shut down: a request may be on its
+/// way on them. Clients of HTTP/2 are told, and end them by themselves.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Time for which connections that were accepted and have sent no whole request stay open when the listener is shut down.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// Time for which connections whose handshake has begun are still accepted when the listener is shut down.
 const LAST_CALL: Duration = Duration::from_millis(100);
@@ -233,8 +241,8 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
         }
     }
     let (now, end) = (time::Instant::now(), ends.map_or_else(time::Instant::now, |(_, end)| end));
-    let _ = time::timeout_at(end.min(now + GOODBYE), draining.closed()).await;
-    // Those that have sent nothing yet, or half a header, would be waited for.
+    let _ = time::timeout_at(end.min(now + LAST_WORD + GOODBYE), draining.closed()).await;
+    // Those whose handshake or header has come in parts would be waited for.
     connections.close_idle();
     if time::timeout_at(end, draining.closed()).await.is_err() {
         tracing::warn!("some requests did not finish before the shutdown");
@@ -335,7 +343,7 @@ impl Conversation {
     /// Speaks HTTP/1.1, for one request alone unless `stays`.
     async fn http1<A: Future<Output = Response> + Send + 'static>(
         self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: impl AsyncRead + AsyncWrite + Socket + Unpin + Send + 'static,
         stays: bool,
         answer: impl Fn(Request<Body>) -> A + Send + 'static,
     ) -> Ended {
@@ -345,8 +353,10 @@ impl Conversation {
         let service = service_fn(move |request| {
             let hint = (stays && may_stay(&request)).then(|| hint.clone());
             let draining = self.draining.clone();
+            // `hyper` refuses a header beyond the limit once it is not complete at the limit: what it has read together may be more.
+            let is_large = head_size(&request) > MAX_HEAD;
             let (request, answering) = self.begin(request);
-            let answer = answer(request);
+            let answer = if is_large { Either::Left(large(request)) } else { Either::Right(answer(request)) };
             async move {
                 let mut answer = answer.await.map(|body| Answer::new(body, answering, usize::MAX));
                 if *draining.borrow() {
@@ -359,19 +369,19 @@ impl Conversation {
             }
         });
         let connection = http1().keep_alive(stays).serve_connection(TokioIo::new(stream), service);
-        let farewell = farewell(draining);
+        let (goodbye, last_word) = (draining_for(draining.clone(), GOODBYE), draining_for(draining, LAST_WORD));
         let overdue = overdue(&activity, time::Instant::now(), idle);
-        let mut is_leaving = false;
-        tokio::pin!(connection, farewell, overdue);
+        let mut farewell = Farewell::None;
+        tokio::pin!(connection, overdue, goodbye, last_word);
         loop {
             tokio::select! {
                 ended = &mut connection => return Ok(ended?),
                 reason = &mut overdue => return Err(format!("the client is overdue: {reason:?}").into()),
-                () = &mut farewell, if !is_leaving => {
-                    connection.as_mut().graceful_shutdown();
-                    is_leaving = true;
-                }
+                () = &mut goodbye, if farewell == Farewell::None => farewell = Farewell::AfterAnswer,
+                () = &mut last_word, if farewell == Farewell::AfterAnswer => farewell = Farewell::AtOnce,
             }
+            // The connection asks for it when it is polled next.
+            activity.leave(farewell);
         }
     }
 
@@ -437,12 +447,11 @@ fn may_stay<B>(request: &Request<B>) -> bool {
         && !options.into_iter().any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
 }
 
-/// Completes when a connection of HTTP/1.1 takes no further requests: [`GOODBYE`] after the listener was shut down, because a
-/// client that has not heard of it may have sent one.
-async fn farewell(mut draining: watch::Receiver<bool>) {
+/// Completes when the listener has been shut down for some time.
+async fn draining_for(mut draining: watch::Receiver<bool>, time: Duration) {
     // The sender lives for as long as there are connections.
     drop(draining.wait_for(|is_draining| *is_draining).await);
-    time::sleep(GOODBYE).await;
+    time::sleep(time).await;
 }
 
 /// Serves a connection of HTTP/2 until it ends. It takes no further requests once the listener drains, or once its client is
@@ -505,7 +514,7 @@ async fn overdue(activity: &Activity, since: time::Instant, idle: Duration) -> O
 fn name_host<B>(request: &mut Request<B>) {
     let authority = request.uri().authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
     if let Some(authority) = authority
-        && request.headers().get(HOST) != Some(&authority)
+        && !request.headers().get(HOST).is_some_and(|host| is_same_host(host, &authority))
     {
         request.headers_mut().append(HOST, authority);
     }
@@ -514,13 +523,28 @@ fn name_host<B>(request: &mut Request<B>) {
     }
 }
 
+/// Returns `true` if two values of `Host` name one server over TLS.
+fn is_same_host(one: &HeaderValue, other: &HeaderValue) -> bool {
+    let [one, other] = [one, other].map(|host| Authority::read(host.to_str().ok()?).ok());
+    one.zip(other).is_some_and(|(one, other)| one.is_same(&other, 443))
+}
+
 /// Answers a request over plain HTTP where TLS is spoken.
 async fn plain(request: Request<Body>) -> Response {
-    let refusal = || Refusal::new(Code::InvalidRequest, "The gateway speaks TLS here.").accepting("an https URL");
-    ucp_rest::refusing(Router::new(), Origins::default(), refusal)
-        .oneshot(request)
+    refused(request, || Refusal::new(Code::InvalidRequest, "The gateway speaks TLS here.").accepting("an https URL"))
         .await
-        .unwrap_or_else(|never| match never {})
+}
+
+/// Answers a request whose head is too large.
+async fn large(request: Request<Body>) -> Response {
+    let mut answer = refused(request, too_large_head).await;
+    *answer.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    answer
+}
+
+async fn refused(request: Request<Body>, refusal: fn() -> Refusal) -> Response {
+    let router = ucp_rest::refusing(Router::new(), Origins::default(), refusal);
+    router.oneshot(request).await.unwrap_or_else(|never| match never {})
 }
 
 /// Waits until fewer than `most` connections are open, and closes those on which the gateway is not at work for that.

@@ -21,7 +21,7 @@ use axum::{
 use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, StatusCode,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
 use ucp_core::{
@@ -223,8 +223,9 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> R
     mount.ingress.hosts().admit_page(headers, &head.uri)?;
     let mut over_limit = None;
     let entry = match mount.ingress.enter(head) {
-        // The body of a request over the rate limit is not read, unless it is short and its ID lets a library go on.
-        Err(refusal) if refusal.code == Code::RateLimited => {
+        // The body of a request over the rate limit is not read, unless it is short and its ID lets a library go on. Nor is one
+        // that its sender was to be asked for.
+        Err(refusal) if refusal.code == Code::RateLimited || headers.contains_key(EXPECT) => {
             if !is_library || !is_brief(headers) {
                 return Err(Unheard::unread(refusal));
             }
@@ -280,10 +281,10 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> R
     Ok((form, Answer::of_batch(answers)))
 }
 
-/// Returns `true` if a request states that its body is short.
+/// Returns `true` if a request states that its body is short, and does not wait for a word before it sends it.
 fn is_brief(headers: &HeaderMap) -> bool {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    length.is_some_and(|length| length <= BRIEF)
+    length.is_some_and(|length| length <= BRIEF) && !headers.contains_key(EXPECT)
 }
 
 /// Returns the media ranges of `Accept`, in lower case.

@@ -185,7 +185,7 @@ pub fn refusing(
     layered(without_slash(router))
 }
 
-/// Adds the layers around all routes: an error for requests without one host, a request ID in every response and log
+/// Adds the layers around all routes: an error for requests whose head is not sound, a request ID in every response and log
 /// line, and an internal error if a handler panics.
 fn layered(router: Router) -> Router {
     // As one layer, the outermost first: every layer of a router costs each request a box and a clone.
@@ -201,7 +201,7 @@ fn layered(router: Router) -> Router {
             tracing::error!("a handler panicked");
             error::answer(Endpoint::Root.release(), &Refusal::internal())
         }),
-        from_fn(async |request: Request<Body>, next: Next| match header::require_host(&request) {
+        from_fn(async |request: Request<Body>, next: Next| match header::require_sound_head(&request) {
             Ok(()) => next.run(request).await,
             Err(refusal) => error::answer(release_of(request.uri()), &refusal),
         }),

@@ -11,7 +11,7 @@ use ucp_core::{
 };
 use ucp_trust::limit::HeldBody;
 
-use crate::header::require_uncoded;
+use crate::header::{require_uncoded, require_uncoded_if_asked};
 
 /// Maximum size of a request body, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;
@@ -36,6 +36,7 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     record::enter(Stage::Read);
+    require_uncoded_if_asked(headers)?;
     let bytes = tokio::select! {
         read = tokio::time::timeout(DEADLINE, collect(body, held)) => read.unwrap_or_else(|_| {
             Err(Refusal::new(Code::RequestTimeout, "The body did not arrive in time.")
@@ -56,9 +57,12 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     let mut body = pin!(body);
-    let stated = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_BYTES);
     let too_large =
         || Refusal::new(Code::BodyTooLarge, "The body is too large.").accepting(format!("at most {MAX_BYTES} bytes"));
+    // Before the body is asked for, which tells a client that waits for `100 Continue` to send it.
+    if body.size_hint().lower() > MAX_BYTES as u64 {
+        return Err(too_large());
+    }
     let (mut pieces, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body broke off before its end."))?;

@@ -2,11 +2,14 @@
 
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Request, Version,
-    header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, HOST},
-    uri::Authority,
+    header::{
+        ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
+    },
+    uri::Scheme,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
 use ucp_core::{Code, Refusal, port::Trace, purchase::payment::holds_card_number, record::TraceContext};
+use ucp_trust::host::Authority;
 use uuid::Uuid;
 
 use crate::agent::{Stated, profile_of_header};
@@ -168,22 +171,62 @@ pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
         .accepting("`Content-Type: application/json`, in UTF-8"))
 }
 
-/// Checks that a request names one host in its headers, as RFC 9112, 3.2 requires since HTTP/1.1.
+/// Checks what the head of a request says about where it goes and how its body is sent, as RFC 9112 requires (3.2, 6.1):
+/// one host, which the target names as well if it names one, and no transfer coding but `chunked`.
 ///
 /// # Errors
-/// [`Code::InvalidRequest`] if it names none or several, or one that is not `host[:port]`.
-pub fn require_host<B>(request: &Request<B>) -> Result<(), Refusal> {
+/// [`Code::InvalidRequest`] if it names no host or several, or one that is not `host[:port]`;
+/// [`Code::TransferCodingUnsupported`].
+pub fn require_sound_head<B>(request: &Request<B>) -> Result<(), Refusal> {
     let mut hosts = request.headers().get_all(HOST).iter();
-    let valid = match (hosts.next(), hosts.next()) {
-        // A target without an authority has an empty one.
-        (Some(host), None) => host.is_empty() || Authority::try_from(host.as_bytes()).is_ok(),
-        (None, _) => request.version() <= Version::HTTP_10,
-        (Some(_), Some(_)) => false,
+    let stated = match (hosts.next(), hosts.next()) {
+        (None, _) if request.version() <= Version::HTTP_10 => None,
+        (Some(host), None) => Some(host),
+        (None, _) | (Some(_), Some(_)) => return Err(unsound_host("The request must have one `Host` header.")),
     };
-    if valid {
-        return Ok(());
+    let authority = match stated.map(|host| host.to_str().unwrap_or_default()) {
+        // A target without an authority has an empty one.
+        Some("") if stated.is_some_and(HeaderValue::is_empty) => None,
+        Some(host) => Some(Authority::read(host).map_err(unsound_host)?),
+        None => None,
+    };
+    if let Some(target) = request.uri().authority() {
+        let named = Authority::read(target.as_str()).map_err(unsound_host)?;
+        let default = if request.uri().scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+        if authority.is_some_and(|stated| !stated.is_same(&named, default)) {
+            return Err(unsound_host("The target of the request names another host than its `Host` header."));
+        }
     }
-    Err(Refusal::new(Code::InvalidRequest, "The request must have one `Host` header.").accepting("`Host: host[:port]`"))
+    let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(unsupported_coding()),
+    }
+}
+
+fn unsound_host(content: &str) -> Refusal {
+    Refusal::new(Code::InvalidRequest, content)
+        .accepting("`Host: host[:port]` with the name or address of one host and a port from 1 to 65535")
+}
+
+/// Returns the refusal of a request whose body has a transfer coding other than `chunked`.
+#[must_use]
+pub fn unsupported_coding() -> Refusal {
+    Refusal::new(
+        Code::TransferCodingUnsupported,
+        "The body has a transfer coding, or several, that the gateway does not undo.",
+    )
+    .accepting("`Transfer-Encoding: chunked` alone, or a `Content-Length`")
+}
+
+/// Checks that a body is sent as it is, by the head of a request whose sender waits for a word before it sends the body.
+///
+/// # Errors
+/// [`Code::UnsupportedMediaType`] if `Content-Encoding` names a coding.
+pub(crate) fn require_uncoded_if_asked(headers: &HeaderMap) -> Result<(), Refusal> {
+    // Not JSON, whatever it is.
+    if headers.contains_key(EXPECT) { require_uncoded(headers, b"\0") } else { Ok(()) }
 }
 
 /// Checks that a body is sent as it is (RFC 9110, 8.4): the gateway undoes no content coding.

@@ -17,7 +17,6 @@ use http::{
         ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
     },
     request::Parts,
-    uri::Authority,
 };
 use ucp_core::{
     Code, Refusal,
@@ -30,6 +29,7 @@ use ucp_trust::{
     certificate::Fingerprint,
     client::{ClientAddress, TrustedProxies},
     directory::Directory,
+    host::{Authority, without_dot},
     limit::{BodyLimit, HeldBody, InFlight, RateLimits, Share, Stranger},
     signature::{Message, RequestLine, Scheme, Signed, Start, sign_response, visitor::Visitor},
 };
@@ -68,8 +68,8 @@ impl Hosts {
     /// Returns `true` if an authority (`host[:port]`) names this gateway.
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
-        let Ok(authority) = authority.parse::<Authority>() else { return false };
-        let host = without_dot(authority.host());
+        let Ok(authority) = Authority::read(authority) else { return false };
+        let host = authority.host();
         let mut own = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(self.names.iter().map(String::as_str));
         own.any(|own| own.eq_ignore_ascii_case(host))
     }
@@ -85,7 +85,7 @@ impl Hosts {
             let host = value.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
             host.is_some_and(|host| self.contain(host)) || self.origins.contain(value)
         };
-        let authority = target.authority().map(Authority::as_str);
+        let authority = target.authority().map(http::uri::Authority::as_str);
         let named = headers.contains_key(HOST) || authority.is_some();
         if !named || !headers.get_all(HOST).iter().all(own) || !authority.is_none_or(|host| self.contain(host)) {
             return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
@@ -100,12 +100,6 @@ impl Hosts {
         }
         Ok(())
     }
-}
-
-/// Returns a host without the dot that ends a name which is not to be completed.
-#[must_use]
-pub fn without_dot(host: &str) -> &str {
-    host.strip_suffix('.').unwrap_or(host)
 }
 
 /// Origins of pages of other sites that may call the gateway (CORS). Pages send no credentials of their own: none are
@@ -126,8 +120,11 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DEL
 const PREFLIGHT_AGE: HeaderValue = HeaderValue::from_static("7200");
 
 impl Origins {
+    /// Returns `true` for one of these, whether the name of its host ends with a dot or not.
     fn contain(&self, origin: &HeaderValue) -> bool {
-        self.0.contains(origin)
+        let is_one = |origin: &[u8]| self.0.iter().any(|own| own.as_bytes() == origin);
+        is_one(origin.as_bytes())
+            || origin.to_str().is_ok_and(|origin| is_one(without_dot(&origin.replacen(".:", ":", 1)).as_bytes()))
     }
 
     /// Lets the page that has sent a request with the headers `asked` read the answer, if its origin is one of these.
@@ -614,5 +611,21 @@ mod tests {
         assert!(!admits(&[]));
         assert!(admits_at("http://shop.example/mcp", &[]));
         assert!(!admits_at("http://evil.example/mcp", &[(HOST, "shop.example")]));
+    }
+
+    #[test]
+    fn a_dot_at_the_end_of_a_name_makes_no_other_origin() {
+        let origins = Origins(["https://app.example", "https://app.example:8443"].map(HeaderValue::from_static).into());
+        let opened = |origin: &'static str| {
+            let mut answer = HeaderMap::new();
+            origins.open(&HeaderMap::from_iter([(ORIGIN, HeaderValue::from_static(origin))]), &mut answer);
+            answer.remove(ACCESS_CONTROL_ALLOW_ORIGIN)
+        };
+        for own in ["https://app.example", "https://app.example.", "https://app.example.:8443"] {
+            assert_eq!(opened(own).expect("may read it"), own);
+        }
+        for other in ["https://app.example..", "https://app.example.:8444", "https://.", "."] {
+            assert_eq!(opened(other), None, "{other}");
+        }
     }
 }

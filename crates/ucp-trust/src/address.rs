@@ -15,6 +15,8 @@ use std::{
 use ucp_core::{Code, Refusal};
 use url::{Host, Url};
 
+use crate::host::undotted;
+
 /// Maximum length of a profile address, in bytes.
 const MAX_LENGTH: usize = 2_048;
 
@@ -187,8 +189,8 @@ pub fn is_unpublished(identity: &str) -> bool {
 
 /// Address of a platform's profile, in a form that UCP allows.
 ///
-/// Two addresses are equal if their normalised texts are: the host in lower case and Punycode, no default port, dot
-/// segments resolved, no fragment. Cheap to clone.
+/// Two addresses are equal if their normalised texts are: the host in lower case and Punycode and without a dot at its end, no
+/// default port, dot segments resolved, no fragment. Cheap to clone.
 #[derive(Clone)]
 pub struct ProfileUrl(Arc<Url>);
 
@@ -216,7 +218,7 @@ impl ProfileUrl {
         if authority.contains('@') {
             return Err(UrlRejection::UserInformation);
         }
-        let mut url = Url::parse(text).map_err(|_| UrlRejection::NotAbsolute)?;
+        let mut url = undotted(Url::parse(text).map_err(|_| UrlRejection::NotAbsolute)?);
         url.set_fragment(None);
         // Encoding characters beyond ASCII makes the text longer.
         if url.as_str().len() > MAX_LENGTH {
@@ -441,6 +443,8 @@ mod tests {
         for (text, normal) in [
             ("https://agent.example/p.json", "https://agent.example/p.json"),
             ("HTTPS://Agent.Example:443/a/../p?x=1#part", "https://agent.example/p?x=1"),
+            ("https://agent.example./p", "https://agent.example/p"),
+            ("https://agent.example.:8443/p", "https://agent.example:8443/p"),
             ("https://agent.example", "https://agent.example/"),
             ("https://agent.example:8443/", "https://agent.example:8443/"),
             ("https://bücher.example/", "https://xn--bcher-kva.example/"),

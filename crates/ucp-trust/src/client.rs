@@ -17,8 +17,10 @@ use std::{
     str::FromStr,
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED, uri::Authority};
+use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
+
+use crate::host::Authority;
 
 /// Header that most proxies write.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -150,8 +152,8 @@ fn entries<T>(headers: &HeaderMap, name: &HeaderName, read: impl Fn(&str) -> Vec
 
 /// Reads `host[:port]`.
 fn authority(text: &str) -> Option<HeaderValue> {
-    let authority = text.parse::<Authority>().ok().filter(|authority| !authority.as_str().contains('@'))?;
-    HeaderValue::from_str(authority.as_str()).ok()
+    Authority::read(text).ok()?;
+    HeaderValue::from_str(text).ok()
 }
 
 /// Follows `chain` from its right end: through trusted proxies to the first address that is not trusted, or to the

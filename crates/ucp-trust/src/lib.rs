@@ -16,6 +16,7 @@
 //! | [`certificate`] | client certificates of platforms |
 //! | [`limit`] | rate limits and the limit on concurrent requests |
 //! | [`client`] | network address of the client of a request |
+//! | [`host`] | names of hosts, as requests state them and as they are compared |
 
 pub mod address;
 pub mod api_key;
@@ -24,6 +25,7 @@ pub mod client;
 pub mod cursor;
 pub mod directory;
 pub mod fetch;
+pub mod host;
 pub mod jwk;
 pub mod keyring;
 pub mod limit;

@@ -70,6 +70,7 @@ pub const fn http_status(code: Code) -> u16 {
         Kind::UnreachablePlatform => 424,
         Kind::RateLimited => 429,
         Kind::Internal | Kind::Damaged => 500,
+        Kind::NotImplemented => 501,
         Kind::Nonconforming => 502,
         Kind::Unavailable => 503,
     }
@@ -83,9 +84,12 @@ pub const fn json_rpc(code: Code) -> i32 {
         Kind::Internal | Kind::Damaged | Kind::Nonconforming => -32603,
         Kind::InvalidArguments => -32602,
         Kind::NotFound => -32601,
-        Kind::InvalidEnvelope | Kind::WrongMethod | Kind::NotAcceptable | Kind::TooLarge | Kind::UnsupportedType => {
-            -32600
-        }
+        Kind::InvalidEnvelope
+        | Kind::WrongMethod
+        | Kind::NotAcceptable
+        | Kind::TooLarge
+        | Kind::UnsupportedType
+        | Kind::NotImplemented => -32600,
         Kind::InvalidIdentity | Kind::IncompatiblePlatform | Kind::UnreachablePlatform => -32001,
         Kind::Unauthenticated
         | Kind::Forbidden

@@ -100,7 +100,10 @@ fn broken_http_is_refused_in_the_words_of_the_protocol() {
         (head("Content-Length: abc\r\n"), 400, "invalid_request"),
         (head("Content-Length: -1\r\n"), 400, "invalid_request"),
         (head("Content-Length: 5\r\nContent-Length: 6\r\n"), 400, "invalid_request"),
-        (head("Transfer-Encoding: chunked, gzip\r\n"), 400, "invalid_request"),
+        (head("Content-Length: 5, 5\r\n"), 400, "invalid_request"),
+        (head("Content-Length: +5\r\n"), 400, "invalid_request"),
+        (head("Content-Length: 0x5\r\n"), 400, "invalid_request"),
+        (head("Content-Length: 99999999999999999999\r\n"), 400, "invalid_request"),
         (head("No colon here\r\n"), 400, "invalid_request"),
         (head("Na me: x\r\n"), 400, "invalid_request"),
         (b"garbage\r\n\r\n".to_vec(), 400, "invalid_request"),
@@ -163,24 +166,186 @@ fn pages_of_other_sites_make_no_checkouts() {
 #[test]
 fn a_request_names_one_host() {
     let gateway = Gateway::shared();
+    let is_refused = |request: &str| {
+        let response = gateway.raw(request.as_bytes()).expect("an answer");
+        assert_eq!((response.status, &response.json()["code"]), (400, &json!("invalid_request")), "{request}");
+        assert!(response.json()["accepted"].as_str().is_some_and(|text| text.contains("host[:port]")), "{request}");
+        assert!(response.header("request-id").is_some(), "{request}");
+    };
+    let of_one_header = [
+        "user@localhost",
+        "user:password@localhost",
+        "@localhost",
+        "localhost@",
+        "localhost:",
+        "localhost:0",
+        "localhost:65536",
+        "localhost:abc",
+        "localhost:-1",
+        "localhost:80:80",
+        "localhost, localhost",
+        "a,b",
+        "a b",
+        "[",
+        "[::1",
+        "[localhost]",
+        "[::1]80",
+        "::1",
+        "local/host",
+        "local%68ost",
+        ".",
+    ];
+    let headers = of_one_header.map(|host| format!("Host: {host}\r\n"));
+    let two = ["", "Host: localhost\r\nHost: localhost\r\n", "Host: localhost\r\nHost: other\r\n"].map(str::to_owned);
     for path in ["/.well-known/ucp", "/orders/none", "/mcp", "/nowhere"] {
-        for hosts in ["", "Host: localhost\r\nHost: localhost\r\n", "Host: a b\r\n", "Host: [\r\n"] {
+        for hosts in headers.iter().chain(&two) {
             let method = if path == "/mcp" { "POST" } else { "GET" };
-            let request = format!("{method} {path} HTTP/1.1\r\n{hosts}Content-Length: 0\r\n\r\n");
-            let response = gateway.raw(request.as_bytes()).expect("an answer");
-            assert_eq!(
-                (response.status, &response.json()["code"]),
-                (400, &json!("invalid_request")),
-                "{path} {hosts:?}"
-            );
-            assert!(response.header("request-id").is_some(), "{path} {hosts:?}");
+            is_refused(&format!("{method} {path} HTTP/1.1\r\n{hosts}Content-Length: 0\r\n\r\n"));
         }
     }
+    for target in ["http://evil.example/", "http://localhost:1/", "http://user@localhost/", "http://localhost:0/"] {
+        is_refused(&format!("GET {target}orders/none HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    }
+    let status = |request: &str| gateway.raw(request.as_bytes()).expect("an answer").status;
     // HTTP/1.0 had no such rule, and the host of a target in absolute form is checked like any other.
-    let old = gateway.raw(b"GET /.well-known/ucp HTTP/1.0\r\n\r\n").expect("an answer");
-    assert_eq!(old.status, 200);
-    let target = "GET http://evil.example/orders/none HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    assert_eq!(gateway.raw(target.as_bytes()).expect("an answer").status, 403);
+    assert_eq!(status("GET /.well-known/ucp HTTP/1.0\r\n\r\n"), 200);
+    assert_eq!(status("GET http://evil.example/orders/none HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 403);
+    for host in ["localhost", "LOCALHOST.", "localhost:1", "localhost.:65535", "[::1]:8080", "127.0.0.1"] {
+        assert_eq!(status(&format!("GET /orders/none HTTP/1.1\r\nHost: {host}\r\n\r\n")), 400 + 1, "{host}");
+    }
+    assert_eq!(status("GET http://localhost:80/.well-known/ucp HTTP/1.1\r\nHost: LocalHost.\r\n\r\n"), 200);
+}
+
+/// RFC 9112, section 6.1: alone, in front of `chunked` and behind it, in one header line and in several.
+#[test]
+fn no_transfer_coding_but_chunked_is_undone() {
+    let gateway = Gateway::shared();
+    for codings in [
+        &["gzip"][..],
+        &["identity"],
+        &["deflate, chunked"],
+        &["gzip, chunked"],
+        &["chunked, gzip"],
+        &["chunked, chunked"],
+        &["gzip", "chunked"],
+        &["chunked", "identity"],
+        &["chunked", "chunked"],
+        &["x-unknown"],
+        &["chunked;q=1"],
+        &["\"chunked\""],
+        &[""],
+    ] {
+        for path in ["/catalog/product", "/mcp", "/nowhere"] {
+            let lines: String = codings.iter().map(|coding| format!("Transfer-encoding: {coding}\r\n")).collect();
+            let head =
+                format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{lines}\r\n");
+            let mut connection = gateway.connect();
+            connection.write(&[head.as_bytes(), b"2\r\n{}\r\n0\r\n\r\n"].concat());
+            let answer = connection.read().expect("an answer");
+            let code = &answer.json()["code"];
+            assert_eq!((answer.status, code), (501, &json!("transfer_coding_unsupported")), "{codings:?} {path}");
+            assert!(answer.header("request-id").is_some(), "{codings:?}");
+        }
+    }
+    let chunked = |coding: &str, length: &str| {
+        let head = format!("POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+        let agent = format!("UCP-Agent: {}\r\nTransfer-Encoding: {coding}\r\n{length}\r\n", REST_HEADERS[1].1);
+        gateway
+            .raw(&[head.as_bytes(), agent.as_bytes(), b"14\r\n{\"id\":\"prod_abc123\"}\r\n0\r\n\r\n"].concat())
+            .expect("an answer")
+    };
+    for coding in ["chunked", "Chunked", "chunked \t"] {
+        assert_eq!(chunked(coding, "").status, 200, "{coding}");
+    }
+}
+
+/// What the head of a request decides is told before its body is asked for (`100 Continue`), and none is waited for.
+#[test]
+fn what_the_head_decides_is_refused_without_the_body() {
+    let hash = "c".repeat(64);
+    let platform = format!("[[platform]]\nname = \"One\"\nprofile = \"{PROFILE}\"\napi_key_hash = \"sha256:{hash}\"\n");
+    let gateway = Configured::start(&["[callers]\npolicy = \"development\"\n", &platform].concat());
+    let limited =
+        Configured::start("[callers]\npolicy = \"development\"\n[limits]\nanonymous = { per_second = 1, burst = 1 }\n");
+    limited.search(&json!({ "query": "runner" }));
+    let with = |gateway: &Gateway, path: &str, (name, value): (&str, &str), length: usize| {
+        let kept = [("Content-Type", "application/json"), REST_HEADERS[1]];
+        let mut head =
+            format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n{name}: {value}\r\n");
+        for (own, value) in kept.iter().filter(|(own, _)| *own != name) {
+            head.push_str(&format!("{own}: {value}\r\n"));
+        }
+        if name != "Transfer-Encoding" {
+            head.push_str(&format!("Content-Length: {length}\r\n"));
+        }
+        gateway.raw(format!("{head}\r\n").as_bytes()).expect("an answer")
+    };
+    for path in ["/catalog/product", "/mcp"] {
+        for (header, length, status) in [
+            (("X-None", ""), MIB + 1, 413),
+            (("X-None", ""), usize::MAX / 2, 413),
+            (("Content-Type", "text/plain"), 20, 415),
+            (("Content-Encoding", "gzip"), 20, 415),
+            (("X-API-Key", "ucpk_wrong"), 20, 401),
+            (("Authorization", "bearer ucpk_wrong"), 20, 401),
+            (("Origin", "https://evil.example"), 20, 403),
+            (("Transfer-Encoding", "gzip, chunked"), 20, 501),
+            (("Signature-Input", "nonsense"), 20, 401),
+        ] {
+            assert_eq!(with(&gateway, path, header, length).status, status, "{path} {header:?}");
+        }
+        // A library gets an answer with its ID over the limit too, but not if it waits for a word first.
+        assert_eq!(with(&limited, path, ("MCP-Protocol-Version", "2025-11-25"), 20).status, 429, "{path}");
+        assert_eq!(with(&gateway, path, ("X-None", ""), 20).status, 100, "{path}: anything else is asked for");
+    }
+    assert_eq!(with(&gateway, "/nowhere", ("X-None", ""), 20).status, 404);
+    assert_eq!(with(&gateway, "/.well-known/ucp", ("X-None", ""), 20).status, 405);
+}
+
+/// A client that sends its body all the same gets the refusal, and not a connection that was reset.
+#[test]
+fn a_refusal_reaches_a_client_that_goes_on_sending() {
+    let gateway = Gateway::shared();
+    for path in ["/catalog/product", "/mcp"] {
+        for _ in 0..20 {
+            let response = gateway.send("POST", path, REST_HEADERS, &vec![b' '; 4 * MIB]);
+            assert_eq!(response.status, 413, "{path}");
+        }
+    }
+}
+
+/// The limits of the manual, to the byte and to the header line.
+#[test]
+fn headers_are_taken_up_to_their_limits() {
+    const MOST: usize = 64 * 1024;
+    let gateway = Gateway::shared();
+    let with = |size: usize, lines: usize, pieces: usize| {
+        let mut head = String::from("GET /.well-known/ucp HTTP/1.1\r\nHost: localhost\r\n");
+        for line in 2..lines {
+            head.push_str(&format!("X-{line}: a\r\n"));
+        }
+        let rest = "X-Long: \r\n\r\n".len();
+        head.push_str(&format!("X-Long: {}\r\n\r\n", "a".repeat(size.saturating_sub(head.len() + rest))));
+        let mut connection = gateway.connect();
+        for piece in head.as_bytes().chunks(head.len().div_ceil(pieces)) {
+            connection.write(piece);
+        }
+        connection.read().expect("an answer").status
+    };
+    for pieces in [1, 2, 7, 64] {
+        for (size, lines, status) in [
+            (MOST, 2, 200),
+            (MOST + 1, 2, 431),
+            (MOST + 1_000, 2, 431),
+            (2 * MOST, 2, 431),
+            (3 * MOST, 2, 431),
+            (MOST, 100, 200),
+            (1_000, 100, 200),
+            (1_000, 101, 431),
+        ] {
+            assert_eq!(with(size, lines, pieces), status, "{size} bytes in {lines} lines, sent in {pieces} pieces");
+        }
+    }
 }
 
 #[test]

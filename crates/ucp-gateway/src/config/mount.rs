@@ -3,6 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use ucp_core::ShopId;
+use ucp_trust::host::without_dot;
 use url::{Host, Url};
 
 use super::{document::Document, is_loopback_host, sections::ShopEntry};
@@ -81,7 +82,7 @@ pub(super) fn resolve(entry: &ShopEntry, taken: &mut Taken, document: &mut Docum
         Err(error) => document.unfit("name", error),
     }
     for host in &entry.hosts {
-        match Host::parse(host) {
+        match Host::parse(without_dot(host)) {
             Ok(parsed) => mount.hosts.push(parsed.to_string()),
             Err(_) => document
                 .unfit("hosts", format_args!("{host:?} must be a host name without port, such as shop.example.com")),

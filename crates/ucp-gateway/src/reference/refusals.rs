@@ -172,6 +172,13 @@ pub(super) fn explained(code: Code) -> Explained {
             None,
             Some("application/json"),
         ),
+        Code::TransferCodingUnsupported => (
+            "The body is sent with a transfer coding such as `gzip`, alone or before `chunked`.",
+            "Send the body with a `Content-Length`, or with `Transfer-Encoding: chunked` and no other coding.",
+            "The body has a transfer coding that the gateway does not undo.",
+            None,
+            Some("`Transfer-Encoding: chunked`, or a `Content-Length`"),
+        ),
         Code::ProfileMalformed => (
             "The platform's profile was fetched, and is no UCP profile.",
             "`ucp-gateway doctor profile URL` says which member is wrong.",
