@@ -457,7 +457,7 @@ mod failures {
     #[test]
     fn t_30_libraries_get_200_and_refused_tools_as_results_unless_told_otherwise() {
         let fitting = Gateway::shared();
-        let matching = Gateway::with(&["--mcp-error-status", "matching"]);
+        let matching = Gateway::with(&["--mcp-error-status", "always"]);
         for headers in libraries() {
             for (message, code, status) in table() {
                 if message.is_array() && takes_batches(headers) {
@@ -563,7 +563,7 @@ mod failures {
         // Nothing is remembered that could be ended.
         let ended = gateway.send("DELETE", "/mcp", &[("Mcp-Session-Id", &own)], b"");
         assert_eq!(ended.status, 405);
-        let matching = Gateway::with(&["--mcp-error-status", "matching"]);
+        let matching = Gateway::with(&["--mcp-error-status", "always"]);
         assert_eq!(post(&matching, &hello, &[]).header("mcp-session-id"), None);
     }
 

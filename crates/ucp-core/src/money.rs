@@ -39,6 +39,23 @@ impl Currency {
     pub const fn exponent(self) -> u32 {
         self.exponent as u32
     }
+
+    /// Formats an amount in minor units as a decimal: 1250 is `12.50` in USD and `1250` in JPY.
+    #[must_use]
+    pub fn decimal(self, minor: impl Into<i128>) -> String {
+        let minor = minor.into();
+        let (places, sign) = (usize::from(self.exponent), if minor < 0 { "-" } else { "" });
+        let digits = format!("{:0>width$}", minor.unsigned_abs(), width = places + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - places);
+        let point = if places == 0 { "" } else { "." };
+        format!("{sign}{whole}{point}{fraction}")
+    }
+
+    /// Formats an amount in minor units for people, such as `12.50 USD`.
+    #[must_use]
+    pub fn amount(self, minor: impl Into<i128>) -> String {
+        format!("{} {self}", self.decimal(minor))
+    }
 }
 
 impl FromStr for Currency {
@@ -257,6 +274,13 @@ mod tests {
 
     fn currency(code: &str) -> Currency {
         code.parse().expect("a currency")
+    }
+
+    #[test]
+    fn amounts_have_the_places_of_their_currency() {
+        let of = |minor: i64, code| currency(code).amount(minor);
+        assert_eq!([of(12_345, "USD"), of(5, "USD"), of(0, "USD")], ["123.45 USD", "0.05 USD", "0.00 USD"]);
+        assert_eq!([of(-5, "USD"), of(1_200, "JPY"), of(-1, "KWD")], ["-0.05 USD", "1200 JPY", "-0.001 KWD"]);
     }
 
     #[test]

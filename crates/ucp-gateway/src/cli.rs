@@ -28,31 +28,31 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the shop; the default without a command.
     Serve(ServeOptions),
-    /// Ask the gateway that this configuration is of whether it serves; exit code 1 if it does not.
+    /// Check that a running gateway is healthy; exit code 1 if it is not.
     Healthcheck(ServeOptions),
-    /// Load products into the shop from a file, or merchants into the directory beside it; existing ones are updated.
+    /// Import products or merchants from a file; existing ones are updated.
     Import(ImportOptions),
-    /// Synchronise the copy of a shop's catalog, or show its state.
+    /// Synchronize the copy of an upstream catalog, or show its state.
     #[command(subcommand)]
     Catalog(CatalogCommand),
-    /// Show the terms on which the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
+    /// Show or set sales terms: taxes, shipping rates, discounts and fees.
     Terms(TermsOptions),
-    /// Serve one agent over standard input and output.
+    /// Run as a local MCP server over stdio.
     Mcp(McpOptions),
-    /// Write a commented configuration file. On a terminal it asks for what no flag says.
+    /// Create a configuration file, interactively on a terminal.
     Init(InitOptions),
-    /// Check the configuration as `serve` would read it, and show the resulting settings.
+    /// Check the configuration that `serve` would use, and show the resulting settings.
     CheckConfig(ServeOptions),
-    /// Help with writing the configuration file.
+    /// Support for editing the configuration file.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Generate and list keys: the gateway's own, and API keys for platforms.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Show orders and take their steps. The platform that placed an order is notified of every step.
+    /// List orders; ship, deliver, cancel, capture or refund them. Platforms are notified of every step.
     #[command(subcommand)]
     Orders(OrdersCommand),
-    /// Show and resend the webhook events that platforms get about their orders.
+    /// Show and resend the webhook events that platforms receive about their orders.
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
     /// Show or erase what is stored about a buyer.
@@ -61,32 +61,32 @@ pub(crate) enum Command {
     /// Show who holds carts and checkouts, and free what one holds.
     #[command(subcommand)]
     Holders(HoldersCommand),
-    /// Check and try a shop that is asked the questions of the backend contract, by itself or by a mapping.
+    /// Test a backend or mapping file.
     #[command(subcommand)]
     Backend(BackendCommand),
-    /// Back up the data directory, check it, or restore it.
+    /// Back up, verify, restore or migrate data.
     #[command(subcommand)]
     Store(StoreCommand),
-    /// Examine any UCP endpoint by rules, without writing; exit code 1 if one with the weight of an error is not kept.
+    /// Check a UCP endpoint for conformance, read-only; exit code 1 on errors.
     Doctor(DoctorOptions),
-    /// Send scripted shoppers to any UCP endpoint, and report where they gave up and why.
+    /// Run scripted test shoppers against a UCP endpoint.
     Rehearse(RehearseOptions),
     /// Sign an HTTP message in a file.
     Sign(SignOptions),
-    /// Verify the signatures of an HTTP message in a file, and show the differences.
+    /// Verify the signatures of an HTTP message in a file, and show any differences.
     Verify(VerifyOptions),
-    /// Show the calls of a gateway as they come.
+    /// Show the requests of a gateway as they arrive.
     Tail(TailOptions),
-    /// Send a call that was recorded whole again, and show where the answers differ; exit code 1 if they do.
+    /// Resend a recorded call and compare the responses; exit code 1 if they differ.
     Replay(ReplayOptions),
-    /// Explain a decision of the gateway, or a call.
+    /// Explain a decision or a recorded call of the gateway.
     Explain(ExplainOptions),
-    /// Print the completions of a shell.
+    /// Print shell completions.
     Completions(CompletionsOptions),
-    /// Write the manual pages, one of each command, to a directory.
+    /// Write the manual pages, one per command, to a directory.
     Man(ManOptions),
-    /// Write or check the documents of this repository that the code generates: OpenAPI, OpenRPC, JSON Schema, and the
-    /// example of the configuration.
+    /// Write or check the generated documents of this repository: OpenAPI, OpenRPC, JSON Schema, and the example
+    /// configuration.
     Spec(SpecOptions),
 }
 
@@ -98,7 +98,7 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Generate an API key for a platform, and the line of the configuration that registers it.
+    /// Generate an API key for a platform, and the configuration line that registers it.
     Api,
     #[command(flatten)]
     Own(OwnKeysCommand),

@@ -89,7 +89,7 @@ pub(crate) struct Once<'a> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotTaken {
     /// No order has this identifier.
-    #[error("there is no order `{0}`; `ucp-gateway orders list` shows those there are")]
+    #[error("order `{0}` not found; see `ucp-gateway orders list`")]
     NoSuchOrder(String),
     /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]

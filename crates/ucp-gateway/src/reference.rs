@@ -2,8 +2,8 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`refusals`] | cause, cure and example of every refusal |
-//! | [`messages`] | cause, cure and example of every code in the messages of answers |
+//! | [`refusals`] | cause, fix and example of every error that rejects a request |
+//! | [`messages`] | cause, fix and example of every message code |
 //! | [`errors`] | the page of both |
 //! | [`configuration`] | the page of the configuration |
 

@@ -195,8 +195,8 @@ impl Shop {
         .allowing(callers::allowances(settings));
 
         let error_status = match settings.sections.server.mcp_error_status {
-            McpErrorStatus::Fitting => ErrorStatus::Fitting,
-            McpErrorStatus::Matching => ErrorStatus::Matching,
+            McpErrorStatus::Auto => ErrorStatus::Auto,
+            McpErrorStatus::Always => ErrorStatus::Always,
         };
         let keys = keyring.published(clock::now());
         let first_page = workbench::router(settings, &base, &name, operations, signer);

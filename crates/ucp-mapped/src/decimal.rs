@@ -66,16 +66,6 @@ pub fn minor(decimal: &str, currency: Currency) -> Result<i64, NotMinor> {
     Ok(if negative { -units } else { units })
 }
 
-/// Returns the decimal text of minor units of `currency`: 1250 is `12.50` in USD, and `1250` in JPY.
-#[must_use]
-pub fn text(units: i64, currency: Currency) -> String {
-    let places = usize::try_from(currency.exponent()).unwrap_or_default();
-    let sign = if units < 0 { "-" } else { "" };
-    let digits = format!("{:0>width$}", units.unsigned_abs(), width = places + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - places);
-    if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
-}
-
 /// Returns the decimal in a text that is written for people, such as `1.234,50 €` with the decimal mark `,`: letters and
 /// signs of currencies around it and separators of groups are dropped.
 ///
@@ -182,7 +172,7 @@ mod tests {
             (1250, "JPY", "1250"),
             (1250, "KWD", "1.250"),
         ] {
-            assert_eq!(text(units, currency(code)), expected);
+            assert_eq!(currency(code).decimal(units), expected);
         }
     }
 
@@ -190,7 +180,7 @@ mod tests {
         #[test]
         fn minor_units_survive_being_written_as_a_decimal(units in -MAX_AMOUNT..=MAX_AMOUNT) {
             for code in ["USD", "JPY", "KWD"] {
-                prop_assert_eq!(minor(&text(units, currency(code)), currency(code)), Ok(units));
+                prop_assert_eq!(minor(&currency(code).decimal(units), currency(code)), Ok(units));
             }
         }
 

@@ -441,7 +441,7 @@ fn decimal_text(units: &Val, code: &Val) -> ValR<Val> {
         _ => None,
     };
     let units = units.ok_or_else(|| Error::str("the input must be an integer of minor units"))?;
-    Ok(Val::from(decimal::text(units as i64, currency)))
+    Ok(Val::from(currency.decimal(units as i64)))
 }
 
 fn boolean(value: &Val) -> ValR<Val> {

@@ -139,10 +139,8 @@ fn key(place: &'static str, key: Option<&Value>) -> Result<Option<Stated>, Refus
     match key {
         None => Ok(None),
         Some(Value::String(key)) => Ok(Some(Stated { place, text: key.clone() })),
-        Some(_) => {
-            Err(Refusal::new(Code::InvalidRequest, format!("{place} must be a string."))
-                .accepting("a string, best a UUID"))
-        }
+        Some(_) => Err(Refusal::new(Code::InvalidRequest, format!("{place} must be a string."))
+            .accepting("a string, preferably a UUID")),
     }
 }
 
@@ -163,7 +161,12 @@ fn profiles(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> 
         let profile = agent.map(|agent| agent.get("profile").and_then(Value::as_str));
         match profile {
             Some(Some(profile)) => profiles.push(Stated { place, text: profile.to_owned() }),
-            Some(None) => return Err(Refusal::new(Code::InvalidProfileUrl, format!("{place} is missing or no text."))),
+            Some(None) => {
+                return Err(Refusal::new(
+                    Code::InvalidProfileUrl,
+                    format!("{place} is required and must be a string."),
+                ));
+            }
             None if holder.is_some_and(|holder| !holder.is_object()) => {
                 return Err(Refusal::new(
                     Code::InvalidProfileUrl,

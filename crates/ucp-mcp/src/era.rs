@@ -81,7 +81,10 @@ pub fn classify(request: &Request, mirror: Option<&Mirror>) -> Result<Era, Viola
         if let Some(unknown) = header.filter(|version| *version != MODERN_VERSION) {
             return Err(unsupported(unknown));
         }
-        return Err(Violation::new(-32602, format!("`_meta[\"{PROTOCOL_VERSION}\"]` is missing or no text.")));
+        return Err(Violation::new(
+            -32602,
+            format!("`_meta[\"{PROTOCOL_VERSION}\"]` is required and must be a string."),
+        ));
     };
     if let Some(mirror) = mirror {
         mirrored("MCP-Protocol-Version", mirror.version.as_deref(), stated)?;

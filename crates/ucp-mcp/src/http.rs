@@ -61,9 +61,9 @@ pub enum ErrorStatus {
     /// read, for an API key or a bearer token that is not known, and for a refused `Host` or `Origin`; and the refusal of
     /// a tool call is the result of the tool.
     #[default]
-    Fitting,
+    Auto,
     /// The status that matches the error, and a JSON-RPC error, for all callers.
-    Matching,
+    Always,
 }
 
 struct Mount {
@@ -75,7 +75,7 @@ struct Mount {
 impl Mount {
     /// Returns `true` if a request comes from a library of MCP, unless all callers are served alike.
     fn is_library(&self, headers: &HeaderMap) -> bool {
-        self.error_status == ErrorStatus::Fitting
+        self.error_status == ErrorStatus::Auto
             && (headers.contains_key(PROTOCOL_VERSION)
                 || headers.contains_key(SESSION)
                 || accepted(headers).any(|range| range == "text/event-stream"))
@@ -151,7 +151,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     if fitting == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
         headers.extend(header::ACCEPTED);
     }
-    if agreed.is_some() && !is_library && mount.error_status == ErrorStatus::Fitting {
+    if agreed.is_some() && !is_library && mount.error_status == ErrorStatus::Auto {
         headers.extend(HeaderValue::from_str(&Uuid::new_v4().to_string()).ok().map(|session| (SESSION, session)));
     }
     mount.ingress.sign(&head.headers, effect, status.as_u16(), &mut headers, body.as_bytes());

@@ -87,7 +87,7 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     let method = match members.shift_remove("method") {
         Some(Value::String(method)) => method,
         None if members.contains_key("result") || members.contains_key("error") => return Ok(Message::Unanswered),
-        _ => return Err(invalid(id, "The `method` is missing or no text.")),
+        _ => return Err(invalid(id, "`method` is required and must be a string.")),
     };
     let params = match members.shift_remove("params") {
         None | Some(Value::Null) => Value::Object(Map::new()),

@@ -62,7 +62,7 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
         (1..=MAX_KEY_LENGTH).contains(&stated.text.len()) && stated.text.bytes().all(|byte| byte.is_ascii_graphic());
     if !sane {
         let content = format!("The idempotency key in {} must be 1 to 255 visible ASCII characters.", stated.place);
-        let accepted = format!("1 to {MAX_KEY_LENGTH} visible ASCII characters, best a UUID");
+        let accepted = format!("1 to {MAX_KEY_LENGTH} visible ASCII characters, preferably a UUID");
         return Err(Refusal::new(Code::InvalidRequest, content).accepting(accepted));
     }
     Ok(Some(&stated.text))

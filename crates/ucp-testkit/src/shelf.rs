@@ -134,6 +134,8 @@ impl Cursors for PlainCursors {
 
     fn open(&self, query: &str, cursor: &str) -> Result<Vec<u8>, Refusal> {
         let position = cursor.strip_suffix(&format!(" in {query}")).and_then(|text| serde_json::from_str(text).ok());
-        position.ok_or_else(|| Refusal::new(Code::InvalidCursor, "No cursor of this query.").at("$.pagination.cursor"))
+        position.ok_or_else(|| {
+            Refusal::new(Code::InvalidCursor, "Invalid cursor for this query.").at("$.pagination.cursor")
+        })
     }
 }

@@ -289,7 +289,7 @@ fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
         .parameter_in(ParameterIn::Header)
         .required(if effect.needs_key() { Required::True } else { Required::False })
         .description(Some(
-            "A key of the caller's choice, best a UUID, that makes a retry of this call safe: the same call under the same \
+            "A key of the caller's choice, preferably a UUID, that makes a retry of this call safe: the same call under the same \
              key is answered as it was at first.",
         ))
         .schema(Some(

@@ -84,7 +84,7 @@ function messages(document) {
 
 function totals(document, currency) {
   if (!document?.totals) return undefined;
-  const name = { subtotal: 'Goods', items_discount: 'Discount on goods', discount: 'Discount', fulfillment: 'Delivery', tax: 'Tax', fee: 'Fee', gift_card: 'Gift card', store_credit: 'Store credit', total: 'Total' };
+  const name = { subtotal: 'Goods', items_discount: 'Discount on items', discount: 'Discount', fulfillment: 'Delivery', tax: 'Tax', fee: 'Fee', gift_card: 'Gift card', store_credit: 'Store credit', total: 'Total' };
   return h('dl', { class: 'totals' }, document.totals.map(({ type, display_text: text, amount }) =>
     h('div', { class: type === 'total' ? 'sum' : '' }, h('dt', {}, text ?? name[type] ?? type), h('dd', {}, money(amount, currency)))));
 }

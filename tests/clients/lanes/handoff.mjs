@@ -135,7 +135,7 @@ test('a buyer finishes a purchase with the keyboard', async () => {
   await page.keyboard.press('ArrowDown');
   await tabTo(page, 'button');
   await page.keyboard.press('Enter');
-  await page.getByText('Your choice of delivery is saved.').waitFor();
+  await page.getByText('Your delivery choice is saved.').waitFor();
   const [group] = (await look(checkout)).fulfillment.methods[0].groups;
   assert.equal(group.selected_option_id, group.options[1].id);
 
@@ -146,7 +146,7 @@ test('a buyer finishes a purchase with the keyboard', async () => {
   await picture(page, 'confirmation');
   await tabTo(page, 'button');
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Thank you, it is yours' }).waitFor();
+  await page.getByRole('heading', { name: 'Thank you for your order' }).waitFor();
   assert.deepEqual(await objections(page), []);
   await picture(page, 'completed');
   const completed = await look(checkout);
@@ -173,9 +173,9 @@ test('a buyer confirms what the bank asks an agent for', async () => {
   await page.getByRole('link', { name: /bank asks/ }).waitFor();
   assert.deepEqual(await objections(page), []);
   await picture(page, 'challenge');
-  await page.getByRole('link', { name: 'Go on to pay' }).click();
+  await page.getByRole('link', { name: 'Continue to payment' }).click();
   await page.getByRole('button', { name: /Confirm and pay/ }).click();
-  await page.getByRole('heading', { name: 'Thank you, it is yours' }).waitFor();
+  await page.getByRole('heading', { name: 'Thank you for your order' }).waitFor();
   assert.equal((await look(checkout)).status, 'completed');
   await page.context().close();
 });
@@ -188,7 +188,7 @@ test('a buyer approves what the shop wants to be looked at, and the agent goes o
   assert.equal(checkout.status, 'requires_escalation');
   const [{ code, severity }] = checkout.messages;
   assert.deepEqual([code, severity], ['high_value_order', 'requires_buyer_review']);
-  await small('review', checkout.continue_url, 'Please look at your purchase');
+  await small('review', checkout.continue_url, 'Please review your purchase');
   await small('approval', `${checkout.continue_url}?view=confirm`, 'Confirm your order');
 
   const back = new URL('/chat', meta['ucp-agent'].profile).href;
@@ -202,7 +202,7 @@ test('a buyer approves what the shop wants to be looked at, and the agent goes o
   await tabTo(page, 'button');
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'I approve this purchase');
   await page.keyboard.press('Enter');
-  await page.getByText('Your assistant can go on now').waitFor();
+  await page.getByText('Your assistant can continue now').waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute('role')), 'status', 'it is read out');
   assert.deepEqual(await objections(page), []);
   await picture(page, 'approved');
@@ -288,7 +288,7 @@ test('a dark page on a large screen', async () => {
 test('it works without scripts', async () => {
   const ready = await call('POST', '/checkout-sessions', wanted);
   const page = await open(ready.continue_url, { javaScriptEnabled: false });
-  await page.getByText('I do not want this').click();
+  await page.getByText("I don't want this").click();
   await page.getByRole('button', { name: 'Cancel the purchase' }).click();
   await page.getByRole('heading', { name: 'This purchase was canceled' }).waitFor();
   assert.equal((await look(ready)).status, 'canceled');
@@ -346,13 +346,13 @@ test('a platform shows the bank in a frame of its own page', async (t) => {
   const told = (page, method) => page.waitForFunction((name) => heard.find((message) => message.method === name), method, { timeout: 30_000 });
   const read = ({ id }) => asked('GET', `/checkout-sessions/${id}`);
 
-  for (const [button, status] of [['Confirm and pay', 'completed'], ['Back, without paying', 'incomplete']]) {
+  for (const [button, status] of [['Confirm and pay', 'completed'], ['Back without paying', 'incomplete']]) {
     const begun = await buy('three_ds_token');
     const { type, id, config } = outstanding(begun);
     assert.equal(type, 'three_ds_challenge');
     const page = await hold(config.url);
     const frame = page.frameLocator('iframe');
-    await frame.getByRole('heading', { name: 'The sandbox bank asks' }).waitFor();
+    await frame.getByRole('heading', { name: 'The test bank asks' }).waitFor();
     assert.deepEqual(await objections(page.frames().at(-1)), []);
     await picture(page, `action-${status}`);
     const ready = await told(page, 'action.ready');

@@ -20,10 +20,10 @@ fn a_buyer_confirms_what_the_bank_asks_for() {
     page.shows("Your bank asks you to confirm the payment");
     page.shows("Bouquet of Red Roses");
     let confirmation = browser.open(&format!("{}?view=confirm", page.place));
-    confirmation.shows("The sandbox bank asks");
+    confirmation.shows("The test bank asks");
     assert_eq!(look(&gateway, &checkout)["status"], "requires_escalation", "looking at it pays nothing");
     let thanks = browser.fill(&confirmation, "pay", &[]);
-    thanks.shows("Thank you, it is yours");
+    thanks.shows("Thank you for your order");
     let completed = look(&gateway, &checkout);
     assert_eq!(completed["status"], "completed", "{completed}");
     assert_eq!(completed["totals"], checkout["totals"]);
@@ -48,7 +48,7 @@ fn a_buyer_says_what_is_missing() {
     assert_eq!(checkout["status"], "incomplete", "{checkout}");
     let mut browser = Browser::new(&gateway);
     let page = browser.open(&path(&checkout["continue_url"]));
-    page.shows("What is missing");
+    page.shows("Still needed");
     page.hides("?view=confirm");
     let page = browser.fill(
         &page,
@@ -65,7 +65,7 @@ fn a_buyer_says_what_is_missing() {
     );
     page.shows("Your details are saved.");
     page.shows("value=\"2 Elm St\"");
-    page.hides("What is missing");
+    page.hides("Still needed");
     let seen = look(&gateway, &checkout);
     assert_eq!(seen["status"], "ready_for_complete", "{seen}");
     assert_eq!(seen["buyer"]["first_name"], "Zoë");
@@ -76,7 +76,7 @@ fn a_buyer_says_what_is_missing() {
     let other = options.iter().find(|option| option["id"] != selected).expect("another option");
     let group = text(&method["groups"][0]["id"]);
     let page = browser.fill(&page, "delivery", &[(&format!("option:0:{group}"), text(&other["id"]))]);
-    page.shows("Your choice of delivery is saved.");
+    page.shows("Your delivery choice is saved.");
     let seen = look(&gateway, &checkout);
     assert_eq!(seen["fulfillment"]["methods"][0]["groups"][0]["selected_option_id"], other["id"], "{seen}");
     // What was chosen is still there when other things change.
@@ -101,7 +101,7 @@ fn a_platform_pays_for_what_a_buyer_has_filled_in() {
     let completed = complete(&gateway, &checkout, "success_token");
     assert_eq!(completed["status"], "completed", "{completed}");
     let page = browser.open(&page.place);
-    page.shows("Thank you, it is yours");
+    page.shows("Thank you for your order");
     page.hides("<form");
 }
 
@@ -135,7 +135,7 @@ fn a_cart_is_shown() {
     call(&gateway, "POST", &format!("/carts/{}/cancel", text(&cart["id"])), &json!({}));
     let page = browser.open(&page.place);
     assert_eq!(page.response.status, 410);
-    page.shows("Your assistant has given it up");
+    page.shows("Your assistant canceled it");
     page.hides("White Orchid");
 }
 
@@ -174,7 +174,7 @@ fn a_buyer_picks_up_where_all_of_the_goods_are() {
     let checkout = call(&gateway, "POST", "/checkout-sessions", &goods);
     let mut browser = Browser::new(&gateway);
     let page = browser.open(&path(&checkout["continue_url"]));
-    page.shows("I pick it up at Harbour Store");
+    page.shows("Pick up at Harbour Store");
     page.hides("Uptown Store");
     let page = browser.fill(&page, "details", &[("email", "zoe@example.com"), ("destination", "place:harbour")]);
     page.shows("Your details are saved.");

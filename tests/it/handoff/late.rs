@@ -91,9 +91,10 @@ fn a_canceled_page_shows_what_it_was_about() {
     let mut browser = Browser::new(&gateway);
     let page = browser.open(&path(&checkout["continue_url"]));
     assert_eq!(page.response.status, 200);
-    for shown in ["This purchase was canceled", "Nothing was paid", "What it was about", "Bouquet of Red Roses"] {
+    for shown in ["This purchase was canceled", "You weren't charged", "Items in this purchase", "Bouquet of Red Roses"]
+    {
         page.shows(shown);
     }
     page.hides("<form");
-    assert!(!page.response.body.contains("What is missing"));
+    assert!(!page.response.body.contains("Still needed"));
 }

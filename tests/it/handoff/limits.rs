@@ -41,7 +41,7 @@ fn is_plain(response: &Response) {
     assert_eq!(response.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(response.header("cache-control"), Some("no-store"));
     assert!(response.header("content-security-policy").is_some_and(|policy| policy.contains("default-src 'none'")));
-    for shown in ["<h1>Please wait a moment</h1>", "Nothing was changed or paid", "<html lang=\"en\">"] {
+    for shown in ["<h1>Please wait a moment</h1>", "Nothing was changed or charged", "<html lang=\"en\">"] {
         assert!(response.body.contains(shown), "`{shown}` in {response:?}");
     }
 }

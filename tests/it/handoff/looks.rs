@@ -21,9 +21,7 @@ fn a_page_has_the_language_of_the_purchase_or_else_of_the_browser() {
     let checkout = call(&gateway, "POST", "/checkout-sessions", &wish);
     let mut browser = Browser::new(&gateway);
     let page = browser.open(&path(&checkout["continue_url"]));
-    for shown in
-        ["<html lang=\"es\">", "Termine su compra", "Elija cómo se entregan los artículos.", "\u{a0}US$", "Alemania"]
-    {
+    for shown in ["<html lang=\"es\">", "Termine su compra", "Elija una forma de entrega.", "\u{a0}US$", "Alemania"] {
         page.shows(shown);
     }
     page.hides("What you are buying");
@@ -108,13 +106,13 @@ fn an_order_is_where_its_events_say() {
     };
     shows("Being prepared", "being prepared", "Will be sent to Springfield, OR, United States of America");
     step(&["ship", order, "--line", "li_1=1"]);
-    shows("Being prepared", "partly on its way", "Will be sent to Springfield");
+    shows("Being prepared", "partly shipped", "Will be sent to Springfield");
     step(&["ship", order, "--line", "li_1=1"]);
     shows("On its way", "on its way", "On its way to Springfield");
     step(&["deliver", order]);
-    shows("Delivered", "with you", "Delivered to Springfield");
+    shows("Delivered", "delivered", "Delivered to Springfield");
     let page = browser.open(&place);
-    page.shows(": Sent</li>");
+    page.shows(": Shipped</li>");
     page.shows("@media print");
 }
 

@@ -153,7 +153,7 @@ fn start_up_says_which_callers_are_served() {
     for (policy, words) in [
         ("require", "need a UCP profile that can be fetched (policy require)"),
         ("lenient", "may browse without a profile that can be fetched (policy lenient)"),
-        ("development", "are taken at their word: no profile has to be fetched (policy development)"),
+        ("development", "are not authenticated: any profile is accepted unverified (policy development)"),
     ] {
         let gateway = Gateway::with(&["--policy", policy]);
         assert!(said_at_start(&gateway).contains(words), "{policy}: {:?}", gateway.welcome);

@@ -109,7 +109,7 @@ fn a_platform_shows_the_challenge_and_reads_what_became_of_it() {
             assert!(policy(&surface).contains("script-src 'sha256-") && !policy(&surface).contains("frame-src"));
             let page = path(&begun["continue_url"]);
             let shown = stage.gateway.get(&format!("{page}/bank"));
-            assert!(shown.body.contains("The sandbox bank asks"), "{shown:?}");
+            assert!(shown.body.contains("The test bank asks"), "{shown:?}");
             assert!(!policy(&shown).contains("script-src"), "{shown:?}");
             assert_eq!(stage.confirm(&page, "act_0123", "yes").status, 409, "nobody answers for the buyer");
             assert_eq!(seen(&shopper, &checkout)["status"], "complete_in_progress");

@@ -203,7 +203,7 @@ fn the_command_line_captures_and_releases() {
     let shopper = Shopper::rest(&shop.gateway);
     let (order, total, payment) = shop.bought(&shopper, "pm_ok");
     let shown = shop.command("capture", &order, &["--amount", "700"]).expect("it is captured");
-    assert!(shown.contains("payment: USD 700 (minor units) captured"), "{shown}");
+    assert!(shown.contains("payment: 7.00 USD captured"), "{shown}");
     assert_eq!(shop.moved(&payment), (700, 1, 0));
     let problem = shop.command("release", &order, &[]).expect_err("it is captured");
     assert!(problem.contains("it was captured, and the rest released"), "{problem}");

@@ -37,14 +37,14 @@ fn a_platform_hands_over_and_goes_on_when_the_buyer_has_approved() {
         let mut browser = Browser::new(&gateway);
         let back = "continue_to=https%3A%2F%2Fagent.example.com%2Fchat";
         let page = browser.open(&format!("{}?{back}", path(&checkout["continue_url"])));
-        page.shows("Please look at your purchase");
+        page.shows("Please review your purchase");
         page.shows("Orders from $60 need your own word.");
         let summary = browser.open(&format!("{}?view=confirm&{back}", path(&checkout["continue_url"])));
         for shown in ["Bouquet of Red Roses", "1 Main St", "buyer@example.com", "I approve this purchase"] {
             summary.shows(shown);
         }
         let approved = browser.fill(&summary, "approve", &[]);
-        approved.shows("Your assistant can go on now");
+        approved.shows("Your assistant can continue now");
         approved.shows("<a class=\"button\" href=\"https://agent.example.com/chat\"");
         approved.hides("I approve this purchase");
         assert_eq!(browser.submit(&summary, "approve", &[]).status, 409, "a form is taken once");
@@ -69,7 +69,7 @@ fn a_buyer_who_pays_on_the_page_has_approved_it() {
     let mut browser = Browser::new(&gateway);
     let summary = browser.open(&format!("{}?view=confirm", path(&checkout["continue_url"])));
     summary.shows("Or finish it here yourself");
-    browser.fill(&summary, "pay", &[]).shows("Thank you, it is yours");
+    browser.fill(&summary, "pay", &[]).shows("Thank you for your order");
     let seen = shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document();
     assert_eq!(seen["status"], "completed", "{seen}");
 }
@@ -88,7 +88,7 @@ fn what_is_missing_comes_first() {
     let mut browser = Browser::new(&gateway);
     let page = browser.open(&path(&checkout["continue_url"]));
     let page = browser.fill(&page, "details", &[("email", "bea@example.com")]);
-    page.shows("Please look at your purchase");
+    page.shows("Please review your purchase");
     let seen = shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document();
     assert_eq!(said_at(&seen, "error"), ["buyer_review $.line_items[1]"], "{seen}");
     assert_eq!(shopper.update(&checkout, &ready(&[("bouquet_tulips", 1)]))["status"], "ready_for_complete");

@@ -165,10 +165,10 @@ fn a_buyer_confirms_at_the_bank_and_comes_back() {
         }
         let seen = shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document();
         if verdict == "pass" {
-            page.shows("Thank you, it is yours");
+            page.shows("Thank you for your order");
             assert_eq!((&seen["status"], shop.taken(&checkout).0), (&json!("completed"), 1), "{seen}");
         } else {
-            page.shows("Nothing was paid");
+            page.shows("You weren't charged");
             assert_eq!((&seen["status"], shop.taken(&checkout).0), (&json!("incomplete"), 0), "{seen}");
             assert_eq!(shopper.complete(&checkout, "pm_ok")["status"], "completed");
             assert_eq!(shop.taken(&checkout).0, 1);

@@ -306,7 +306,7 @@ fn steps_that_cannot_be_taken_say_why_and_change_nothing() {
     let order = place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     let before = place.json(&["orders", "show", &order]);
     for (arguments, said) in [
-        (vec!["orders", "ship", "ord_nothing"], "there is no order `ord_nothing`"),
+        (vec!["orders", "ship", "ord_nothing"], "order `ord_nothing` not found"),
         (vec!["orders", "ship", &order, "--line", "li_9=1"], "the order has no line `li_9`"),
         (vec!["orders", "ship", &order, "--line", "li_1=3"], "has 2 left for this, not 3"),
         (vec!["orders", "ship", &order, "--line", "li_1"], "expected a line and a quantity"),

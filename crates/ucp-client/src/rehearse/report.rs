@@ -167,8 +167,8 @@ impl Report {
     fn write_counts(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let Ends { sessions, ordered, ready, handed_over, given_up } = self.ends();
         writeln!(f, "{sessions} shoppers over {} in release {}, seed {}", self.transport, self.release, self.seed)?;
-        write!(f, "{ordered} ordered, {ready} were ready to pay, ")?;
-        writeln!(f, "{handed_over} were handed over to a page, {given_up} gave up")?;
+        write!(f, "{ordered} ordered, {ready} ready to pay, ")?;
+        writeln!(f, "{handed_over} handed off, {given_up} abandoned")?;
         writeln!(
             f,
             "\n{:<24} {:>8} {:>8} {:>8} {:>8} {:>8}",

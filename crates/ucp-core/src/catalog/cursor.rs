@@ -59,7 +59,8 @@ pub(crate) mod tests {
         }
 
         fn open(&self, query: &str, cursor: &str) -> Result<Vec<u8>, Refusal> {
-            let refused = || Refusal::new(Code::InvalidCursor, "No cursor of this query.").at("$.pagination.cursor");
+            let refused =
+                || Refusal::new(Code::InvalidCursor, "Invalid cursor for this query.").at("$.pagination.cursor");
             let position = cursor.strip_suffix(&format!(" in {query}")).ok_or_else(refused)?;
             let digits = position.as_bytes().chunks(2).map(|digits| str::from_utf8(digits).unwrap_or_default());
             digits.map(|digits| u8::from_str_radix(digits, 16).map_err(|_| refused())).collect()

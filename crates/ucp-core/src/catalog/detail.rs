@@ -65,7 +65,7 @@ pub async fn detail(
     let (matches, age) = match catalog.open(&request.id, &presentation, buyer_signals).await? {
         Named::Found(matches) => (matches, None),
         Named::Stale(matches, message) | Named::Dated(matches, message) => (matches, Some(message)),
-        Named::Unchecked => return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+        Named::Unchecked => return Err(Refusal::unavailable("The shop is temporarily unavailable.", 1)),
     };
     let named = |found: &Match| matches!(found.target, Target::Product | Target::Variant(_));
     let Some(Match { mut product, target }) = matches.into_iter().find(named) else {

@@ -142,7 +142,7 @@ impl SalesService {
             }
         }
         let Some(amount) = Amount::new(amount_of(&checkout.totals, TotalKind::Total)) else {
-            return Err(Refusal::new(Code::InternalError, "The total of this checkout is not an amount."));
+            return Err(Refusal::new(Code::InternalError, "The checkout total is invalid."));
         };
         let Chosen { at_shop, tender, memo } = if amount == Amount::ZERO {
             Chosen { at_shop: self.placing_shop().is_some(), ..Chosen::default() }

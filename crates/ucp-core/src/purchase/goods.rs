@@ -99,7 +99,7 @@ async fn resolve<'a>(
             }
             // A purchase must not be priced from stale data.
             Named::Stale(..) | Named::Unchecked => {
-                return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1));
+                return Err(Refusal::unavailable("The shop is temporarily unavailable.", 1));
             }
         }
     }

@@ -296,7 +296,7 @@ pub(crate) fn not_found(what: &str, id: &str) -> Outcome {
 
 /// Returns the refusal for a shop behind another API that reported its cart as gone before there was one.
 pub(crate) fn no_cart() -> Refusal {
-    Refusal::unavailable("The shop made no cart.", 1)
+    Refusal::unavailable("The shop couldn't create a cart.", 1)
 }
 
 /// Returns the outcome for a draft without anything that can be bought, keeping the messages of the quote that explain

@@ -192,9 +192,9 @@ fn print(report: &Report) {
         say!("skipped  {rule}: {reason}");
     }
     for Finding { rule, question, asked, seen, problem, cure } in &report.findings {
-        say!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  seen   {seen}\n  cure   {cure}");
+        say!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  found  {seen}\n  fix    {cure}");
     }
-    say!("{} rules kept, {} not", report.kept.len(), report.findings.len());
+    say!("{} passed, {} failed", report.kept.len(), report.findings.len());
 }
 
 fn read(file: &Path) -> Result<(Mapping, Plan), String> {

@@ -91,12 +91,14 @@ fn print(report: &Report, paint: Paint) {
             Severity::Error => paint.bad("error"),
             Severity::Warning => paint.doubtful("warning"),
         };
-        say!("\n{severity}  {}  {at}\n  must  {must}\n  seen  {seen}\n  cure  {cure}", paint.strong(rule));
+        say!("\n{severity}  {}  {at}\n  expected  {must}\n  found     {seen}\n  fix       {cure}", paint.strong(rule));
     }
     for (rule, number) in &report.more {
         say!("\n{number} more of {rule}");
     }
     let (errors, warnings) = (report.count(Severity::Error), report.count(Severity::Warning));
-    let verdict = format!("{} rules kept, {errors} errors, {warnings} warnings", report.kept.len());
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let verdict =
+        format!("{} passed, {}, {}", report.kept.len(), counted(errors, "error"), counted(warnings, "warning"));
     say!("\n{}", if errors > 0 { paint.bad(verdict) } else { paint.good(verdict) });
 }

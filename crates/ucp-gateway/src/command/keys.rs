@@ -20,11 +20,11 @@ use crate::{clock::now, config::shop_dir};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
-    /// Generate a key that signs from now on. Other keys stay published.
+    /// Generate a signing key and activate it. Other keys stay published.
     Generate(GenerateOptions),
     /// Show the keys, newest first.
     List(ListOptions),
-    /// Generate a key that signs from now on, and retire all others.
+    /// Generate a signing key, activate it, and retire all others.
     Rotate(RotateOptions),
 }
 
@@ -107,14 +107,14 @@ pub(crate) fn run(command: &OwnKeysCommand) -> Done {
         OwnKeysCommand::Generate(options) => {
             let mut keyring = options.place.open()?;
             let own = keyring.generate(options.algorithm.into(), now())?;
-            say!("{} signs from now on.", own.kid());
+            say!("Created signing key {}; it is active now.", own.kid());
         }
         OwnKeysCommand::List(options) => list(options)?,
         OwnKeysCommand::Rotate(options) => {
             let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
             let mut keyring = options.place.open()?;
             let own = keyring.rotate(options.algorithm.map(Into::into), grace, now())?;
-            say!("{} signs from now on.", own.kid());
+            say!("Created signing key {}; it is active now.", own.kid());
             for own in &keyring.list()[1..] {
                 say!("{} is {}.", own.kid(), state(own, None));
             }

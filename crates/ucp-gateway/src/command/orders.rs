@@ -5,7 +5,6 @@ use std::{process::ExitCode, sync::Arc};
 use clap::{Args, Subcommand};
 use ucp_core::{
     ShopId,
-    money::Currency,
     order::{Hold, LineQuantity, Order},
     purchase::{
         ledger::Stored,
@@ -38,14 +37,14 @@ pub(crate) enum OrdersCommand {
     Deliver(StepOptions),
     /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
     Cancel(CancelOptions),
-    /// Capture the money of an order that was authorised: an amount, or all of it. The rest is released.
+    /// Capture an authorized payment: an amount, or all of it. The rest is released.
     Capture(CaptureOptions),
-    /// Release the money of an order that was authorised, and capture nothing.
+    /// Release an authorized payment without a capture.
     Release(DrawOptions),
-    /// Record a refund: an amount, or all that is left. The payment service provider is not called; a refund over the
-    /// admin endpoint is given by a handler that can.
+    /// Record a refund of an amount, or of all that is left. No money is moved: `POST /orders/ID/refund` on the admin API
+    /// refunds through the payment provider.
     Refund(RefundOptions),
-    /// Confirm a refund that was given at the payment service provider by hand.
+    /// Confirm a refund that was made by hand at the payment provider.
     Confirm(ConfirmOptions),
 }
 
@@ -248,7 +247,7 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
         say!("  {}  {}", event.occurred_at, event.kind);
     }
     for adjustment in &order.adjustments {
-        let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
+        let amount = order.currency.amount(amount_of(&adjustment.totals, TotalKind::Total));
         let reason = adjustment.description.as_deref().unwrap_or_default();
         let (kind, status) = (&adjustment.kind, adjustment.status.as_str());
         let by_hand = if adjustment.by_hand { ", to be given at the provider and confirmed" } else { "" };
@@ -258,9 +257,9 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
         let what = match hold {
             Hold::Authorized => "authorised, to be captured or released".to_owned(),
             Hold::Capturing { amount, .. } => {
-                format!("{} are being captured; the provider is asked again by itself", money(*amount, order.currency))
+                format!("{} are being captured; the provider is asked again by itself", order.currency.amount(*amount))
             }
-            Hold::Captured { amount } => format!("{} captured", money(*amount, order.currency)),
+            Hold::Captured { amount } => format!("{} captured", order.currency.amount(*amount)),
             Hold::Releasing { .. } => "being released; the provider is asked again by itself".to_owned(),
             Hold::Released => "released, nothing captured".to_owned(),
         };
@@ -275,13 +274,8 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
 
 /// Formats an order in one line.
 fn summary(order: &Order) -> String {
-    let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
+    let total = order.currency.amount(amount_of(&order.totals, TotalKind::Total));
     format!("{}  {}  {}  {total}  {}", order.id, order.placed_at, orders::status(order), order.owner)
-}
-
-/// Formats an amount in minor units of a currency.
-fn money(amount: i64, currency: Currency) -> String {
-    format!("{currency} {amount} (minor units)")
 }
 
 /// Parses a line item and its quantity, such as `li_1=2`.

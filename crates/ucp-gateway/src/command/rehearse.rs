@@ -25,22 +25,22 @@ use crate::progress::bar;
 pub(crate) struct RehearseOptions {
     #[command(flatten)]
     reach: ReachOptions,
-    /// How many shoppers come.
+    /// Number of shoppers.
     #[arg(long, default_value = "90", value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=1_000_000))]
     sessions: u32,
-    /// The seed of chance: the same seed, with one shopper at a time, leads to the same decisions.
+    /// Random seed. The same seed with a concurrency of 1 leads to the same decisions.
     #[arg(long, default_value = "1", value_name = "NUMBER")]
     seed: u64,
-    /// How many shoppers come at a time.
-    #[arg(long, default_value = "1", value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=64))]
-    at_once: u32,
-    /// The transport of the calls [default: MCP, if the shop has it].
-    #[arg(long, value_name = "WHICH")]
+    /// Number of shoppers at the same time.
+    #[arg(long, alias = "at-once", default_value = "1", value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=64))]
+    concurrency: u32,
+    /// Transport of the requests [default: MCP if the shop has it].
+    #[arg(long, value_name = "TRANSPORT")]
     transport: Option<Kind>,
-    /// The identifier of something to buy, where the shop has no catalog; repeat it for several.
+    /// ID of an item to buy, where the shop has no catalog; repeat it for several.
     #[arg(long, value_name = "ID")]
     item: Vec<String>,
-    /// What to pay with: `HANDLER=TOKEN`. Orders are placed with it! Without it, shoppers pay at a sandbox alone.
+    /// Payment to use. This places real orders. Without it, shoppers pay only at sandboxes.
     #[arg(long, value_name = "HANDLER=TOKEN", value_parser = payment)]
     pay: Option<Payment>,
     /// How many seconds a shopper waits for a checkout to expire; one that stays open for longer is canceled instead.
@@ -84,7 +84,7 @@ pub(crate) fn run(options: &RehearseOptions) -> Done {
         }
         let wanted = rehearse::Options {
             sessions: options.sessions as usize,
-            at_once: options.at_once as usize,
+            at_once: options.concurrency as usize,
             seed: options.seed,
             items: options.item.clone(),
             payment: options.pay.clone().unwrap_or_default(),

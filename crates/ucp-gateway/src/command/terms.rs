@@ -59,6 +59,6 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
         }
     };
     say!("The shop in {place} sells on these terms from now on.");
-    say!("A gateway that is running takes them up when it is started again.");
+    say!("Restart running gateways to apply them.");
     Ok(ExitCode::SUCCESS)
 }

@@ -49,7 +49,9 @@ impl DataFound {
             (true, Some(_)) => format!("{path} (new: holds orders, and whose carts and checkouts there are)"),
             (true, None) => {
                 let sample = settings.sections.data.sample.0.name;
-                format!("{path} (new: the sample shop `{sample}` was made here; `ucp-gateway import` makes your own)")
+                format!(
+                    "{path} (new: sample shop `{sample}`; for your catalog: `ucp-gateway import FILE --data-dir NEW_DIR`)"
+                )
             }
         }
     }
@@ -178,8 +180,8 @@ fn search(name: &str) -> Value {
 /// Describes the policy for people.
 fn callers(policy: Policy) -> &'static str {
     match policy {
-        Policy::Require => "need a UCP profile that can be fetched (policy require)",
-        Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
-        Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
+        Policy::Require => "need a UCP profile (policy require)",
+        Policy::Lenient => "may browse without a UCP profile (policy lenient)",
+        Policy::Development => "are not authenticated: any profile is accepted unverified (policy development)",
     }
 }

@@ -1,4 +1,4 @@
-//! What flags and the file choose among by a word.
+//! Enumerated values of flags and configuration keys.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ucp_core::purchase::payment::CaptureMode;
 
-/// What a caller's profile has to be good for.
+/// Treatment of callers whose UCP profile cannot be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Policy {
-    /// It has to be there and well-formed.
+    /// Reject the request.
     Require,
-    /// A caller whose profile cannot be fetched is served the catalog.
+    /// Allow catalog requests only.
     Lenient,
-    /// A caller whose profile cannot be fetched is served everything.
+    /// Allow all requests; for local use only.
     Development,
 }
 
-/// What callers may use that are nobody in particular.
+/// Access for anonymous callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Anonymous {
@@ -30,16 +30,16 @@ pub(crate) enum Anonymous {
     Everything,
 }
 
-/// What answers of the catalog hold.
+/// Level of detail of catalog responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CatalogView {
-    /// Everything on a product page; listings leave to it what is long.
+    /// Everything on product pages; listings omit long fields.
     #[default]
     Standard,
-    /// Everything that the shop states.
+    /// Every field of the shop.
     Full,
-    /// What helps to choose.
+    /// Fields that help to choose.
     Compact,
 }
 
@@ -63,33 +63,33 @@ impl From<Capture> for CaptureMode {
     }
 }
 
-/// What becomes of the signature of a request.
+/// Signature check of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Check {
-    /// It is not looked at.
+    /// Signatures are ignored.
     Off,
-    /// It has to be right, if there is one.
+    /// A signature must be valid if there is one.
     #[default]
     Verify,
-    /// There has to be one that is right.
+    /// A valid signature is required.
     Enforce,
 }
 
-/// Which answers are signed.
+/// Responses that are signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Signed {
-    /// Those of operations that place an order.
+    /// Responses of operations that place an order.
     #[default]
     Completing,
-    /// All of them.
+    /// All responses.
     All,
-    /// None.
+    /// No responses.
     None,
 }
 
-/// The oldest version of TLS that the listener speaks.
+/// Minimum TLS version of the listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub(crate) enum TlsVersion {
     /// TLS 1.2.
@@ -101,42 +101,46 @@ pub(crate) enum TlsVersion {
     V1_3,
 }
 
-/// The HTTP status of JSON-RPC errors.
+/// HTTP status of JSON-RPC errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum McpErrorStatus {
-    /// The status that says the same as the error, except towards clients that name a version of MCP, which get 200.
+    /// 200 for clients that send `MCP-Protocol-Version`, otherwise the status that matches the error.
     #[default]
-    Fitting,
-    /// The status that says the same as the error, whoever calls.
-    Matching,
+    #[serde(alias = "fitting")]
+    #[value(alias = "fitting")]
+    Auto,
+    /// The status that matches the error, for all clients.
+    #[serde(alias = "matching")]
+    #[value(alias = "matching")]
+    Always,
 }
 
-/// What the gateway stands in front of.
+/// Backend type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum BackendKind {
     /// The embedded shop.
     #[default]
     Embedded,
-    /// A shop behind Shopify's Storefront GraphQL API, or one that is compatible.
+    /// Shopify's Storefront GraphQL API, or a compatible one.
     Shopify,
-    /// A shop that implements the backend contract over HTTP.
+    /// An HTTP adapter that implements the backend API.
     Http,
-    /// A shop behind any REST or GraphQL API, by a mapping file.
+    /// Any REST or GraphQL API, by a mapping file.
     Mapped,
-    /// A shop that speaks UCP itself.
+    /// A UCP shop.
     Ucp,
 }
 
-/// Source that the catalog is copied from.
+/// Source of the synced catalog copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CatalogSource {
-    /// None: the shop is asked.
+    /// No copy; requests go to the upstream.
     #[default]
     None,
-    /// The shop, page by page.
+    /// The upstream, page by page.
     Backend,
     /// A feed.
     Feed,
@@ -156,31 +160,31 @@ pub(crate) enum FeedFormat {
     GoogleTsv,
 }
 
-/// What a token of a Shopify-style API is.
+/// Kind of a token of a Shopify-style API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TokenKind {
-    /// One for servers.
+    /// A token for servers.
     #[default]
     Private,
-    /// One for browsers.
+    /// A token for browsers.
     Public,
 }
 
-/// The form of the log.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
-    /// For people on a terminal, else JSON.
+    /// Plain text on a terminal, else JSON.
     #[default]
     Auto,
-    /// A JSON object in each line.
+    /// One JSON object per line.
     Json,
-    /// Lines for people.
+    /// Plain text.
     Pretty,
 }
 
-/// What is logged.
+/// Minimum level of log lines.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema, ValueEnum,
 )]
@@ -188,14 +192,14 @@ pub(crate) enum LogFormat {
 pub(crate) enum LogLevel {
     /// Nothing.
     Off,
-    /// What failed.
+    /// Failures.
     Error,
-    /// What needs looking after.
+    /// Conditions that need attention.
     Warn,
-    /// What happened, with a line about each call.
+    /// Events, with one line per request.
     #[default]
     Info,
-    /// What is decided on the way.
+    /// Decisions in between.
     Debug,
     /// Everything.
     Trace,
@@ -208,13 +212,13 @@ impl fmt::Display for LogLevel {
     }
 }
 
-/// How a shop that speaks UCP is asked.
+/// Transport to a UCP shop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
-    /// Over REST.
+    /// REST.
     Rest,
-    /// Over MCP.
+    /// MCP.
     Mcp,
 }
 
@@ -222,13 +226,13 @@ pub(crate) enum Transport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HandlerKind {
-    /// It moves no money, and does what its tokens say.
+    /// Moves no money; each token states its result.
     #[default]
     Sandbox,
-    /// It authorises and captures at a payment service provider.
+    /// Authorizes and captures at a payment service provider.
     Processor,
-    /// It authorises and captures at Stripe.
+    /// Authorizes and captures at Stripe.
     Stripe,
-    /// It takes tokens of Google Pay, with which another handler pays.
+    /// Accepts Google Pay tokens, which another handler processes.
     GooglePay,
 }

@@ -369,7 +369,7 @@ impl<'a> Document<'a> {
                 Ok(text)
             }
             Some(Err(_)) => Err(format!("the value of `{name}` is not UTF-8")),
-            None => Err(format!("the environment has no variable `{name}`")),
+            None => Err(format!("environment variable `{name}` is not set")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The flags that the configuration comes from, each of which can be set in the environment too.
+//! Flags of the configuration, each of which can be set in the environment too.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -13,26 +13,26 @@ use super::{
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeOptions {
-    /// The configuration file (TOML). Flags and the environment go before what it says.
+    /// Configuration file (TOML). Flags and environment variables override it.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The address to listen on; a port alone is one of this machine [default: 127.0.0.1:8080].
+    /// Listen address. A bare port listens on loopback only [default: 127.0.0.1:8080].
     #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
-    /// The address to take the operator's own calls on [default: none].
+    /// Listen address of the admin API and operator pages [default: disabled].
     #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen)]
     pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
     #[command(flatten)]
     pub(crate) upstream: UpstreamOptions,
-    /// The address under which clients reach the gateway, where that is not the one it listens on.
+    /// Public base URL of the gateway, where it differs from the listen address.
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
     pub(crate) public_url: Option<Url>,
-    /// The HTTP status of JSON-RPC errors [default: fitting].
-    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", value_name = "WHICH")]
+    /// HTTP status of JSON-RPC errors [default: auto].
+    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", value_name = "STATUS")]
     pub(crate) mcp_error_status: Option<McpErrorStatus>,
-    /// How many connections are served at once [default: 1024].
+    /// Maximum number of connections [default: 1024].
     #[arg(
         long,
         env = "UCP_GATEWAY_MAX_CONNECTIONS",
@@ -40,34 +40,31 @@ pub(crate) struct ServeOptions {
         value_parser = value_parser!(u32).range(1..=1_000_000)
     )]
     pub(crate) max_connections: Option<u32>,
-    /// What a caller's profile has to be good for [default: development when only this machine can reach the
-    /// gateway, else require].
-    #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
+    /// How to treat callers whose UCP profile cannot be fetched [default: development on loopback, else require].
+    #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "POLICY")]
     pub(crate) policy: Option<Policy>,
-    /// The form of the log [default: auto].
-    #[arg(long, env = "UCP_GATEWAY_LOG_FORMAT", value_name = "WHICH")]
+    /// Format of the log [default: auto].
+    #[arg(long, env = "UCP_GATEWAY_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
-    /// What is logged [default: info].
+    /// Minimum level of log lines [default: info].
     #[arg(long, env = "UCP_GATEWAY_LOG_LEVEL", value_name = "LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
-    /// Where a collector takes spans of calls, OTLP over HTTP [default: none].
+    /// OTLP/HTTP endpoint for trace spans [default: disabled].
     #[arg(long, env = "UCP_GATEWAY_OTLP_ENDPOINT", value_name = "URL")]
     pub(crate) otlp_endpoint: Option<Url>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataOptions {
-    /// The directory that holds the shop; created and filled with a sample shop when it is not there
-    /// [default: ./data].
+    /// Data directory. Created with a sample shop if it does not exist [default: ./data].
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
     pub(crate) data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) database: DatabaseOptions,
-    /// How many megabytes of products to keep in memory [default: 64].
+    /// Size of the product cache in MB [default: 64].
     #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
     pub(crate) cache_mb: Option<u32>,
-    /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
-    /// [default: outfitters].
+    /// Sample shop for an empty data directory: `outfitters` or `flower-shop` [default: outfitters].
     #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
     pub(crate) sample: Option<SampleName>,
 }
@@ -75,8 +72,8 @@ pub(crate) struct DataOptions {
 /// The database of a gateway, or of a command on what it stores.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DatabaseOptions {
-    /// The PostgreSQL database for what several gateways share: `postgres://user:password@host/database`. Other users of this
-    /// machine can read flags: keep a password in a file or in the environment.
+    /// PostgreSQL database shared by several gateways: `postgres://user:password@host/database`. Other users of this
+    /// machine can read flags: keep passwords in a file or in the environment.
     #[arg(
         long,
         env = "UCP_GATEWAY_DATABASE",
@@ -85,27 +82,27 @@ pub(crate) struct DatabaseOptions {
         conflicts_with = "database_file"
     )]
     pub(crate) database: Option<DatabaseAddress>,
-    /// The file with the address of that database.
+    /// File with the URL of that database.
     #[arg(long, env = "UCP_GATEWAY_DATABASE_FILE", value_name = "FILE")]
     pub(crate) database_file: Option<PathBuf>,
-    /// The file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    /// File with additional CA certificates (PEM) for the connection to the database.
     #[arg(long, env = "UCP_GATEWAY_DATABASE_CA_FILE", value_name = "FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct UpstreamOptions {
-    /// What the gateway stands in front of [default: embedded].
-    #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "WHICH")]
+    /// Backend type [default: embedded].
+    #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "BACKEND")]
     pub(crate) backend: Option<BackendKind>,
-    /// Where the shop is that the gateway stands in front of: https, or http in a network that nobody else is in.
+    /// URL of the upstream shop. Use http only on a trusted network.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_URL", value_name = "URL")]
     pub(crate) upstream_url: Option<Url>,
-    /// The file with the token that the gateway has to show there.
+    /// File with the upstream access token.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_TOKEN_FILE", value_name = "FILE")]
     pub(crate) upstream_token_file: Option<PathBuf>,
-    /// The file with the signature that lets the gateway ask a Shopify shop as a bot: the header fields
-    /// `Signature-Agent`, `Signature-Input` and `Signature`, a line each.
+    /// File with the Web Bot Auth signature for a Shopify upstream: the headers `Signature-Agent`, `Signature-Input`
+    /// and `Signature`, one per line.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE", value_name = "FILE")]
     pub(crate) upstream_signature_file: Option<PathBuf>,
 }

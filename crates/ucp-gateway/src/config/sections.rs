@@ -221,8 +221,8 @@ pub(crate) struct Server {
     /// addresses.
     #[schemars(extend("x-process" = true))]
     pub(super) trusted_proxies: Vec<String>,
-    /// The form of errors over MCP: "fitting" (for MCP libraries status 200, and a rejected tool call as the result of the
-    /// tool; for other callers the status that matches the error) or "matching" (that status for all callers).
+    /// HTTP status of errors over MCP: "auto" (for MCP libraries 200, with a rejected tool call as the result of the tool;
+    /// for other clients the status that matches the error) or "always" (the matching status for all clients).
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
 }

@@ -147,7 +147,7 @@ fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
         resolve(file, &["--listen", "127.0.0.1:2", "--cache-mb", "10", "--policy", "require"]).expect("settings");
     let Sections { server, data, .. } = &settings.sections;
     assert_eq!((server.listen.0.port(), data.cache_mb.0, settings.policy), (2, 10, Policy::Require));
-    assert_eq!((server.max_connections.0, server.mcp_error_status), (7, McpErrorStatus::Matching));
+    assert_eq!((server.max_connections.0, server.mcp_error_status), (7, McpErrorStatus::Always));
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn secrets_that_are_wrong_are_not_repeated() {
         ("api_key_file = \"keys\"", "line 4, column 16: expected an API key of this gateway"),
         ("api_key_env = \"KEY\"", "line 4, column 15: expected an API key of this gateway"),
         ("api_key_env = \"EMPTY\"", "line 4, column 15: there is no API key in it"),
-        ("api_key_env = \"MISSING\"", "line 4, column 15: the environment has no variable `MISSING`"),
+        ("api_key_env = \"MISSING\"", "line 4, column 15: environment variable `MISSING` is not set"),
         ("api_key_file = \"missing\"", "line 4, column 16: cannot read missing: "),
     ] {
         let refused = case.resolve(&platform(rest), &[]).expect_err(rest);

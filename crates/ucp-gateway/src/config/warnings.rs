@@ -23,7 +23,7 @@ pub(super) fn add(settings: &Settings, document: &mut Document<'_>) {
     let server = &settings.sections.server;
     let listen = server.listen.0.ip().to_canonical();
     if settings.policy == Policy::Development && !listen.is_loopback() {
-        let risk = "callers from other machines are taken at their word; it should be \"require\" or \"lenient\"";
+        let risk = "callers from other machines are not authenticated; it should be \"require\" or \"lenient\"";
         document.warn("callers.policy", risk);
     }
     if !settings.mount.is_one_of_several {

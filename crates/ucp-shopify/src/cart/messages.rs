@@ -150,7 +150,7 @@ impl Notes {
                 };
                 Refusal::new(Code::InvalidRequest, content).at(path).into()
             }
-            None => PortError::unavailable("The shop made no cart.", 1),
+            None => PortError::unavailable("The shop couldn't create a cart.", 1),
         }
     }
 

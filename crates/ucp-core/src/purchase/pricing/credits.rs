@@ -1,6 +1,5 @@
 //! Gift cards and store credit, which pay a part of what is due.
 
-use super::amount_text;
 use crate::{
     message::Message,
     purchase::{
@@ -24,7 +23,7 @@ pub(crate) fn subtract(
         let paid = i128::from(credit.amount.minor()).min(totals.sum());
         totals.push(credit.kind.total(), Some(credit.title.clone()), -paid)?;
         if let Some(position) = codes.iter().position(|code| credit.is_for(code)) {
-            let amount = amount_text(paid, facts.currency);
+            let amount = facts.currency.amount(paid);
             let content = format!("{amount} of the total are paid by \"{}\".", credit.title);
             messages.push(Message::info("credit_applied", content).at(format!("$.discounts.codes[{position}]")));
         }

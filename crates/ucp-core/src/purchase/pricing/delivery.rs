@@ -88,7 +88,7 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
     let mut fulfillment = Fulfillment { methods: Vec::new(), available_methods: available(&scene, &needing) };
     delivery.deliverable = true;
     if stated.is_empty() {
-        let content = "Choose how the goods are delivered.";
+        let content = "Choose a fulfillment method.";
         messages
             .push(Message::error("fulfillment_required", content, Severity::Recoverable).at("$.fulfillment.methods"));
         delivery.deliverable = false;
@@ -180,7 +180,7 @@ fn identify<'a>(stated: &[MethodDraft], previous: &'a Previous) -> Result<Vec<Id
             None => match by_id.and_then(|at| known.get(at)).map(|known| known.kind).or_else(|| kind_of(method)) {
                 Some(kind) => kind,
                 None => {
-                    return Err(Refusal::invalid(at("type"), "It is not said which fulfillment method is meant.")
+                    return Err(Refusal::invalid(at("type"), "Missing fulfillment method: set `type` or `id`.")
                         .accepting("`shipping` or `pickup`, or the id of a method that is there"));
                 }
             },

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use super::{amount_text, eligibility, lines::Line};
+use super::{eligibility, lines::Line};
 use crate::{
     message::Message,
     money::{Amount, MAX_AMOUNT},
@@ -163,7 +163,7 @@ impl<'a> Case<'a> {
             let least = amounts.in_currency(*currency, *own_currency).ok_or_else(foreign)?;
             let subtotal: i128 = self.lines.iter().map(|line| line.subtotal).sum();
             if subtotal < least.minor().into() {
-                let least = amount_text(least.minor().into(), *currency);
+                let least = currency.amount(least.minor());
                 return Err(Rejection::Ineligible(format!("the goods have to cost at least {least}")));
             }
         }

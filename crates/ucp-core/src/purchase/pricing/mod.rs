@@ -44,7 +44,7 @@ use super::{
 use crate::{
     Refusal,
     message::{Message, Severity},
-    money::{Currency, MAX_AMOUNT},
+    money::MAX_AMOUNT,
     operation::DISCOUNT,
 };
 
@@ -200,7 +200,7 @@ impl Bill<'_> {
             let title = due.rate.title.clone();
             if due.rate.included {
                 // An entry of the totals would be added to the sum (rule TOT-03).
-                let amount = amount_text(due.amount, self.facts.currency);
+                let amount = self.facts.currency.amount(due.amount);
                 let content = format!("{amount} of {title} ({}) are included in the total.", due.rate.percent);
                 messages.push(Message::info("tax_included", content).at("$.totals"));
             } else {
@@ -264,14 +264,6 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
 pub(crate) fn too_large(path: &str) -> Refusal {
     Refusal::invalid(path, "This costs more than can be charged at once.")
         .accepting(format!("goods that cost at most {MAX_AMOUNT} minor units altogether"))
-}
-
-/// Formats an amount for people, such as `12.50 USD`.
-pub(crate) fn amount_text(minor: i128, currency: Currency) -> String {
-    let digits = currency.exponent() as usize;
-    let text = format!("{minor:0>width$}", width = digits + 1);
-    let (whole, fraction) = text.split_at(text.len() - digits);
-    if fraction.is_empty() { format!("{whole} {currency}") } else { format!("{whole}.{fraction} {currency}") }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use ucp_core::{
 
 use super::{
     Fields, View, hidden,
-    part::{Figure, cell, money, table, tiles, when},
+    part::{Figure, cell, table, tiles, when},
 };
 use crate::{
     admin::{Failure, Of, session::FormKey},
@@ -65,8 +65,8 @@ pub(super) async fn page(
     let shop = of.0.id.as_str();
     let fact = |name: &str, value: &str| html! { div { dt { (name) } dd { (value) } } };
     let title = format!("Order {}", order.label);
-    let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
-    let refundable = money(order.refundable(), order.currency);
+    let total = order.currency.amount(amount_of(&order.totals, TotalKind::Total));
+    let refundable = order.currency.amount(order.refundable());
     let figures = [
         Figure::new("Total", total, format!("{} lines", order.line_items.len())),
         Figure::new("Can be refunded", refundable, ""),
@@ -120,7 +120,7 @@ fn happened(order: &Order) -> Markup {
         (event.occurred_at, event.kind.as_str(), said.join(", "))
     });
     let adjustments = order.adjustments.iter().map(|adjustment| {
-        let totals = adjustment.totals.iter().map(|total| money(total.amount, order.currency));
+        let totals = adjustment.totals.iter().map(|total| order.currency.amount(total.amount));
         let status = match (adjustment.status, adjustment.by_hand) {
             (_, true) => Some("give it back at the payment provider, then confirm it here".to_owned()),
             (AdjustmentStatus::Completed, _) => None,

@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use jiff::{Timestamp, tz::TimeZone};
 use maud::{Markup, html};
-use ucp_core::money::Currency;
 
 use crate::clock;
 
@@ -119,16 +118,6 @@ fn distance(at: Timestamp, now: Timestamp) -> String {
     if seconds < 0 { format!("in {size} {unit}") } else { format!("{size} {unit} ago") }
 }
 
-/// Formats an amount in minor units.
-pub(super) fn money(minor: i64, currency: Currency) -> String {
-    let exponent = currency.exponent() as usize;
-    let (sign, digits) = (if minor < 0 { "-" } else { "" }, minor.unsigned_abs().to_string());
-    let digits = format!("{digits:0>width$}", width = exponent + 1);
-    let (whole, parts) = digits.split_at(digits.len() - exponent);
-    let point = if parts.is_empty() { "" } else { "." };
-    format!("{sign}{whole}{point}{parts} {}", currency.as_str())
-}
-
 /// Formats a time in seconds.
 pub(super) fn seconds(value: f64) -> String {
     match value {
@@ -153,14 +142,6 @@ mod tests {
     use jiff::ToSpan as _;
 
     use super::*;
-
-    #[test]
-    fn amounts_have_the_places_of_their_currency() {
-        let of = |minor, code: &str| money(minor, code.parse().expect("a currency"));
-        assert_eq!(of(12_345, "USD"), "123.45 USD");
-        assert_eq!(of(-5, "USD"), "-0.05 USD");
-        assert_eq!(of(1_200, "JPY"), "1200 JPY");
-    }
 
     #[test]
     fn numbers_are_written_for_people() {

@@ -14,7 +14,7 @@ use ucp_trust::limit::Quota;
 
 use super::{
     View, button, hidden,
-    part::{Figure, cell, money, number, numbers, table, tiles, when},
+    part::{Figure, cell, number, numbers, table, tiles, when},
     state,
 };
 use crate::{
@@ -156,7 +156,7 @@ async fn placed(shop: &Shop, id: &str) -> Result<Markup, Failure> {
             vec![
                 html! { a href={ (id) "/orders/" (order.id) } { (order.label) } },
                 html! { span.tag { (orders::status(order)) } },
-                cell(&money(amount_of(&order.totals, TotalKind::Total), order.currency)),
+                cell(&order.currency.amount(amount_of(&order.totals, TotalKind::Total))),
                 when(order.placed_at),
                 cell(&order.owner),
             ]

@@ -57,7 +57,7 @@ fn modes(entry: &mut Entry<'_, '_>, said: &sections::Payment, api_key: &Secret) 
         return entry.warn(key, "the key does not begin with `sk_` or `rk_` and its mode, as keys of Stripe do");
     };
     if entry.development && mode == Mode::Live {
-        entry.warn(key, "the key moves money, and callers are taken at their word; it should be a test key");
+        entry.warn(key, "the key moves money, and callers are not authenticated; it should be a test key");
     }
     let config = said.config.iter().flatten();
     let published = config.filter_map(|(_, value)| value.as_str().filter(|text| text.starts_with("pk_")));

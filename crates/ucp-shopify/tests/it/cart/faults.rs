@@ -117,7 +117,7 @@ async fn a_new_cart_is_asked_for_once() {
                 after: false,
                 document: json!({ "data": { "created": null }, "errors": [{ "message": "x", "path": ["created"] }] }),
             },
-            "made no cart",
+            "couldn't create a cart",
         ),
         (|| Fault::Status(503), "no usable answer"),
     ];

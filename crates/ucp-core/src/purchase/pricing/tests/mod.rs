@@ -137,12 +137,3 @@ fn everything_missing_of_the_buyer_is_said() {
     assert_eq!(some, ["$.buyer.email", "$.buyer.first_name", "$.buyer.last_name"]);
     assert!(matches!(&missing(&draft, &terms)[0], Message::Error { code, .. } if code == "field_invalid"));
 }
-
-#[test]
-fn amounts_are_written_with_the_digits_of_their_currency() {
-    let text = |minor, code: &str| amount_text(minor, code.parse().expect("currency"));
-    assert_eq!(text(1_250, "USD"), "12.50 USD");
-    assert_eq!(text(5, "USD"), "0.05 USD");
-    assert_eq!(text(1_250, "JPY"), "1250 JPY");
-    assert_eq!(text(1_250, "KWD"), "1.250 KWD");
-}
