@@ -168,7 +168,7 @@ export async function checkout(problem) {
   show(
     heading('Checkout', h('span', { class: `tag ${status}` }, status.replaceAll('_', ' '))),
     problem && refused(problem),
-    missing.length > 0 && h('div', { class: 'note' }, h('p', {}, 'The shop still asks for:'), h('ul', {}, missing.map(({ content, path }) => h('li', {}, quoting(content), ' ', path && h('code', { class: 'path' }, path))))),
+    missing.length > 0 && h('div', { class: 'note' }, h('p', {}, 'Still needed:'), h('ul', {}, missing.map(({ content, path }) => h('li', {}, quoting(content), ' ', path && h('code', { class: 'path' }, path))))),
     h('ul', { class: 'lines' }, (held.line_items ?? []).map(({ item, quantity, totals: all }) => h('li', {},
       picture(item.image_url ? [{ type: 'image', url: item.image_url }] : [], 'small'), h('span', { class: 'what' }, `${quantity} × ${item.title}`),
       h('span', { class: 'amount' }, money(all?.find(({ type }) => type === 'total')?.amount, currency))))),

@@ -83,7 +83,7 @@ async function search() {
     heading(words ? `Results for “${words}”` : (category ?? (endpoint() ? 'Products' : 'Everything in stock')), h('p', { class: 'quiet' }, `${total} products`)),
     chips,
     (answer.messages ?? []).length > 0 && h('div', { class: 'note' }, answer.messages.map(({ content }) => h('p', {}, quoting(content)))),
-    products.length === 0 && h('p', { class: 'quiet' }, 'Nothing here is like that.'),
+    products.length === 0 && h('p', { class: 'quiet' }, 'No products found.'),
     h('ul', { class: 'goods' }, products.map(card)),
     following(pagination, turn),
   );
@@ -150,7 +150,7 @@ async function product(id, wants = {}, latest) {
           variant?.list_price && complete && h('s', {}, h('span', { class: 'hidden' }, 'before: '), money(variant.list_price.amount, variant.list_price.currency))),
         h('p', {}, found.description?.plain ?? ''),
         lost.length > 0 && h('div', { class: 'note', role: 'status' },
-          h('p', {}, 'This combination is not made. Given up: ', lost.map(([name, label], at) => [at > 0 ? ', ' : '', h('strong', {}, `${name} ${label}`)]), '.')),
+          h('p', {}, 'This combination isn\'t available. Removed: ', lost.map(([name, label], at) => [at > 0 ? ', ' : '', h('strong', {}, `${name} ${label}`)]), '.')),
         options.map((option) => picker(found.id, option, kept)),
         options.length > 0 && h('p', { class: 'legend quiet' }, h('code', {}, 'exists'), ' and ', h('code', {}, 'available'), ' of each value are told for the choices made so far.'),
         h('div', { class: 'buy' },

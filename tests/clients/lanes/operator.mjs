@@ -80,13 +80,13 @@ for (const look of screens) {
     await page.getByRole('heading', { name: 'Shops' }).waitFor();
     assert.ok(!(await page.content()).includes(TOKEN));
     await page.goto(`${guarded.admin}/operator/metrics`);
-    await page.getByText('No call yet.').first().waitFor();
+    await page.getByText('No requests yet.').first().waitFor();
     await see(page, 'empty metrics', look);
     await page.goto(`${guarded.admin}/operator/audit?action=block`);
-    await page.getByText('No line is like that.').waitFor();
+    await page.getByText('No matching entries.').waitFor();
     await see(page, 'empty audit', look);
     await page.goto(`${guarded.admin}/operator/shops/default`);
-    for (const empty of ['No order yet.', 'No webhook yet.', 'No call yet.']) await page.getByText(empty).first().waitFor();
+    for (const empty of ['No orders yet.', 'No webhooks yet.', 'No requests yet.']) await page.getByText(empty).first().waitFor();
     await see(page, 'empty shop', look);
     await tabTo(page, '.top button');
     await page.keyboard.press('Enter');
@@ -164,8 +164,8 @@ for (const look of screens) {
     await page.locator('td', { hasText: 'order refund' }).first().waitFor();
     await see(page, 'audit', look, {});
     await page.getByLabel('Action').selectOption('block');
-    await page.getByLabel('About').fill('blocked.example');
-    await page.getByLabel('About').press('Enter');
+    await page.getByLabel('Subject').fill('blocked.example');
+    await page.getByLabel('Subject').press('Enter');
     await page.waitForURL(/action=block/);
     await page.locator('td', { hasText: 'https://blocked.example.com/profile.json' }).first().waitFor();
     assert.equal(await page.locator('td', { hasText: 'order refund' }).count(), 0);

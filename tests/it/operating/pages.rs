@@ -142,7 +142,7 @@ fn an_order_takes_its_steps_on_its_page() {
     let order = completed["order"]["id"].as_str().expect("an order");
     let shop = send(address, "GET", "/operator/shops/default", &[], "");
     assert!(shop.body.contains(&format!("default/orders/{order}")), "{}", shop.body);
-    for part in ["Webhooks", "Agenda", "Keys", "Funnel", "mock_payment_handler"] {
+    for part in ["Webhooks", "Tasks", "Keys", "Funnel", "mock_payment_handler"] {
         assert!(shop.body.contains(part), "{part} in {}", shop.body);
     }
     let path = format!("/operator/shops/default/orders/{order}");
@@ -254,8 +254,8 @@ fn an_operator_reads_figures_and_what_was_done() {
         page.body
     };
     let empty = page("/operator/audit");
-    assert!(empty.contains("Nothing was done yet."), "{empty}");
-    assert!(page("/operator/metrics").contains("No call yet."));
+    assert!(empty.contains("No entries yet."), "{empty}");
+    assert!(page("/operator/metrics").contains("No requests yet."));
     for path in ["/operator/audit", "/operator/metrics"] {
         assert_eq!(send(address, "GET", path, &[], "").header("location"), Some("/operator/login"), "{path}");
     }
@@ -289,7 +289,7 @@ fn an_operator_reads_figures_and_what_was_done() {
     assert_eq!(rows(&page("/operator/audit?actor=browser")), 1);
     assert_eq!(rows(&page("/operator/audit?actor=token&action=pause")), 30);
     let none = page("/operator/audit?subject=%3Cscript%3E");
-    assert!(none.contains("No line is like that.") && !none.contains("<script>"), "{none}");
+    assert!(none.contains("No matching entries.") && !none.contains("<script>"), "{none}");
     assert_eq!(send(address, "GET", "/operator/audit?shop=other", &[bearer], "").status, 404);
     assert_eq!(page("/operator/audit?before=all").matches("<tr>").count(), 51);
 }

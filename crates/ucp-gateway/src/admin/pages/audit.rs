@@ -105,7 +105,7 @@ pub(super) async fn page(view: &View, query: Option<&str>) -> Result<Markup, Fai
         (id, _) => id.to_owned(),
     };
     let rows: Vec<_> = found.lines.iter().map(|line| row(line, &shop)).collect();
-    let none = if wanted.is_narrow() { "No line is like that." } else { "Nothing was done yet." };
+    let none = if wanted.is_narrow() { "No matching entries." } else { "No entries yet." };
     let steps = STEPS.iter().map(|step| format!("order {step}"));
     let actions: Vec<_> = ACTIONS.iter().map(|action| (*action).to_owned()).chain(steps).collect();
     let choice = |name: &str, label: &str, chosen: &str, all: &[String]| {
@@ -121,7 +121,7 @@ pub(super) async fn page(view: &View, query: Option<&str>) -> Result<Markup, Fai
     let actors = Actor::ALL.map(|actor| actor.as_str().to_owned());
     Ok(html! {
         main.operator #main tabindex="-1" {
-            div.heading { h1 { "Audit log" } p.quiet { "The newest first, in UTC" } }
+            div.heading { h1 { "Audit log" } p.quiet { "Newest first, in UTC" } }
             form.filter method="get" action="audit" {
                 @if !logs.is_empty() {
                     label { "Log of "
@@ -133,17 +133,17 @@ pub(super) async fn page(view: &View, query: Option<&str>) -> Result<Markup, Fai
                 }
                 (choice("actor", "Actor", &wanted.actor, &actors))
                 (choice("action", "Action", &wanted.action, &actions))
-                label { "About " input name="subject" value=(wanted.subject) autocomplete="off" spellcheck="false" placeholder="a profile, an order, a shop"; }
+                label { "Subject " input name="subject" value=(wanted.subject) autocomplete="off" spellcheck="false" placeholder="a profile, an order, a shop"; }
                 button.chip type="submit" { "Show" }
             }
-            (table("Audit log", &["When", "Actor", "Action", "About"], &rows, none))
+            (table("Audit log", &["Time", "Actor", "Action", "Subject"], &rows, none))
             @if wanted.before.is_some() || found.older.is_some() {
                 nav.pages aria-label="Pages of the log" {
                     @if wanted.before.is_some() { a.button.second href={ "audit?" (wanted.query(None)) } { "Newest" } }
                     @if let Some(older) = found.older { a.button.second href={ "audit?" (wanted.query(Some(older))) } { "Older" } }
                 }
             }
-            p.quiet { "All of it is in " code { "audit.jsonl" } " in the data directory. Actors: " code { "token" } ", a program with the admin token; "
+            p.quiet { "The complete log is in " code { "audit.jsonl" } " in the data directory. Actors: " code { "token" } ", a program with the admin token; "
                 code { "browser" } ", one that has logged in; " code { "local" } ", this machine without a token." }
         }
     })

@@ -173,14 +173,14 @@ pub(super) async fn page(view: &View, shop: Option<&str>) -> Result<Markup, Fail
                 }
             }
             (tiles(&first(&read)))
-            section.card aria-labelledby="operations" { h2 #operations { "Calls by operation" } (operations(&read)) }
+            section.card aria-labelledby="operations" { h2 #operations { "Requests by operation" } (operations(&read)) }
             div.cards {
-                section.card aria-labelledby="outcomes" { h2 #outcomes { "What came of them" } (outcomes(&read)) }
-                section.card aria-labelledby="durations" { h2 #durations { "How long they took" } (durations(&read)) }
-                section.card aria-labelledby="stages" { h2 #stages { "Where the time went" } (stages(&read)) }
-                section.card aria-labelledby="others" { h2 #others { "With others" } (others(&read)) }
+                section.card aria-labelledby="outcomes" { h2 #outcomes { "Outcomes" } (outcomes(&read)) }
+                section.card aria-labelledby="durations" { h2 #durations { "Latency" } (durations(&read)) }
+                section.card aria-labelledby="stages" { h2 #stages { "Time by stage" } (stages(&read)) }
+                section.card aria-labelledby="others" { h2 #others { "External services" } (others(&read)) }
             }
-            p.quiet { "Programs read all of it at " code { "/metrics" } ", in the text format of Prometheus, which also keeps how it was before." }
+            p.quiet { "All metrics are at " code { "/metrics" } " in the Prometheus text format." }
         }
     })
 }
@@ -203,18 +203,18 @@ fn first(read: &Read<'_>) -> Vec<Figure> {
     let open = read.sum("ucp_upstream_circuit_open") > 0.0;
     let memory = read.sum("process_resident_memory_bytes");
     vec![
-        Figure::new("Calls", count(calls), format!("{} under way", count(whole(read.sum("ucp_calls_in_flight"))))),
-        Figure::new("Half of them within", durations.shown(0.5), format!("95 % within {}", durations.shown(0.95))),
-        Figure::new("Refused", count(refused), of_all(refused)),
-        Figure::new("Faults", count(faults), of_all(faults)).alarming(faults > 0),
+        Figure::new("Requests", count(calls), format!("{} in progress", count(whole(read.sum("ucp_calls_in_flight"))))),
+        Figure::new("Median latency", durations.shown(0.5), format!("p95 {}", durations.shown(0.95))),
+        Figure::new("Rejected", count(refused), of_all(refused)),
+        Figure::new("Server errors", count(faults), of_all(faults)).alarming(faults > 0),
         Figure::new(
-            "Webhooks waiting",
+            "Pending webhooks",
             count(waiting),
             if waiting > 0 { format!("the oldest for {}", seconds(oldest)) } else { "none is late".to_owned() },
         )
         .alarming(oldest > 300.0),
         Figure::new(
-            "Shops behind",
+            "Upstreams",
             if open { "left alone" } else { "in use" },
             if open { "a circuit breaker is open" } else { "no circuit breaker is open" },
         )
@@ -260,8 +260,8 @@ fn operations(read: &Read<'_>) -> Markup {
             ]
         })
         .collect();
-    let heads = ["Operation", "Calls", "REST", "MCP", "Not ok", "Half within", "95 % within"];
-    table("Calls by operation", &heads, &rows, "No call yet.")
+    let heads = ["Operation", "Requests", "REST", "MCP", "Errors", "p50", "p95"];
+    table("Requests by operation", &heads, &rows, "No requests yet.")
 }
 
 /// Renders a list of counts as bars.
@@ -277,11 +277,11 @@ fn bars(label: &str, counts: &[(String, u64)], none: &str) -> Markup {
 }
 
 fn outcomes(read: &Read<'_>) -> Markup {
-    bars("Outcomes", &read.by("ucp_calls_total", "outcome"), "No call yet.")
+    bars("Outcomes", &read.by("ucp_calls_total", "outcome"), "No requests yet.")
 }
 
 fn durations(read: &Read<'_>) -> Markup {
-    bars("Durations", &read.durations(None).each(), "No call yet.")
+    bars("Durations", &read.durations(None).each(), "No requests yet.")
 }
 
 fn stages(read: &Read<'_>) -> Markup {
@@ -291,13 +291,13 @@ fn stages(read: &Read<'_>) -> Markup {
         .collect();
     let total: f64 = stages.iter().map(|(_, spent)| spent).sum();
     html! {
-        @if total <= 0.0 { p.empty { "No call yet." } } @else {
+        @if total <= 0.0 { p.empty { "No requests yet." } } @else {
             ul.bars aria-label="Stages" {
                 @for (stage, spent) in stages.iter().filter(|(_, spent)| *spent > 0.0) {
                     li { span { (stage) } (bar(spent / total)) span.number { (format!("{:.1} %", spent / total * 100.0)) } }
                 }
             }
-            p.quiet { "Of all shops of the process." }
+            p.quiet { "All shops of this process." }
         }
     }
 }
@@ -305,14 +305,14 @@ fn stages(read: &Read<'_>) -> Markup {
 /// Counts, by outcome, of requests to shops, platforms (webhooks) and payment handlers, and of reads from the cache.
 fn others(read: &Read<'_>) -> Markup {
     let groups = [
-        ("Shops behind the gateway", read.by("ucp_upstream_events_total", "event")),
+        ("Upstreams", read.by("ucp_upstream_events_total", "event")),
         ("Webhooks", read.by("ucp_webhook_attempts_total", "result")),
         ("Payment handlers", read.by("ucp_payment_calls_total", "result")),
-        ("Reads from the cache", read.by("ucp_cache_lookups_total", "result")),
+        ("Cache reads", read.by("ucp_cache_lookups_total", "result")),
     ];
     let groups: Vec<_> = groups.into_iter().filter(|(_, counts)| counts.iter().any(|(_, count)| *count > 0)).collect();
     html! {
-        @if groups.is_empty() { p.empty { "Nothing yet: no webhook, payment or call of another server." } }
+        @if groups.is_empty() { p.empty { "No webhooks, payments or upstream requests yet." } }
         @for (name, counts) in groups {
             h3 { (name) }
             (numbers(counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.replace('_', " "), count))))

@@ -68,8 +68,8 @@ pub(super) async fn page(
     let total = order.currency.amount(amount_of(&order.totals, TotalKind::Total));
     let refundable = order.currency.amount(order.refundable());
     let figures = [
-        Figure::new("Total", total, format!("{} lines", order.line_items.len())),
-        Figure::new("Can be refunded", refundable, ""),
+        Figure::new("Total", total, format!("{} line items", order.line_items.len())),
+        Figure::new("Refundable", refundable, ""),
         Figure::new("Paid by", &*order.payment.handler_id, format!("reference {}", order.payment.reference)),
     ];
     let lines: Vec<_> = order
@@ -92,12 +92,12 @@ pub(super) async fn page(
             div.heading { h1 { (title) } span.tag { (orders::status(order)) } }
             (tiles(&figures))
             section.card aria-labelledby="goods" {
-                h2 #goods { "Goods" }
-                (table("Goods", &["Goods", "Ordered", "Now", "Shipped", "State"], &lines, "The order has no line."))
+                h2 #goods { "Items" }
+                (table("Items", &["Item", "Ordered", "Current", "Shipped", "State"], &lines, "No items."))
             }
-            section.card aria-labelledby="happened" { h2 #happened { "What happened" } (happened(order)) }
+            section.card aria-labelledby="happened" { h2 #happened { "History" } (happened(order)) }
             section.card aria-labelledby="facts" {
-                h2 #facts { "Where it comes from" }
+                h2 #facts { "Source" }
                 dl.facts {
                     (fact("Order", &order.id))
                     (fact("Checkout", &order.checkout_id))
@@ -105,7 +105,7 @@ pub(super) async fn page(
                 }
             }
             section aria-labelledby="steps" {
-                h2 #steps { "Steps" }
+                h2 #steps { "Actions" }
                 @for step in STEPS { (form(step, order, *version, shop, key)) }
             }
         }
@@ -151,16 +151,16 @@ fn form(step: &str, order: &Order, version: u64, shop: &str, key: &FormKey) -> M
                 input type="hidden" name="step" value=(step);
                 input type="hidden" name="version" value=(version);
                 @if step == "refund" {
-                    (field("amount", "Amount in minor units; empty for what was paid for the goods, or for all that is left", "number"))
+                    (field("amount", "Amount in minor units; empty for the price of the selected items, or for the remaining amount", "number"))
                 }
-                @if step == "confirm" { (field("refund", "Refund that was given at the payment provider, such as adj_1", "text")) }
+                @if step == "confirm" { (field("refund", "ID of a refund made at the payment provider, such as adj_1", "text")) }
                 @if step == "ship" {
                     div.pair { (field("carrier", "Carrier", "text")) (field("tracking_number", "Tracking number", "text")) }
-                    (field("tracking_url", "Tracking page", "url"))
+                    (field("tracking_url", "Tracking URL", "url"))
                 }
-                @if matches!(step, "cancel" | "refund") { (field("reason", "Reason, for the buyer", "text")) }
+                @if matches!(step, "cancel" | "refund") { (field("reason", "Reason, shown to the buyer", "text")) }
                 fieldset {
-                    legend { "Quantities; empty for all that the step can take" }
+                    legend { "Quantities; empty for all that are possible" }
                     @for line in &order.line_items {
                         @let id = format!("{step}-{}", line.id);
                         div.field {

@@ -35,7 +35,7 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
         ("upstream", "Backend", upstream(&shop, slot, key).await),
         ("orders", "Orders", placed(&shop, id).await?),
         ("webhooks", "Webhooks", webhooks(&shop, id, key).await?),
-        ("agenda", "Agenda", agenda(&shop, id, key).await?),
+        ("agenda", "Tasks", agenda(&shop, id, key).await?),
         ("payments", "Payments", payments(&shop)),
         ("platforms", "Platforms", platforms(slot, key)),
         ("keys", "Keys", keys(slot)),
@@ -87,7 +87,7 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
     Ok([
         Figure::new("Backend", backend.0, backend.1).alarming(open == Some(true)),
         Figure::new(
-            "Webhooks waiting",
+            "Pending webhooks",
             backlog.waiting.to_string(),
             match oldest {
                 Some(seconds) => format!("the oldest for {} s", seconds.max(0)),
@@ -96,7 +96,7 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
         )
         .alarming(oldest.is_some_and(|seconds| seconds > 300)),
         Figure::new(
-            "Agenda",
+            "Tasks",
             waiting.to_string(),
             match given_up {
                 0 => "payments, refunds and carts to be seen to; none is given up".to_owned(),
@@ -124,22 +124,22 @@ async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
                 } @else { span.tag.completed { "in use" } }
             }
             (numbers(counts.events().map(|(name, count)| (name.replace('_', " "), count))))
-        } @else { p { "The shop is the gateway's own." } }
+        } @else { p { "The shop is embedded in the gateway." } }
         @match lag {
-            Some(0) => p { "Every change of products can be searched." },
+            Some(0) => p { "The search index is up to date." },
             Some(products) => p { (number(products)) " products whose last change cannot be searched yet." },
             None => {}
         }
         @if let Some(status) = copy {
-            h3 { "Copy of the catalog" }
+            h3 { "Synced catalog copy" }
             p {
-                @if let Some(at) = status.state.as_of { "As of " (when(at)) "." } @else { "There is none yet." }
+                @if let Some(at) = status.state.as_of { "As of " (when(at)) "." } @else { "No sync yet." }
                 @if let Some(run) = &status.running { " A run is under way, and has read " (run.tally.read()) " products." }
                 @if status.failures > 0 { " The last " (status.failures) " runs failed." }
             }
             @if let Some(held) = &status.state.held {
                 div.note.alarm {
-                    p { "The shop no longer states " (held.lost) " of " (held.of) " products, since " (when(held.since)) ". They stay until you remove them." }
+                    p { "The upstream has no longer listed " (held.lost) " of " (held.of) " products since " (when(held.since)) ". They stay until you remove them." }
                     (button(key, "release", slot.id.as_str(), &[], "Remove them", "from the copy"))
                 }
             }
@@ -162,7 +162,7 @@ async fn placed(shop: &Shop, id: &str) -> Result<Markup, Failure> {
             ]
         })
         .collect();
-    Ok(table("Orders", &["Order", "State", "Total", "Placed", "Platform"], &rows, "No order yet."))
+    Ok(table("Orders", &["Order", "State", "Total", "Placed", "Platform"], &rows, "No orders yet."))
 }
 
 async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure> {
@@ -183,14 +183,14 @@ async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failur
                 html! { @if let Some(problem) = &event.problem { (problem) } },
                 cell(&format!("{} in version {}", event.order_id, event.order_version)),
                 cell(&event.owner),
-                button(key, "resend", id, &[("id", &event.id)], "Send again", &event.id),
+                button(key, "resend", id, &[("id", &event.id)], "Resend", &event.id),
             ]
         })
         .collect();
-    let heads = ["Happened", "State", "Tries", "Next try", "Reason", "Order", "Platform", "Do"];
+    let heads = ["Time", "State", "Attempts", "Next attempt", "Reason", "Order", "Platform", "Actions"];
     Ok(html! {
         p { (backlog.waiting) " wait" @if let Some(since) = backlog.since { ", the oldest since " (when(since)) } "." }
-        (table("Webhooks", &heads, &rows, "No webhook yet."))
+        (table("Webhooks", &heads, &rows, "No webhooks yet."))
     })
 }
 
@@ -214,14 +214,14 @@ async fn agenda(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure>
                 when(task.due),
                 when(task.since),
                 cell(&task.problem.as_deref().unwrap_or_default()),
-                button(key, "retry", id, &named, "Do it now", &task.key),
+                button(key, "retry", id, &named, "Retry now", &task.key),
             ]
         })
         .collect();
-    let heads = ["To be done", "State", "Tries", "Next try", "Since", "Reason", "Do"];
+    let heads = ["Task", "State", "Attempts", "Next attempt", "Since", "Reason", "Actions"];
     Ok(html! {
-        p { "What has to be done later is done by itself, with pauses that grow. After three days it is given up." }
-        (table("Agenda", &heads, &rows, "Nothing is to be done."))
+        p { "Tasks run automatically, with growing pauses between attempts. After three days they are given up and can be retried here." }
+        (table("Tasks", &heads, &rows, "No pending tasks."))
     })
 }
 
@@ -232,8 +232,8 @@ fn payments(shop: &Shop) -> Markup {
     });
     let counts: Vec<_> = counts.collect();
     html! {
-        @if counts.is_empty() { p { "No handler was called since the start." } }
-        @else { h3 { "Calls of the handlers since the start" } (numbers(counts)) }
+        @if counts.is_empty() { p { "No handler requests since the start." } }
+        @else { h3 { "Handler requests since the start" } (numbers(counts)) }
     }
 }
 
@@ -261,12 +261,12 @@ fn platforms(slot: &Slot, key: &FormKey) -> Markup {
     let others = others.map(|profile| of(profile, "not registered", limit(quotas.signed)));
     let rows: Vec<_> = known.chain(others).collect();
     html! {
-        (table("Platforms", &["Profile", "Name", "Limit", "State", "Do"], &rows, "No platform is registered, and none is blocked."))
-        p { "Others: " (limit(quotas.anonymous)) " for each address that does not sign; " (limit(quotas.signed)) " for each platform that signs." }
+        (table("Platforms", &["Profile", "Name", "Limit", "State", "Actions"], &rows, "No registered or blocked platforms."))
+        p { "Others: " (limit(quotas.anonymous)) " for each anonymous network; " (limit(quotas.signed)) " for each platform that signs." }
         form.panel method="post" action="/operator/do" {
             (hidden(key, "block", id))
             div.field {
-                label for="profile" { "Block another platform, by the address of its profile" }
+                label for="profile" { "Block another platform by the URL of its profile" }
                 input #profile name="profile" type="url" required placeholder="https://agent.example.com/profile.json";
             }
             button.button.second type="submit" { "Block" }
@@ -305,7 +305,7 @@ fn keys(slot: &Slot) -> Markup {
             ]
         })
         .collect();
-    table("Keys", &["Key", "Algorithm", "Made", "Age", "State"], &rows, "There is no key: the gateway signs nothing.")
+    table("Keys", &["Key", "Algorithm", "Created", "Age", "State"], &rows, "No keys: the gateway signs nothing.")
 }
 
 fn funnel(view: &View, id: &str) -> Markup {
@@ -324,7 +324,7 @@ fn funnel(view: &View, id: &str) -> Markup {
             std::iter::once(cell(&platform)).chain(counts).collect()
         })
         .collect();
-    html! { p { "Since the start of this gateway." } (table("Funnel", &heads, &rows, "No call yet.")) }
+    html! { p { "Since the start of this gateway." } (table("Funnel", &heads, &rows, "No requests yet.")) }
 }
 
 fn caches(view: &View, shop: &Shop, id: &str) -> Markup {
@@ -338,9 +338,9 @@ fn caches(view: &View, shop: &Shop, id: &str) -> Markup {
                 ("bytes of requests held".to_owned(), bodies.held() as u64),
             ]))
         }
-        h3 { "Reads of a remote shop" }
+        h3 { "Upstream reads" }
         @if cache.is_empty() { p.empty { "None since the start." } } @else { (numbers(named(cache))) }
-        h3 { "Calls under an idempotency key" }
+        h3 { "Requests with an idempotency key" }
         @if repeated.is_empty() { p.empty { "None since the start." } } @else { (numbers(named(repeated))) }
     }
 }
