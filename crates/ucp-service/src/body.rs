@@ -63,6 +63,7 @@ where
     if body.size_hint().lower() > MAX_BYTES as u64 {
         return Err(too_large());
     }
+    let stated = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_BYTES);
     let (mut pieces, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body broke off before its end."))?;

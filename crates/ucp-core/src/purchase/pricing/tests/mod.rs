@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::{
     catalog::product::{LeadTime, QuantityRule},
-    money::Amount,
+    money::{Amount, Currency},
     negotiation::{Active, Declaration},
     operation::{CHECKOUT, FULFILLMENT},
     purchase::{
