@@ -99,7 +99,7 @@ fn the_report_is_readable_and_the_exit_code_tells() {
     let output = binary().args(["doctor", &nowhere.url("")]).ends();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1));
-    assert!(printed.contains("profile.found") && printed.contains("cure"), "{printed}");
+    assert!(printed.contains("profile.found") && printed.contains("\n  fix "), "{printed}");
 }
 
 /// Hands a request on to the gateway at `address`, without a fault.

@@ -70,10 +70,7 @@ fn a_first_start_names_what_it_made_and_a_second_does_not() {
     let line = |gateway: &Gateway| gateway.welcome.iter().find(|line| line.starts_with("  data ")).expect("it").clone();
     let mut first = Gateway::on(&data, &["--sample", "flower-shop"]);
     let told = line(&first);
-    assert!(
-        told.contains(data.to_str().expect("text")) && told.contains("new: the sample shop `flower-shop`"),
-        "{told}"
-    );
+    assert!(told.contains(data.to_str().expect("text")) && told.contains("new: sample shop `flower-shop`"), "{told}");
     assert!(first.terminate().success());
     let again = line(&Gateway::on(&data, &[]));
     assert!(again.ends_with("/new"), "{again}");

@@ -111,7 +111,7 @@ impl Drop for Disk {
 
 #[test]
 fn a_disk_without_room_is_named_sells_nothing_and_recovers() {
-    for (options, fills) in [("size=80m", true), ("size=80m,nr_inodes=400", false)] {
+    for (options, fills) in [("size=400m", true), ("size=400m,nr_inodes=400", false)] {
         let root = folder();
         let at = root.path().join("disk");
         std::fs::create_dir(&at).expect("a directory");
@@ -130,7 +130,7 @@ fn a_disk_without_room_is_named_sells_nothing_and_recovers() {
         std::fs::create_dir(&fill).expect("a directory");
         if fills {
             // Ends when there is no room.
-            drop(std::fs::write(fill.join("all"), vec![1; 100 << 20]));
+            drop(std::fs::write(fill.join("all"), vec![1; 512 << 20]));
         } else {
             let files = (0..10_000).map_while(|number| std::fs::write(fill.join(number.to_string()), "").ok());
             assert!(files.count() < 10_000, "the inodes run out");

@@ -115,7 +115,7 @@ fn the_report_says_where_shoppers_gave_up_and_what_did_not_help() {
         "--junit",
         junit.to_str().expect("text"),
     ]);
-    assert!(!good && printed.contains("9 gave up"), "{printed}");
+    assert!(!good && printed.contains("9 abandoned"), "{printed}");
     assert!(printed.contains("9 x  checkout   checkout refused: no"), "{printed}");
     assert!(printed.contains("create_checkout: no: it names neither a place nor what is accepted"), "{printed}");
     let (page, xml) = (fs::read_to_string(html).expect("a page"), fs::read_to_string(junit).expect("XML"));
@@ -139,7 +139,7 @@ fn without_a_sandbox_nothing_is_paid() {
         Answer::Whole(status, fields, text.into_bytes())
     });
     let (printed, good) = rehearsed(&[&shop.url(""), "--sessions", "9", "--transport", "rest"]);
-    assert!(good && printed.contains("0 ordered, 9 were ready to pay"), "{printed}");
+    assert!(good && printed.contains("0 ordered, 9 ready to pay"), "{printed}");
     let completed = shop.requests().iter().filter(|request| request.uri().path().ends_with("/complete")).count();
     assert_eq!(completed, 0);
 }

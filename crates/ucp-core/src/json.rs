@@ -59,23 +59,33 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 }
 
 /// Returns the number of bytes that a document takes in memory once it is parsed, beside those of its texts: an estimate from
-/// above, by its objects, arrays and commas alone. Nothing is checked.
+/// above, by its objects, arrays and commas alone. Nothing is checked, and nothing counts beyond `most` values and [`DEEPEST`]
+/// levels, where parsing ends.
 #[must_use]
-pub fn weight(bytes: &[u8]) -> usize {
-    let (mut weight, mut is_text, mut is_escaped) = (0, false, false);
+pub fn weight(bytes: &[u8], most: usize) -> usize {
+    let (mut weight, mut values, mut depth) = (0, 0_usize, 0_usize);
+    let (mut is_text, mut is_escaped) = (false, false);
     for byte in bytes {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if is_text => is_escaped = true,
             b'"' => is_text = !is_text,
             _ if is_text => {}
-            b'{' => weight += OBJECT,
-            b'[' | b',' => weight += ELEMENT,
+            b'{' => (weight, values, depth) = (weight + OBJECT, values + 1, depth + 1),
+            b'[' => (weight, values, depth) = (weight + ELEMENT, values + 1, depth + 1),
+            b',' => (weight, values) = (weight + ELEMENT, values + 1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
+        }
+        if values > most || depth > DEEPEST {
+            break;
         }
     }
     weight
 }
+
+/// Number of levels that `serde_json` reads.
+const DEEPEST: usize = 128;
 
 /// Bytes that an object takes with its first member.
 const OBJECT: usize = 400;
@@ -366,7 +376,7 @@ mod tests {
             ("[{},{},[]]", 2, 4),
             (r#"["{{{{,,,,"#, 0, 1),
         ] {
-            assert_eq!(weight(text.as_bytes()), objects * OBJECT + elements * ELEMENT, "{text}");
+            assert_eq!(weight(text.as_bytes(), usize::MAX), objects * OBJECT + elements * ELEMENT, "{text}");
         }
     }
 

@@ -18,7 +18,6 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HOST, VARY},
 };
 use hyper::body::Body as _;
-use tower::ServiceExt as _;
 use ucp_core::record::{self, CallRecord, Stage, Trace};
 use ucp_service::{
     coding::{self, Codable, Coding},
@@ -32,10 +31,11 @@ use ucp_trust::{
 
 use crate::{
     callers,
+    ended::Ended,
     events::Events,
-    front::{self, Called},
+    front::{self, Called, answered},
     inspector::recorder::{Following, Recorder},
-    metrics::{Ended, Metrics},
+    metrics::Metrics,
     running::Running,
     shop,
     slot::Slot,
@@ -192,11 +192,6 @@ async fn coded(coding: Option<Coding>, mut response: Response) -> Response {
         head.headers.insert(ETAG, tag);
     }
     Response::from_parts(head, coded.into())
-}
-
-/// Answers a request with a router.
-pub(crate) async fn answered(router: Router, request: Request<Body>) -> Response {
-    router.oneshot(request).await.unwrap_or_else(|never| match never {})
 }
 
 /// Writes the line about a request when it is dropped.

@@ -31,13 +31,13 @@ use ucp_core::{
 use crate::{
     clock,
     config::Process,
+    ended::Ended,
     export::{
         Export, Exports,
         json_lines::JsonLines,
         otlp::{Logs, Records},
     },
     line_writer::{Closing, LineWriter, Loss},
-    metrics::Ended,
 };
 
 /// Receivers of events. Dropping them writes what waits for the file, for at most about a second.

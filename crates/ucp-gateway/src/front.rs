@@ -14,6 +14,7 @@ use axum::{
     routing::{MethodRouter, any, get, on, post},
 };
 use http::{Extensions, StatusCode};
+use tower::ServiceExt as _;
 use ucp_bridge::platform::{self, ORDERS_PATH};
 use ucp_contract::changes::CHANGES_PATH;
 use ucp_core::{Operation, Refusal, Release};
@@ -27,10 +28,8 @@ use ucp_trust::signature::bot::DIRECTORY_PATH;
 use crate::{
     address::base,
     backend::embedded,
-    callers,
-    calls::answered,
-    clock,
-    config::{BackendKind, Settings},
+    callers, clock,
+    config::{BackendKind, Payment, Settings},
     directory, docs,
     openings::Opener,
     running::Running,
@@ -92,7 +91,10 @@ pub(crate) fn router(running: Arc<Running>) -> Router {
         .route("/continue/{token}", get(page).post(page))
         .route("/continue/{token}/{*rest}", get(page).post(page))
         .route("/order/{token}", get(page))
-        .route("/payments/{id}/events", for_shops(post(page), |slot| !slot.settings.payments.is_empty()))
+        .route(
+            "/payments/{id}/events",
+            for_shops(post(page), |slot| slot.settings.payments.iter().any(Payment::takes_events)),
+        )
         .route(CHANGES_PATH, for_shops(post(page), |slot| slot.settings.catalog.is_some()))
         .route(ORDERS_PATH, for_shops(post(page), |slot| slot.settings.upstream.is_some()))
         .route(DIRECTORY_PATH, for_shops(get(page), |slot| is_behind(&slot.settings, BackendKind::Shopify)));
@@ -224,4 +226,9 @@ async fn manual(request: Request) -> Response {
     let Some((slot, request)) = Called::of(request) else { return unmarked() };
     let router = docs::router(&slot.settings.mount.path);
     slot.reading().limited(request, async move |request| answered(router, request).await).await
+}
+
+/// Answers a request with a router.
+pub(crate) async fn answered(router: Router, request: Request) -> Response {
+    router.oneshot(request).await.unwrap_or_else(|never| match never {})
 }

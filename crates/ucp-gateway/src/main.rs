@@ -16,6 +16,7 @@ mod config;
 mod decisions;
 mod directory;
 mod docs;
+mod ended;
 mod environment;
 mod events;
 mod export;

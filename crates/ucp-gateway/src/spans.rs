@@ -22,8 +22,8 @@ use uuid::Uuid;
 
 use crate::{
     clock,
+    ended::Ended,
     export::{Export, otlp},
-    metrics::Ended,
 };
 
 /// Maker of spans.

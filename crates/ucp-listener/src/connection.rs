@@ -392,8 +392,8 @@ impl<S: AsyncWrite + Unpin> Transport<S> {
         if self.activity.is_answering() {
             return false;
         }
-        let is_coded = self.codings.has_other && self.codings.request == self.activity.locked().next;
-        let Some(refusal) = complete(written, is_coded) else { return false };
+        let codings = (self.codings.request == self.activity.locked().next).then_some(&self.codings);
+        let Some(refusal) = complete(written, codings) else { return false };
         self.refusal = refusal;
         true
     }
@@ -422,6 +422,8 @@ struct Codings {
     value: Vec<u8>,
     /// `true` if another coding than `chunked` was found.
     has_other: bool,
+    /// `true` if the request line has ended.
+    has_line: bool,
 }
 
 /// Beginning of a header line with transfer codings, with the end of the line before it.
@@ -436,6 +438,7 @@ impl Codings {
         if self.request != request {
             *self = Self { request, ..Self::default() };
         }
+        self.has_line |= bytes.contains(&b'\n');
         for byte in bytes {
             if self.matched < CODING.len() {
                 let is_next = byte.eq_ignore_ascii_case(&CODING[self.matched]);
@@ -469,23 +472,28 @@ pub(super) fn too_large_head() -> Refusal {
         .accepting(format!("at most 100 headers, and {MAX_HEAD} bytes with the request line"))
 }
 
-/// Adds a request ID and a body to the head of an answer that has neither, to a request with a transfer coding other than
-/// `chunked` if it `is_coded`; returns `None` for any other text.
-fn complete(head: &[u8], is_coded: bool) -> Option<Bytes> {
+/// Adds a request ID and a body to the head of an answer that has neither, which `hyper` has written to a request of which this
+/// was `read`; returns `None` for any other text.
+fn complete(head: &[u8], read: Option<&Codings>) -> Option<Bytes> {
     const EMPTY: &str = "content-length: 0\r\n";
     let head = str::from_utf8(head).ok().filter(|head| head.contains(EMPTY))?;
-    let (status, fields) = head.strip_prefix("HTTP/1.1 ")?.split_once("\r\n")?;
+    let (mut status, fields) = head.strip_prefix("HTTP/1.1 ")?.split_once("\r\n")?;
     let refusal = match status.get(..3)? {
-        "400" if is_coded => unsupported_coding(),
+        "400" if read.is_some_and(|read| read.has_other) => {
+            status = "501 Not Implemented";
+            unsupported_coding()
+        }
         "400" => Refusal::new(Code::InvalidRequest, "The request is not well-formed HTTP/1.1.")
             .accepting("a request line, headers and a length of the body as in RFC 9112"),
-        "414" => Refusal::new(Code::RequestTooLarge, "The target of the request is too long."),
-        "431" => too_large_head(),
+        "431" if read.is_none_or(|read| read.has_line) => too_large_head(),
+        "414" | "431" => {
+            status = "414 URI Too Long";
+            Refusal::new(Code::RequestTooLarge, "The target of the request is too long.")
+        }
         _ => return None,
     };
     let body = dialect(Release::NEWEST).refuse(&refusal).body;
     let id = RandomRequestId.make_request_id(&Request::new(()))?;
-    let status = if is_coded { "501 Not Implemented" } else { status };
     let headers = format!(
         "content-type: application/json\r\ncontent-length: {}\r\n{REQUEST_ID}: {}\r\n",
         body.len(),
@@ -607,13 +615,13 @@ mod tests {
     #[test]
     fn only_the_refusals_of_hyper_are_completed() {
         let head = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let whole = complete(head.as_bytes(), false).expect("a refusal");
+        let whole = complete(head.as_bytes(), None).expect("a refusal");
         let (head, body) = str::from_utf8(&whole).expect("text").split_once("\r\n\r\n").expect("a body");
         assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())), "{head}");
         assert!(head.contains("\r\nrequest-id: ") && body.contains("\"request_too_large\""), "{head} {body}");
         for other in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n", "{}", ""]
         {
-            assert!(complete(other.as_bytes(), true).is_none(), "{other}");
+            assert!(complete(other.as_bytes(), None).is_none(), "{other}");
         }
     }
 }

@@ -208,7 +208,7 @@ impl Inner {
             }
         }
         let body = cutter.finish().freeze();
-        if json::weight(&body) > limit.saturating_mul(MOST_WEIGHT) {
+        if json::weight(&body, usize::MAX) > limit.saturating_mul(MOST_WEIGHT) {
             return Err(Failure::TooLarge { limit });
         }
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));

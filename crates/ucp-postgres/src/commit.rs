@@ -41,6 +41,8 @@ pub(crate) struct Commit {
     holder: Option<Holder>,
     /// Number of carts and checkouts that are new.
     created: u64,
+    /// Number of documents that may be new to a group.
+    gained: u64,
     /// `true` if there is something to do at once. What is [`Plan::Due`] is found when it is due.
     pub(crate) rings: bool,
 }
@@ -174,7 +176,9 @@ impl Commit {
             result = format!("SELECT CAST(CASE{full} WHEN {stale} THEN '1' ELSE '{STALE}' END AS integer)");
         }
         let sql = format!("WITH {} {result}", parts.parts.join(", "));
-        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, rings }))
+        // A document that changes its holder is new to the other one.
+        let gained = if replaced.is_empty() { 0 } else { created.max(1) };
+        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, gained, rings }))
     }
 
     /// Writes everything. `in_doubt` says that an earlier attempt may have done so.
@@ -205,9 +209,8 @@ impl Commit {
         }
         let Some(holder) = &self.holder else { return Ok(Committed::Stale) };
         let (names, opens, _) = bounds(holder);
-        // A document that changes its holder is new to the other one.
-        let created = i64::try_from(self.created.max(1)).unwrap_or(i64::MAX);
-        let values = [self.shop.clone(), names, opens, Value::Number(created)];
+        let gained = i64::try_from(self.gained).unwrap_or(i64::MAX);
+        let values = [self.shop.clone(), names, opens, Value::Number(gained)];
         let sql = format!(
             "SELECT 1 FROM unnest($2, $3) AS bound (name, open) CROSS JOIN LATERAL ({}) AS has \
              WHERE has.open + $4 > bound.open",

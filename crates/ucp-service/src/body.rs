@@ -46,7 +46,7 @@ where
     };
     record::note(|facts| facts.bytes_in = bytes.len());
     held.arrived()?;
-    held.expand(json::weight(&bytes))?;
+    held.expand(json::weight(&bytes, json::Limits::REQUEST.values))?;
     require_uncoded(headers, &bytes)?;
     Ok(bytes)
 }

@@ -199,7 +199,10 @@ mod tests {
             let rows = statement.query_map((), |row| row.get(0)).expect("rows");
             rows.collect::<Result<_, _>>().expect("texts")
         };
-        let mut tables = texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
+        // What groups of callers hold is added up from other tables.
+        let mut tables = texts(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'holdings'",
+        );
         let mut known: Vec<_> = TABLES.iter().map(|table| table.0.to_owned()).collect();
         tables.sort();
         known.sort();

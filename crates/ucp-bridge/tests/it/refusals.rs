@@ -231,7 +231,5 @@ async fn the_transport_is_rest_where_the_profile_has_both() {
     ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": "x" }))).await.expect("an answer");
     assert_eq!(stub.got()[0].path, "/api/catalog/search");
     let example = include_str!("../../../../docs/gateway.example.toml");
-    assert!(
-        example.contains("whether it is asked over \"rest\" or \"mcp\"; by default REST where its profile has both")
-    );
+    assert!(example.contains("Unset: REST where the shop's profile has both."));
 }

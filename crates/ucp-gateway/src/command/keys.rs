@@ -107,14 +107,14 @@ pub(crate) fn run(command: &OwnKeysCommand) -> Done {
         OwnKeysCommand::Generate(options) => {
             let mut keyring = options.place.open()?;
             let own = keyring.generate(options.algorithm.into(), now())?;
-            say!("Created signing key {}; it is active now.", own.kid());
+            say!("{} is the active signing key now.", own.kid());
         }
         OwnKeysCommand::List(options) => list(options)?,
         OwnKeysCommand::Rotate(options) => {
             let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
             let mut keyring = options.place.open()?;
             let own = keyring.rotate(options.algorithm.map(Into::into), grace, now())?;
-            say!("Created signing key {}; it is active now.", own.kid());
+            say!("{} is the active signing key now.", own.kid());
             for own in &keyring.list()[1..] {
                 say!("{} is {}.", own.kid(), state(own, None));
             }

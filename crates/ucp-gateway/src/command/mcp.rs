@@ -13,10 +13,10 @@ use url::Url;
 use super::{Done, runtime::wait};
 use crate::{
     backend::DataDirectory,
-    calls::answered,
     clock,
     config::{Configuration, DataOptions, ServeOptions, UpstreamOptions, public_url, shop_named},
     files::Files,
+    front::answered,
     shop::{Desktop, open_keyring},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct McpOptions {
     /// Communicate over standard input and output.
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
-    /// The configuration file (TOML). Flags and the environment go before what it says.
+    /// Configuration file (TOML). Flags and environment variables override it.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The shop of several in the configuration.

@@ -50,8 +50,7 @@ kinds! {
 pub(crate) struct Payment {
     /// What the profile says about it.
     pub(crate) declaration: Declaration,
-    /// Whether it pays at a payment service provider.
-    is_gateway: bool,
+    kind: HandlerKind,
     open: Open,
 }
 
@@ -62,6 +61,16 @@ type Open = Arc<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sy
 type Opened = Result<Arc<dyn Handler>, Box<dyn Error>>;
 
 impl Payment {
+    /// Returns `true` if it pays at a payment provider.
+    const fn is_gateway(&self) -> bool {
+        matches!(self.kind, HandlerKind::Processor | HandlerKind::Stripe)
+    }
+
+    /// Returns `true` if its provider sends events.
+    pub(crate) fn takes_events(&self) -> bool {
+        self.kind == HandlerKind::Stripe
+    }
+
     /// Opens the handler. `roots` are trusted beside the authorities of the system.
     ///
     /// # Errors
@@ -146,8 +155,7 @@ impl Entry<'_, '_> {
             }
         }
         let open = said.kind.resolve(self, said);
-        let is_gateway = matches!(said.kind, HandlerKind::Processor | HandlerKind::Stripe);
-        Some(Payment { declaration: self.declaration(said)?, is_gateway, open: open? })
+        Some(Payment { declaration: self.declaration(said)?, kind: said.kind, open: open? })
     }
 
     fn declaration(&mut self, said: &mut sections::Payment) -> Option<Declaration> {

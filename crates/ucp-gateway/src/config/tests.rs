@@ -417,7 +417,7 @@ fn operators_are_listened_to_with_a_token_only() {
         ("admin_token_file = \"token\"", "server.admin_listen", "means nothing"),
         ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"empty\"", "server.admin_token_file", "1 to 1024"),
         ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"nowhere\"", "server.admin_token_file", "cannot read"),
-        ("admin_listen = \"127.0.0.1:0\"\nadmin_token_env = \"NOWHERE\"", "server.admin_token_env", "no variable"),
+        ("admin_listen = \"127.0.0.1:0\"\nadmin_token_env = \"NOWHERE\"", "server.admin_token_env", "is not set"),
     ] {
         let refused = case.resolve(&format!("[server]\n{text}\n"), &[]).expect_err(text);
         assert!(refused.contains(key) && refused.contains(problem), "{text}: {refused}");
@@ -587,9 +587,9 @@ fn no_mistake_hides_another() {
     assert!(torn.len() == 2 && torn[1].starts_with("gateway.toml, line 4, column "), "{torn:?}");
     // What goes wrong with a well-formed section is told beside that, unless it may follow from it.
     let missing = platform("api_key_env = \"MISSING\"");
-    assert!(refused(&format!("{missing}[data]\ncache_mb = -1")).contains("no variable `MISSING`"));
-    assert!(!refused(&format!("{missing}limit = 3")).contains("no variable `MISSING`"));
-    assert!(!refused(&format!("{missing}[server]\nlisten = 3")).contains("no variable `MISSING`"));
+    assert!(refused(&format!("{missing}[data]\ncache_mb = -1")).contains("`MISSING` is not set"));
+    assert!(!refused(&format!("{missing}limit = 3")).contains("`MISSING` is not set"));
+    assert!(!refused(&format!("{missing}[server]\nlisten = 3")).contains("`MISSING` is not set"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use ucp_core::record::{RequestSpan, Spans};
 
 use super::mask::{Masking, masked_path};
-use crate::metrics::Ended;
+use crate::ended::Ended;
 
 /// A call, as lists of calls show it.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -34,7 +34,7 @@ use super::{
     ring::Ring,
     subjects::Subjects,
 };
-use crate::{clock, metrics::Ended};
+use crate::{clock, ended::Ended};
 
 /// Maximum number of calls that wait to be masked.
 const WAITING: usize = 256;

@@ -191,7 +191,7 @@ mod tests {
     use ucp_core::record::Facts;
 
     use super::*;
-    use crate::metrics::Ended;
+    use crate::ended::Ended;
 
     fn summary(id: &str) -> Summary {
         let facts = Facts { request_id: id.to_owned(), ..Facts::default() };

@@ -345,14 +345,16 @@ mod tests {
         let mut second = arrived(1, 5);
         assert_eq!(code(second.expand(6)), Some((Code::RateLimited, Some(1))), "20 of 25 are taken");
         drop(second);
-        let mut others: Vec<_> = (2..5).map(|last| arrived(last, 5)).collect();
+        let mut others: Vec<_> = (2..4).map(|last| arrived(last, 5)).collect();
         for body in &mut others {
             assert_eq!(code(body.expand(1_000)), None, "as much as its share");
         }
-        assert_eq!(limit.held(), 90);
+        assert_eq!(limit.held(), 65);
         let mut last = arrived(9, 5);
-        assert_eq!(code(last.expand(6)), Some((Code::Unavailable, Some(1))), "everything is held");
-        drop((one, others, last));
+        assert_eq!(code(last.expand(6)), Some((Code::Unavailable, Some(1))), "strangers hold all that they may");
+        let registered = limit.hold(Share::Keyed(0));
+        assert_eq!(code(registered.grow(20)), None);
+        drop((one, others, last, registered));
         assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
     }
 

@@ -36,7 +36,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
         entry.wrong("through", "Google Pay needs the id of the entry that pays with its tokens");
         return None;
     };
-    let Some(payment) = entry.before.iter().find(|payment| payment.declaration.id == *through && payment.is_gateway)
+    let Some(payment) = entry.before.iter().find(|payment| payment.declaration.id == *through && payment.is_gateway())
     else {
         entry.wrong("through", "expected the id of an entry above this one, of the kind `stripe` or `processor`");
         return None;
