@@ -113,7 +113,7 @@ pub(crate) fn router(running: Arc<Running>) -> Router {
         router = router.route(&format!("{prefix}/mcp"), post(operation));
         for path in [PROFILE_PATH, "/openapi.json", "/openrpc.json", "/schemas/{file}"] {
             let document = async move |door: Door, request: Request| document(door, endpoint, request).await;
-            router = router.route(&format!("{prefix}{path}"), get(document.clone()).options(document));
+            router = router.route(&format!("{prefix}{path}"), get(document).options(document));
         }
     }
     ucp_rest::surrounded(router.layer(Extension(running)), origins)

@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(shown(&painted), painted);
         }
         let mut written = Shown(Vec::new());
-        write!(written, "a{}b", '\u{9b}').expect("is written");
+        write!(written, "a\u{9b}b").expect("is written");
         assert_eq!(written.0, b"a\\u009bb");
     }
 }

@@ -476,7 +476,7 @@ impl Mapped {
                 let Some(url) = source.url(&path, &query) else {
                     // Callers' texts are in it. Nothing is below the address by that name.
                     asking.trace(|trace| {
-                        trace.findings.push(format!("`{}`: the path must be below the address", made.name))
+                        trace.findings.push(format!("`{}`: the path must be below the address", made.name));
                     });
                     return Ok(None);
                 };

@@ -111,7 +111,6 @@ const TRUST_KEPT: Duration = Duration::from_mins(10);
 
 /// Has a client without certificates of its own to trust, or to show, share what was read of those of the system: reading
 /// them takes longer than all the rest of making a client.
-#[must_use]
 pub fn sharing_trust(builder: ClientBuilder, roots: &[Certificate]) -> ClientBuilder {
     static LAST: Mutex<Option<(Instant, ClientConfig)>> = Mutex::new(None);
     if !roots.is_empty() {

@@ -395,7 +395,7 @@ mod tests {
         let _held = take(&places, None).expect("a place");
         let until = Instant::now() + Duration::from_secs(60);
         let mut waiting: Vec<_> = (0..32).map(|_| Box::pin(places.take(at(1), until))).collect();
-        let refused = waiting.iter_mut().filter_map(|turn| turn.now_or_never()).count();
+        let refused = waiting.iter_mut().filter_map(futures_util::FutureExt::now_or_never).count();
         assert_eq!(refused, 24);
         assert!(Box::pin(places.take(at(99), until)).now_or_never().is_none(), "another one waits");
     }

@@ -72,14 +72,11 @@ where
             return Err(too_large());
         }
         while !data.is_empty() {
-            let room = match pieces.last_mut().filter(|piece| piece.len() < piece.capacity()) {
-                Some(piece) => piece,
-                None => {
-                    let size = PIECE.min(stated.saturating_sub(length).max(data.len()));
-                    held.grow(size)?;
-                    pieces.push(BytesMut::with_capacity(size));
-                    continue;
-                }
+            let Some(room) = pieces.last_mut().filter(|piece| piece.len() < piece.capacity()) else {
+                let size = PIECE.min(stated.saturating_sub(length).max(data.len()));
+                held.grow(size)?;
+                pieces.push(BytesMut::with_capacity(size));
+                continue;
             };
             let part = data.split_to(data.len().min(room.capacity() - room.len()));
             room.extend_from_slice(&part);

@@ -248,7 +248,7 @@ fn no_transfer_coding_but_chunked_is_undone() {
         }
     }
     let chunked = |coding: &str, length: &str| {
-        let head = format!("POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+        let head = "POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
         let agent = format!("UCP-Agent: {}\r\nTransfer-Encoding: {coding}\r\n{length}\r\n", REST_HEADERS[1].1);
         gateway
             .raw(&[head.as_bytes(), agent.as_bytes(), b"14\r\n{\"id\":\"prod_abc123\"}\r\n0\r\n\r\n"].concat())

@@ -238,7 +238,7 @@ impl HeldBody {
         let is_full = |ledger: &Ledger| {
             ledger.held + bytes > most || groups.is_some() && ledger.strangers + bytes > of_strangers(most)
         };
-        while is_full(&ledger) {
+        while is_full(ledger) {
             if !ledger.make_room(&self.holder) {
                 return Err(full());
             }
