@@ -59,7 +59,7 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 }
 
 /// Returns the number of bytes that a document takes in memory once it is parsed, beside those of its texts: an estimate from
-/// above, by its objects, arrays and commas alone. Nothing is checked, and nothing counts beyond `most` values and [`DEEPEST`]
+/// above, by its objects, arrays and commas alone. Nothing is checked, and nothing counts beyond `most` values and 128
 /// levels, where parsing ends.
 #[must_use]
 pub fn weight(bytes: &[u8], most: usize) -> usize {

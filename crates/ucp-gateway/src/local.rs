@@ -45,7 +45,7 @@ pub(crate) fn is_local_page(request: &Request) -> bool {
 }
 
 /// Returns `true` for the name of a header that a proxy adds, by a rule, for there are too many to know: browsers and programs
-/// on this machine send no names that begin with `X-` but [a few](OWN), and none with the words of proxies.
+/// on this machine send no names that begin with `X-` but a few, and none with the words of proxies.
 fn is_of_proxies(name: &str) -> bool {
     /// Names with `x-` of clients, and of the gateway's own pages.
     const OWN: [&str; 4] = ["x-api-key", "x-csrf-token", "x-prometheus-scrape-timeout-seconds", "x-requested-with"];

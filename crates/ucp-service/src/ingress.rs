@@ -1,8 +1,8 @@
 //! Admission of requests: API keys, client certificates, signatures, rate limits and the limit of requests in flight (UCP overview,
 //! *Identity & Authentication*; rules AGT-09, SIG-07 to SIG-12).
 //!
-//! Both bindings pass every request through the [`Ingress`], first its head ([`Ingress::enter`]) and then the bytes of
-//! its body before they are parsed ([`Ingress::admit`]). Buyer pages use [`Ingress::visit`], so that a network address
+//! Both bindings pass every request through the [`Ingress`], first its head ([`Rules::enter`]) and then the bytes of
+//! its body before they are parsed ([`Ingress::admit`]). Buyer pages use [`Rules::visit`], so that a network address
 //! has one rate limit for everything. The order of the checks keeps requests of strangers cheap: the API key is looked
 //! up and the rate limit is charged before the body is read, then the signature is verified, and only requests that
 //! pass both take one of the in-flight permits.

@@ -2,7 +2,7 @@
 //!
 //! The column `sum` of each table holds a checksum of the others. Temporary triggers of each connection that writes compute it,
 //! so that no statement has to. A row that another program or an earlier version writes loses its own, and is taken as it is.
-//! Documents and recorded answers are compared whenever they are read, everything by [`faults`].
+//! Documents and recorded answers are compared whenever they are read, everything by `faults`.
 
 use rusqlite::{Connection, functions::FunctionFlags, types::ValueRef};
 
