@@ -25,7 +25,16 @@ pub fn below<'a>(url: &Url, segments: impl IntoIterator<Item = &'a str>) -> Opti
 /// characters, which some readers drop.
 #[must_use]
 pub fn leads_out(text: &str) -> bool {
-    const CODED: [(&str, &str); 4] = [("%2e", "."), ("%2f", "/"), ("%5c", "\\"), ("%25", "%")];
+    const CODED: [(&str, &str); 8] = [
+        ("%2e", "."),
+        ("%2f", "/"),
+        ("%5c", "\\"),
+        ("%3b", ";"),
+        ("%09", "\t"),
+        ("%0a", "\n"),
+        ("%0d", "\r"),
+        ("%25", "%"),
+    ];
     let decode = |text: String| CODED.iter().fold(text, |text, (coded, letter)| text.replace(coded, letter));
     let text = decode(decode(decode(text.to_ascii_lowercase())));
     let is_step = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
@@ -39,7 +48,21 @@ mod tests {
     #[test]
     fn no_text_leads_out_of_its_place() {
         let base = Url::parse("https://shop.example/api/").expect("an address");
-        let steps = [".", "..", "%2e", "%2E%2e", ".%2e", "%252e%252E", "%25252e.", "..;a", ".\t.", "\n..", ".\r"];
+        let steps = [
+            ".",
+            "..",
+            "%2e",
+            "%2E%2e",
+            ".%2e",
+            "%252e%252E",
+            "%25252e.",
+            "..;a",
+            "..%3Ba",
+            ".%09.",
+            ".\t.",
+            "\n..",
+            ".\r",
+        ];
         let around =
             ["{}", "{}/admin", "a/{}", "a/{}/b", "{}\\admin", "a\\{}", "{}%2fadmin", "a%5C{}", "a%252f{}%252fb"];
         for step in steps {

@@ -155,7 +155,6 @@ mod tests {
             let columns = texts(&format!("SELECT name, type FROM pragma_table_info('{table}')"));
             let values = columns.iter().map(|(name, kind)| match (name.as_str(), kind.as_str()) {
                 ("document" | "answer" | "market" | "terms", _) => "'{\"id\":'",
-                ("identity", "BLOB") => "zeroblob(16)",
                 (_, "BLOB") => "zeroblob(32)",
                 (_, "TEXT") => "'x'",
                 _ => "1",

@@ -415,7 +415,7 @@ async fn reads_and_writes_have_rooms_of_their_own() {
         Ok(_) => true,
         Err(failure) => matches!(failure, Failure::Saturated) && failure.never_sent(),
     }));
-    assert_eq!((seen.count(), upstream.counters().snapshot().shed), (7, 17));
+    assert_eq!((seen.count(), upstream.counters().snapshot().shed), (10, 14));
 }
 
 #[tokio::test(start_paused = true)]

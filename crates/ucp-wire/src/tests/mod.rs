@@ -262,7 +262,7 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
 }
 
 /// What every failure is called over the transports, and whether a retry can help.
-const FAILURES: [(&str, u16, i32, bool); 31] = [
+const FAILURES: [(&str, u16, i32, bool); 32] = [
     ("malformed_json", 400, -32700, false),
     ("invalid_request", 400, -32602, false),
     ("invalid_message", 400, -32600, false),
@@ -286,6 +286,7 @@ const FAILURES: [(&str, u16, i32, bool); 31] = [
     ("idempotency_conflict", 409, -32000, false),
     ("body_too_large", 413, -32600, false),
     ("unsupported_media_type", 415, -32600, false),
+    ("transfer_coding_unsupported", 501, -32600, false),
     ("profile_malformed", 422, -32001, false),
     ("version_unsupported", 422, -32001, false),
     ("profile_unreachable", 424, -32001, true),
