@@ -23,7 +23,7 @@ struct Errand {
     order: String,
     fault: String,
     key: String,
-    /// Whether the operator sends the request again, or leaves it at that.
+    /// `true` if the operator repeats the request.
     is_repeated: bool,
 }
 

@@ -258,14 +258,14 @@ mod stopping {
         lost: Vec<String>,
     }
 
-    /// How a client calls.
+    /// Behavior of a client.
     #[derive(Clone, Copy, Debug)]
     struct Manner {
-        /// Whether it calls again on a connection.
+        /// `true` if it sends several requests on a connection.
         again: bool,
-        /// How long it waits before the first call of a connection.
+        /// Time before the first request of a connection.
         pause: Duration,
-        /// In how many pieces it sends a request.
+        /// Number of pieces of a request.
         pieces: usize,
     }
 

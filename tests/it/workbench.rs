@@ -72,7 +72,7 @@ fn goods_of_the_sample_have_pictures_at_the_gateway() {
     }
 }
 
-/// What answers may be anything.
+/// The inspector's answers are hostile.
 #[test]
 fn what_an_inspector_answers_is_bounded_and_steers_no_terminal() {
     const HIDDEN: [char; 6] = ['\u{9b}', '\u{85}', '\u{202e}', '\u{2066}', '\u{7f}', '\u{feff}'];

@@ -129,7 +129,7 @@ pub struct HttpShop {
     asker: Asker,
 }
 
-/// What a question says about the length of its answer.
+/// Parts of a request that bound the length of its response.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {

@@ -1,6 +1,6 @@
 //! The line in the log about each request, and its metrics, written when it has been answered or its caller has gone.
 //!
-//! What it says is gathered by a [`CallRecord`] on the way of the request. Lines about calls that do not succeed are
+//! A [`CallRecord`] gathers its content on the way of the request. Lines about calls that do not succeed are
 //! [sampled](crate::sampling) by their outcome; the others are counted, and so are lines that nobody takes.
 
 use std::{

@@ -64,7 +64,7 @@ impl Called {
     }
 }
 
-/// What opens shops.
+/// Opener of shops.
 type Door = Extension<Arc<Running>>;
 
 /// A check of the head of a request, which charges it to its sender.
@@ -149,7 +149,7 @@ fn files(router: Router, has: fn(&Slot) -> bool) -> Router {
     ))
 }
 
-/// Has the call of an operation carried out.
+/// Carries out the request of an operation.
 async fn operation(door: Door, request: Request) -> Response {
     let check: Check = |rules, head| {
         rules.hosts().admit_page(&head.headers, &head.uri)?;
@@ -158,7 +158,7 @@ async fn operation(door: Door, request: Request) -> Response {
     opening(door, request, check).await
 }
 
-/// Has a page of a shop answer, or a notice taken.
+/// Answers with a page of a shop, or accepts a webhook.
 async fn page(door: Door, request: Request) -> Response {
     opening(door, request, Rules::knock).await
 }

@@ -50,7 +50,7 @@ struct Shared {
     loss: Mutex<LastLoss>,
 }
 
-/// What is known of lines that were dropped.
+/// Error and time of the last lines that were dropped.
 #[derive(Debug, Default)]
 struct LastLoss {
     /// Error of the last write that failed, since it was told.

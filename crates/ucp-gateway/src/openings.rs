@@ -15,7 +15,7 @@ const AT_ONCE: usize = 32;
 /// Shops that one network may cause to be opened.
 const OF_NETWORK: Option<Quota> = Quota::new(5, 50);
 
-/// Whoever causes a shop to be opened.
+/// Cause of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opener {
     /// The gateway itself, because the shop has something to do.

@@ -44,7 +44,7 @@ impl Reading {
         }))
     }
 
-    /// Has `answer` answer a request, unless a limit is exceeded. Registered platforms are under limits of their own alone.
+    /// Answers a request by `answer`, unless a limit is exceeded. Registered platforms have only limits of their own.
     pub(crate) async fn limited(&self, request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
         let target = request.uri().clone();
         let (head, body) = request.into_parts();

@@ -109,14 +109,14 @@ pub(crate) struct Shop {
     pub(crate) held: Option<(BodyLimit, Platforms)>,
     /// `true` unless the shop was down when it was opened.
     pub(crate) ready: bool,
-    /// What its documents are made from, unless that changes while it is open.
+    /// Source of its documents, unless that changes while it is open.
     pub(crate) statement: Option<Arc<Statement>>,
     /// What there was in the directory when the shop was opened, and what there is; `None` without a directory.
     pub(crate) directory: Option<(Holdings, Receiver<Holdings>)>,
     _tasks: JoinSet<()>,
 }
 
-/// What the documents of a shop are made from.
+/// Source of the documents of a shop.
 #[derive(Debug)]
 pub(crate) struct Statement {
     /// Display name of the shop.

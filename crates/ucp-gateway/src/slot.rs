@@ -64,7 +64,7 @@ pub(crate) struct Slot {
     pool: Pool,
     files: Arc<Files>,
     state: RwLock<State>,
-    /// What it stated when it was open last.
+    /// Statement of the shop when it was last open.
     statement: RwLock<Option<Arc<Statement>>>,
     /// Held while the shop is opened or closed.
     opening: Arc<Mutex<()>>,

@@ -16,7 +16,7 @@ const SESSION: &str = "ucp-page";
 /// Where the page leads back to, while its buyer is at a bank: no bank hands that on.
 const BACK: &str = "ucp-back";
 
-/// Where browsers find the pages of a shop, and so where they send its cookies.
+/// Path of the pages of a shop, which is the path of its cookies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
     /// `true` over https.

@@ -69,11 +69,11 @@ struct State {
     answering: AtomicBool,
     /// `true` in HTTP/1.1, where an answer is handed over at once and the byte stream tells when it is flushed.
     is_buffered: AtomicBool,
-    /// How far the listener is shut down.
+    /// Stage of the shutdown of the listener.
     farewell: AtomicU8,
 }
 
-/// How far a listener is shut down, for a connection of HTTP/1.1 on which nothing is happening.
+/// Stage of the shutdown of a listener, for an idle connection of HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Farewell {
@@ -187,7 +187,7 @@ impl Activity {
         Some(requests.next)
     }
 
-    /// Has the connection end once nothing is happening on it.
+    /// Ends the connection once it is idle.
     pub(super) fn leave(&self, farewell: Farewell) {
         self.0.farewell.store(farewell as u8, Ordering::Relaxed);
     }
@@ -418,7 +418,7 @@ struct Codings {
     request: u64,
     /// Number of bytes of [`CODING`] that were just read.
     matched: usize,
-    /// What was read of the value behind it.
+    /// Part of the value that was read behind it.
     value: Vec<u8>,
     /// `true` if another coding than `chunked` was found.
     has_other: bool,

@@ -21,9 +21,9 @@ use super::{
 pub struct ConcurrencyLimit {
     /// How many calls are under way at most.
     pub places: usize,
-    /// How many more wait for a place.
+    /// Maximum number of requests that wait for a place.
     pub queue: usize,
-    /// How long strangers wait; others wait ten times as long.
+    /// Maximum time for which strangers wait; others wait ten times as long.
     pub max_wait: Duration,
 }
 

@@ -109,8 +109,8 @@ pub fn client(
 /// Time for which the certificates that the system trusts are kept.
 const TRUST_KEPT: Duration = Duration::from_mins(10);
 
-/// Has a client without certificates of its own to trust, or to show, share what was read of those of the system: reading
-/// them takes longer than all the rest of making a client.
+/// Shares the system's certificates with a client that has none of its own to trust: reading them takes longer than the rest
+/// of making a client.
 pub fn sharing_trust(builder: ClientBuilder, roots: &[Certificate]) -> ClientBuilder {
     static LAST: Mutex<Option<(Instant, ClientConfig)>> = Mutex::new(None);
     if !roots.is_empty() {

@@ -27,6 +27,7 @@ use crate::{
     agenda,
     connection::{Connection, Value},
     failure::{FULL, Meaning, STALE, meaning},
+    registered::Registered,
     text::{escaped, key, nanoseconds, signed, timestamp},
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Commit {
     created: u64,
     /// Number of documents that may be new to a group.
     gained: u64,
+    /// Size of its documents and of its answer, in bytes.
+    grown: u64,
     /// `true` if there is something to do at once. What is [`Plan::Due`] is found when it is due.
     pub(crate) rings: bool,
 }
@@ -165,8 +168,7 @@ impl Commit {
         if let Some(mandate) = mandate {
             parts.mandate(&mandate);
         }
-        // To add up all that a registered platform holds would cost more with each row, and it is not bounded here.
-        let bounded = holder.as_ref().filter(|holder| !holder.names().starts_with(Holder::REGISTERED));
+        let bounded = holder.as_ref().filter(|holder| !holder.is_registered());
         let full = bounded.map(|holder| parts.full(holder, created, grown, &replaced));
         let stale: Vec<_> = parts.once.iter().map(|part| format!("(SELECT count(*) FROM {part}) = 1")).collect();
         let mut result = String::from("SELECT 1");
@@ -178,11 +180,39 @@ impl Commit {
         let sql = format!("WITH {} {result}", parts.parts.join(", "));
         // A document that changes its holder is new to the other one.
         let gained = if replaced.is_empty() { 0 } else { created.max(1) };
-        Ok(Some(Self { shop, sql, values: parts.values, keep, id, holder, created, gained, rings }))
+        Ok(Some(Self {
+            shop,
+            sql,
+            values: parts.values,
+            keep,
+            id,
+            holder,
+            created,
+            gained,
+            grown: grown as u64,
+            rings,
+        }))
     }
 
     /// Writes everything. `in_doubt` says that an earlier attempt may have done so.
-    pub(crate) async fn write(&self, connection: &Connection, in_doubt: bool) -> Result<Committed, Error> {
+    pub(crate) async fn write(
+        &self,
+        connection: &Connection,
+        in_doubt: bool,
+        registered: &Registered,
+    ) -> Result<Committed, Error> {
+        if let Some(bound) =
+            self.holder.as_ref().filter(|holder| holder.is_registered()).and_then(|held| held.bounds.first())
+            && self.created > 0
+            && !in_doubt
+            && let Some(full) = registered.add(connection, &self.shop, bound, (self.created, self.grown)).await?
+        {
+            let kept = match &self.keep {
+                Some((key, _)) => read_kept(connection, &self.shop, key).await?,
+                None => None,
+            };
+            return Ok(kept.map_or(Committed::Full(full), Committed::Kept));
+        }
         let Err(error) = connection.rows(&self.sql, &self.values).await else { return Ok(Committed::Done) };
         match meaning(&error) {
             Meaning::Contradicted => {}
@@ -221,8 +251,8 @@ impl Commit {
     }
 }
 
-/// Returns the query of what a group holds.
-fn held(name: &str) -> String {
+/// Returns the query of the number and size of a group's rows.
+pub(crate) fn held(name: &str) -> String {
     let rows = [("carts", "1"), ("checkouts", "1"), ("kept", "0")].map(|(table, open)| {
         format!(
             "SELECT {open} AS open, held FROM {table} \

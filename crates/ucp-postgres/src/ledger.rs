@@ -90,7 +90,8 @@ impl Ledger for PostgresStore {
             PortError::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
         })?;
         let Some(commit) = commit else { return Ok(Committed::Done) };
-        let committed = self.run(async |connection, in_doubt| commit.write(&connection, in_doubt).await).await?;
+        let committed =
+            self.run(async |connection, in_doubt| commit.write(&connection, in_doubt, self.registered()).await).await?;
         if commit.rings && committed == Committed::Done {
             self.bell().notify_one();
         }

@@ -10,6 +10,7 @@
 //! | `migrations` | the schema, and its versions |
 //! | `store` | [`PostgresStore`]: the store of one shop |
 //! | `ledger`, `commit` | the ledger port: carts, checkouts, orders, recorded answers |
+//! | `registered` | the bound on the rows of registered platforms |
 //! | `outbox` | the outbox port: webhook events that platforms are still to receive |
 //! | `shops` | which shops in a database have something to do, or to remove |
 //! | `happened` | what happens to orders and checkouts without a call |
@@ -44,6 +45,7 @@ mod migrations;
 mod outbox;
 mod owners;
 mod port;
+mod registered;
 mod shops;
 mod store;
 mod text;

@@ -16,6 +16,7 @@ use crate::{
     connection::{Connection, Value},
     failure::{Failure, OpenError},
     migrations::{self, MIGRATIONS, Migration},
+    registered::Registered,
     transaction::Database,
 };
 
@@ -34,6 +35,7 @@ struct Inner {
     /// Notified when this process has planned or woken a task of the shop.
     planned: Notify,
     retention: OnceLock<Retention>,
+    registered: Registered,
 }
 
 impl PostgresStore {
@@ -87,6 +89,7 @@ impl PostgresStore {
             cursor_secret: CursorSecret::new(secret),
             planned: Notify::new(),
             retention: OnceLock::new(),
+            registered: Registered::default(),
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -98,6 +101,10 @@ impl PostgresStore {
 
     pub(crate) fn retention(&self) -> Retention {
         self.0.retention.get().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn registered(&self) -> &Registered {
+        &self.0.registered
     }
 
     /// Returns the identifier of the shop.

@@ -95,13 +95,13 @@ pub struct Access {
     pub purchase: SignatureRule,
     /// Signature requirement of orders.
     pub order: SignatureRule,
-    /// What a caller may hold in the store that is not registered; `None` if that is not limited.
+    /// Bound on the rows of an unregistered caller in the store; `None` for no bound.
     pub held: Option<Held>,
-    /// The same, of one registered platform.
+    /// Bound on the rows of a registered platform in the store; `None` for no bound.
     pub keyed_held: Option<Held>,
 }
 
-/// What one caller may hold in the store. Wider networks of strangers may hold a multiple
+/// Bound on the rows of one caller in the store. Wider networks of strangers may hold a multiple
 /// ([`Step::factor`](ucp_net::shares::Step::factor)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {

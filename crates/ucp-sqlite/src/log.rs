@@ -69,6 +69,8 @@ fn loss(mut log: impl Read) -> io::Result<Option<Loss>> {
     let mut frame = vec![0; FRAME + if is_whole { page } else { 4_096 }];
     let (mut before, mut damaged) = (stated(&header, 24), (!is_whole).then_some(0));
     let (mut commits, mut has_later) = (0, false);
+    // Frames without a gap, of which one ends a commit.
+    let mut follows_commit = false;
     for number in 1.. {
         match log.read_exact(&mut frame) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
@@ -87,8 +89,9 @@ fn loss(mut log: impl Read) -> io::Result<Option<Loss>> {
         } else if own != salts {
             continue;
         }
-        // What a transaction that was rolled back left follows upon no other frame.
-        has_later |= commits > 0 && is_next;
+        // Frames that a transaction left which was rolled back, or torn before the log was continued, follow upon no commit.
+        has_later |= follows_commit && is_next;
+        follows_commit = is_commit || follows_commit && is_next;
         commits += u64::from(is_commit);
     }
     Ok(damaged.filter(|_| has_later).map(|frame| Loss { frame, commits }))
@@ -103,4 +106,43 @@ fn sum((mut first, mut second): (u32, u32), bytes: &[u8], is_big_endian: bool) -
         second = second.wrapping_add(read([*e, *f, *g, *h])).wrapping_add(first);
     }
     (first, second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 512;
+
+    /// A log of frames, each of which ends a commit or not, and follows upon the one before or not.
+    fn log(frames: &[(bool, bool)]) -> Vec<u8> {
+        let mut log = Vec::new();
+        for word in [0x377f_0682, 3_007_000, 512, 0, 7, 8] {
+            log.extend_from_slice(&u32::to_be_bytes(word));
+        }
+        let mut before = sum((0, 0), &log, false);
+        let stated = |(first, second): (u32, u32)| [first.to_be_bytes(), second.to_be_bytes()].concat();
+        log.extend(stated(before));
+        for (is_commit, follows) in frames {
+            let head: Vec<_> = [1, u32::from(*is_commit)].into_iter().flat_map(u32::to_be_bytes).collect();
+            let start = if *follows { before } else { (before.0 ^ 1, before.1) };
+            before = sum(sum(start, &head, false), &[1; PAGE], false);
+            log.extend([head, stated((7, 8)), stated(before), vec![1; PAGE]].concat());
+        }
+        log
+    }
+
+    #[test]
+    fn commits_behind_a_damaged_frame_are_a_loss_and_what_was_torn_is_none() {
+        let found = |log: &[u8]| loss(log).expect("is read");
+        let whole = log(&[(true, true), (false, true), (true, true), (true, true)]);
+        assert_eq!(found(&whole), None);
+        let mut damaged = whole;
+        damaged[HEADER + FRAME + 9] ^= 4;
+        assert_eq!(found(&damaged), Some(Loss { frame: 1, commits: 3 }));
+        let torn = [(true, true), (false, false), (true, true)];
+        assert_eq!(found(&log(&torn)), None, "the power failed once");
+        let twice = [torn.to_vec(), vec![(false, false), (false, true), (true, true)]].concat();
+        assert_eq!(found(&log(&twice)), None, "the power failed again after the log was continued");
+    }
 }

@@ -259,7 +259,7 @@ fn no_transfer_coding_but_chunked_is_undone() {
     }
 }
 
-/// What the head of a request decides is told before its body is asked for (`100 Continue`), and none is waited for.
+/// A request that its head decides is answered without its body, and without `100 Continue`.
 #[test]
 fn what_the_head_decides_is_refused_without_the_body() {
     let hash = "c".repeat(64);

@@ -1,4 +1,4 @@
-//! What becomes of guesses at the admin token.
+//! Guesses at the admin token.
 
 use std::{
     net::SocketAddr,

@@ -231,7 +231,7 @@ fn agt_06_other_profiles_of_the_host_do_not_widen_the_floor() {
     assert_eq!(host.visits("/pinned"), 0);
 }
 
-/// What a platform signs counts against its domain, wherever it comes from.
+/// Signed requests count against the domain of their profile, whatever their network address.
 #[test]
 fn err_03_the_platforms_of_a_domain_that_sign_have_one_limit() {
     let host = Host::start();

@@ -76,6 +76,12 @@ impl Holder {
     /// stays as long as what is counted to nobody.
     pub const REGISTERED: &str = "~";
 
+    /// Returns `true` for a registered platform.
+    #[must_use]
+    pub fn is_registered(&self) -> bool {
+        self.bounds.iter().any(|bound| bound.name.starts_with(Self::REGISTERED))
+    }
+
     /// Returns the names of all groups, as a store keeps them with a row.
     #[must_use]
     pub fn names(&self) -> String {

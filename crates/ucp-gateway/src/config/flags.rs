@@ -40,7 +40,7 @@ pub(crate) struct ServeOptions {
         value_parser = value_parser!(u32).range(1..=1_000_000)
     )]
     pub(crate) max_connections: Option<u32>,
-    /// How to treat callers whose UCP profile cannot be fetched [default: development on loopback, else require].
+    /// Treatment of callers whose UCP profile cannot be fetched [default: development on loopback, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "POLICY")]
     pub(crate) policy: Option<Policy>,
     /// Format of the log [default: auto].

@@ -458,8 +458,8 @@ pub(crate) struct Upstream {
     pub(crate) write_timeout_ms: Milliseconds<10_000>,
     /// Timeout for placing an order, in milliseconds. A preceding update has its own timeout.
     pub(crate) complete_timeout_ms: Milliseconds<25_000>,
-    /// How many reads of the catalog are under way at once. Callers that are not registered take three quarters at most, and one
-    /// of them three eighths.
+    /// Maximum number of concurrent catalog requests. Unregistered callers together use at most three quarters of them, and
+    /// one of them three eighths.
     pub(crate) reads_in_flight: Number<1, 100_000, 32>,
     /// Maximum number of concurrent cart requests, and as many for payments and orders.
     pub(crate) writes_in_flight: Number<1, 100_000, 16>,
@@ -624,31 +624,33 @@ pub(crate) struct Platform {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Limits {
-    /// Of one network address (of one /64 network of IPv6), for its anonymous requests. A /24 network of IPv4 or a /56 network
-    /// of IPv6 may send four times as much, and a /48 network sixteen times; so it is with `signed`, `unverified`, `held` and
+    /// Rate limit of anonymous requests per network address (IPv6: per /64 network). IPv4 /24 and IPv6 /56 networks have four
+    /// times the limit, IPv6 /48 networks sixteen times. The same factors apply to `signed`, `unverified`, `held` and
     /// `held_mb`.
     pub(super) anonymous: Option<Limit<50, 100>>,
-    /// Of the platforms of one domain that sign their requests, and of one network address that sends them.
+    /// Rate limit of signed requests per domain of the profile, and per network address. Unregistered platforms only.
     pub(super) signed: Option<Limit<100, 200>>,
-    /// Of one registered platform.
+    /// Rate limit per registered platform.
     pub(super) keyed: Option<Limit<200, 400>>,
-    /// Of one network address, for signatures that turn out wrong.
+    /// Rate limit of requests with invalid signatures per network address.
     pub(super) unverified: Option<Limit<20, 40>>,
-    /// How many requests of the shop run at once, of those that `server.max_in_flight` allows to all shops together.
+    /// Maximum number of concurrent requests of the shop, within `server.max_in_flight` of all shops.
     #[schemars(example = 64, extend("x-without" = "no limit"))]
     pub(crate) in_flight: Option<Number<1, 1_000_000>>,
-    /// How many carts and checkouts one caller may have that is not a registered platform, those that led to an order left
-    /// out: its network address, and its domain if it signs. They go an hour after they expire. Under the policy `development`
-    /// there is no limit by default.
+    /// Maximum number of carts and open checkouts per network address, and per domain of signed requests. Registered platforms
+    /// are exempt. They are removed an hour after they expire. Under the policy `development` there is no limit by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) held: Option<Number<1, 1_000_000, 1_000>>,
-    /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
+    /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
+    /// limit by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) held_mb: Option<Number<1, 65_536, 64>>,
-    /// How many carts and checkouts one registered platform may have, those that led to an order left out. The same default.
+    /// Maximum number of carts and open checkouts per registered platform. Under the policy `development` there is no limit by
+    /// default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) keyed_held: Option<Number<1, 100_000_000, 1_000_000>>,
-    /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
+    /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
+    /// limit by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) keyed_held_mb: Option<Number<1, 1_048_576, 16_384>>,
 }

@@ -239,7 +239,7 @@ pub(super) fn without_addresses(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.collect())
 }
 
-/// Who wrote a document.
+/// Author of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Author {
     Caller,

@@ -27,7 +27,7 @@ pub(super) struct Explained {
     pub(super) kind: Kind,
     pub(super) cause: &'static str,
     pub(super) fix: &'static str,
-    /// Whether a retry may succeed.
+    /// Retry advice.
     pub(super) retry: &'static str,
     /// JSONPath of an example; empty for none.
     pub(super) path: &'static str,

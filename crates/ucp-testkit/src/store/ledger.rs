@@ -275,6 +275,24 @@ pub async fn an_answer_that_comes_later_needs_its_room_now<T: StoreUnderTest>(su
     assert_eq!(store.commits(change(&second, 0, false, once + size(&second))).await, Committed::Done, "it took none");
 }
 
+/// A registered platform creates no more than its bound, changes what it has, and gets its recorded answers.
+pub async fn a_registered_platform_has_its_bound<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    let name = format!("{}https://a.example/profile.json", Holder::REGISTERED);
+    let of = |id: &str, version, open, bytes| Change {
+        cart: at(cart(ALICE, id), version),
+        holder: holder(&name, open, bytes),
+        ..Change::default()
+    };
+    let (answer, again) = (kept("made"), key(ALICE, "", "again"));
+    assert_eq!(store.keeps(of("1", 0, 2, 1 << 20), again.clone(), answer.clone()).await, Committed::Done);
+    assert_eq!(store.commits(of("2", 0, 2, 1 << 20)).await, Committed::Done);
+    assert_eq!(store.commits(of("3", 0, 2, 1 << 20)).await, Committed::Full(Full::Open));
+    assert_eq!(store.commits(of("3", 0, 3, 1)).await, Committed::Full(Full::Bytes));
+    assert_eq!(store.commits(of("1", 1, 2, 1 << 20)).await, Committed::Done);
+    assert_eq!(store.keeps(of("1", 0, 2, 1 << 20), again, answer.clone()).await, Committed::Kept(answer));
+}
+
 /// A change has to fit into each group of its holder, and counts to all of them, in each shop by itself.
 pub async fn each_group_of_a_holder_has_its_bound<T: StoreUnderTest>(subject: &T) {
     let store = subject.open().await;

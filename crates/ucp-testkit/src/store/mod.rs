@@ -71,6 +71,7 @@ macro_rules! store_suite {
             $subject, ledger:
             an_answer_that_comes_later_needs_its_room_now,
             each_group_of_a_holder_has_its_bound,
+            a_registered_platform_has_its_bound,
         }
         $crate::store_rules! {
             $subject, shops:

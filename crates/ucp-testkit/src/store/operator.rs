@@ -193,7 +193,7 @@ pub async fn expired_rows_of_the_shop_are_removed<T: StoreUnderTest<Store: Store
     assert_eq!(left(&stores[1]).await, all, "another shop's rows are its own affair");
 }
 
-/// Whoever holds most is listed first. What a group holds is released, but for what is being paid and what was bought.
+/// Groups are listed by size. Freeing one removes its rows, except checkouts that are being paid or were completed.
 pub async fn holders_are_listed_and_what_one_holds_is_released<T: StoreUnderTest<Store: Store>>(subject: &T) {
     let store = subject.open().await;
     let of = |names: &[&str]| {

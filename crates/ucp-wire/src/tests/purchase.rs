@@ -211,7 +211,7 @@ fn what_pays_reaches_the_handler_and_nobody_else() {
     }
 }
 
-/// Where a text is stored and returned, no number of a card is taken.
+/// No text that is stored and returned may be a card number.
 #[test]
 fn identifiers_of_instruments_are_no_card_numbers() {
     fn replace(value: &mut Value, name: &str, text: &str) {

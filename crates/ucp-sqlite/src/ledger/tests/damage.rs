@@ -71,7 +71,7 @@ fn contents(directory: &Path) -> Vec<String> {
     found
 }
 
-/// What is said about a data directory when it is opened and checked; `None` if nothing is wrong.
+/// Fault that opening and checking a data directory finds; `None` if there is none.
 fn named(directory: &Path) -> Option<String> {
     let store = match SqliteStore::open(directory) {
         Ok(store) => store,
