@@ -73,7 +73,7 @@ async fn a_server_that_behaves_is_understood() {
 
 #[tokio::test(start_paused = true)]
 async fn pages_instead_of_documents_are_told_apart() {
-    let nested = "[".repeat(50_000);
+    let nested = "[".repeat(500_000);
     for body in
         ["<!doctype html><p>Back soon", "", "{\"data\":{\"product\":{\"title\":\"Sho", "{} {}", "\u{feff}{}", &nested]
     {
