@@ -27,7 +27,7 @@ use crate::{
     agenda,
     connection::{Connection, Value},
     failure::{FULL, Meaning, STALE, meaning},
-    registered::Registered,
+    registered::{Registered, held},
     text::{escaped, key, nanoseconds, signed, timestamp},
 };
 
@@ -249,18 +249,6 @@ impl Commit {
         let is_open = connection.row(&sql, &values).await?.is_some();
         Ok(Committed::Full(if is_open { Full::Open } else { Full::Bytes }))
     }
-}
-
-/// Returns the query of the number and size of a group's rows.
-pub(crate) fn held(name: &str) -> String {
-    let rows = [("carts", "1"), ("checkouts", "1"), ("kept", "0")].map(|(table, open)| {
-        format!(
-            "SELECT {open} AS open, held FROM {table} \
-             WHERE shop = {SHOP} AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[{name}]"
-        )
-    });
-    let rows = rows.join(" UNION ALL ");
-    format!("SELECT coalesce(sum(open), 0) AS open, coalesce(sum(held), 0) AS bytes FROM ({rows}) AS counted")
 }
 
 /// Returns the names of a holder's groups, with the numbers and sizes that each may have.

@@ -1,8 +1,8 @@
-//! Bound on the rows of registered platforms.
+//! Rows that a group of callers has, and the bound on those of registered platforms.
 //!
-//! They may hold so many rows that adding these up with each commit would cost more than the commit. A gateway adds them up
-//! once in a while, and what it commits itself in between; other gateways exceed the bound by no more than they commit in
-//! that time.
+//! Registered platforms may hold so many rows that adding these up with each commit would cost more than the commit. A
+//! gateway adds them up once in a while, and what it commits itself in between; other gateways exceed the bound by no more
+//! than they commit in that time.
 
 use std::{
     collections::HashMap,
@@ -55,7 +55,7 @@ impl Registered {
         let tally = match known {
             Some(tally) => tally,
             None => {
-                let sql = format!("SELECT open::bigint, bytes::bigint FROM ({}) AS has", super::commit::held("$2"));
+                let sql = format!("SELECT open::bigint, bytes::bigint FROM ({}) AS has", held("$2"));
                 let row = connection.row(&sql, &[shop.clone(), Value::Text(bound.name.clone())]).await?;
                 let sums = row.map(|row| Ok::<_, Error>((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?)));
                 let (open, bytes) = sums.transpose()?.unwrap_or_default();
@@ -76,4 +76,16 @@ impl Registered {
     fn sums(&self) -> MutexGuard<'_, HashMap<String, Tally>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the query of the number and size of a group's rows in the shop `$1`.
+pub(crate) fn held(name: &str) -> String {
+    let rows = [("carts", "1"), ("checkouts", "1"), ("kept", "0")].map(|(table, open)| {
+        format!(
+            "SELECT {open} AS open, held FROM {table} \
+             WHERE shop = $1 AND holder IS NOT NULL AND string_to_array(holder, ' ') @> ARRAY[{name}]"
+        )
+    });
+    let rows = rows.join(" UNION ALL ");
+    format!("SELECT coalesce(sum(open), 0) AS open, coalesce(sum(held), 0) AS bytes FROM ({rows}) AS counted")
 }
