@@ -116,6 +116,21 @@ fn a_shop_that_is_paused_refuses_calls_until_it_is_resumed() {
 }
 
 #[test]
+fn calls_of_operators_name_one_host() {
+    let (setup, data) = configured("");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let status = |headers: &str| {
+        let mut connection = Connection::open(address);
+        assert!(connection.write(format!("GET /shops HTTP/1.1\r\n{headers}\r\n").as_bytes()));
+        connection.read().expect("an answer").status
+    };
+    assert_eq!(status(&format!("Host: {address}\r\n")), 200);
+    let unsound = ["", "Host: user@localhost\r\n", "Host: localhost:0\r\n", "Host: a\r\nHost: b\r\n"];
+    assert_eq!(unsound.map(status), [400; 4]);
+}
+
+#[test]
 fn a_platform_that_is_blocked_is_refused() {
     let (setup, data) = configured("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());

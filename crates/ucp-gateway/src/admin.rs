@@ -31,7 +31,7 @@ use ucp_core::{
     port::{PortError, agenda::Kind, store::Store},
 };
 use ucp_payment::Secret;
-use ucp_service::ingress::Peer;
+use ucp_service::{header::require_sound_head, ingress::Peer};
 use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::{
     address::ProfileUrl,
@@ -89,6 +89,14 @@ impl From<PortError> for Failure {
     fn from(error: PortError) -> Self {
         tracing::error!(error = &error as &dyn Error, "a call of the operator failed");
         Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let status = StatusCode::from_u16(ucp_wire::refusal::http_status(refusal.code));
+        let accepted = refusal.accepted.map(|accepted| format!(" Accepted: {accepted}.")).unwrap_or_default();
+        Self(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), format!("{}{accepted}", refusal.content))
     }
 }
 
@@ -256,6 +264,9 @@ async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if let Err(refusal) = require_sound_head(&request) {
+        return uncached(Failure::from(refusal).into_response());
+    }
     // As the configuration has it now: the token may have changed since the start.
     let process = running.process();
     let Some(admin) = &process.admin else {

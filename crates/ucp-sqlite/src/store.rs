@@ -483,10 +483,14 @@ fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreErro
     }
 }
 
+/// Number of prepared statements that a connection keeps: more than this crate has. A commit runs about forty.
+const STATEMENTS: usize = 256;
+
 /// Opens a connection whose statements are planned once. By default SQLite plans a statement anew whenever a value is
 /// bound that it looked at in planning, which costs several times what running the statement does.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     checksum::register(&connection)?;
