@@ -234,7 +234,7 @@ fn a_line_tells_where_a_read_was_answered_and_how_long_the_shop_took() {
     let call = ask("failed", "pot_ceramic");
     assert_eq!(json!([call["status"], call["outcome"]]), json!([503, "unavailable"]), "{call}");
     let lines = about(&front, "failed");
-    assert!(lines.iter().any(|line| line["message"] == "a call to the upstream failed"), "{lines:?}");
+    assert!(lines.iter().any(|line| line["message"] == "upstream request failed"), "{lines:?}");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_flood_of_refusals_is_sampled_and_counted() {
         let text = gateway.stderr();
         let lines = logged(&text[..text.rfind('\n')? + 1]);
         let told = lines.iter().filter(|line| line["outcome"] == "unknown_path").count();
-        let summaries = lines.iter().filter(|line| line["message"] == "refusals were not logged");
+        let summaries = lines.iter().filter(|line| line["message"] == "errors left out of the log");
         let counted: u64 =
             summaries.filter(|line| line["code"] == "unknown_path").filter_map(|line| line["count"].as_u64()).sum();
         (told as u64 + counted == FLOOD as u64).then_some((told, counted))
@@ -283,7 +283,7 @@ fn every_kind_of_line_that_callers_cause_is_sampled_and_counted() {
     eventually("lines that were left out are counted", PATIENCE, || {
         let counts = |line: &Value| line["count"].as_u64().filter(|_| line["of"] == "ucp_service::handle");
         let counted: u64 = lines().iter().filter_map(counts).sum();
-        let told = lines().iter().filter(|line| line["message"] == "a call failed").count();
+        let told = lines().iter().filter(|line| line["message"] == "call failed").count();
         (counted > 0 && counted + told as u64 == FLOOD as u64).then_some(())
     });
     let mut kinds = BTreeMap::<_, u64>::new();
@@ -328,7 +328,7 @@ fn a_reader_of_the_log_that_stalls_stops_no_call() {
         let told = lines.iter().filter(|line| line["message"] == "call").count();
         let lost: u64 = lines
             .iter()
-            .filter(|line| line["message"] == "log lines were dropped")
+            .filter(|line| line["message"] == "log lines dropped")
             .filter_map(|line| line["total"].as_u64())
             .max()
             .unwrap_or_default();

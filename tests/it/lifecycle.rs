@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What a gateway says that has waited for requests in vain.
-const UNFINISHED: &str = "some requests did not finish";
+const UNFINISHED: &str = "shutdown deadline reached";
 
 fn product_call() -> Vec<u8> {
     wire::request("POST", "/catalog/product", REST_HEADERS, b"{\"id\":\"prod_abc123\"}")

@@ -47,7 +47,7 @@ fn a_store_that_fails_is_logged_under_the_identifier_of_the_call() {
     for transport in Transport::ALL {
         let shopper = Shopper::new(&flowers, Release::NEWEST, transport);
         let failed = |shopper: &Shopper<'_>| {
-            fails(shopper, "create_cart", &payload, 503, &["ERROR", "a call failed", "no such table"])
+            fails(shopper, "create_cart", &payload, 503, &["ERROR", "call failed", "no such table"])
         };
         let own = format!("trace-7:{transport:?}");
         assert_eq!(failed(&shopper.clone().header("Request-Id", &own)), own);
@@ -118,7 +118,7 @@ fn a_refusal_of_the_shop_is_one_line_under_the_identifier_of_the_call() {
         let lines = || -> Vec<String> {
             let log = front.stderr();
             let about = |line: &&str| {
-                line.contains(&request) && (line.contains("answer of the shop") || line.contains("the shop refuses"))
+                line.contains(&request) && (line.contains("invalid upstream response") || line.contains("upstream rejected"))
             };
             log.lines().filter(about).map(str::to_owned).collect()
         };

@@ -231,7 +231,7 @@ fn what_cannot_be_written_is_counted_and_told_and_stops_nothing() {
     });
     crate::harness::eventually("it is told", crate::wire::PATIENCE, || {
         let log = gateway.stderr();
-        let told = log.lines().find(|line| line.contains("events were dropped"))?;
+        let told = log.lines().find(|line| line.contains("events dropped"))?;
         assert!(told.contains("No space left on device"), "{told}");
         Some(())
     });

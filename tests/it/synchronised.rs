@@ -363,7 +363,7 @@ fn an_event_about_products_that_the_shop_cannot_be_asked_for_removes_none() {
     assert_eq!(event(&gateway, &json!(ids), SECRET), 200);
     eventually("a run that fails", PATIENCE, || {
         told(&catalog(&setup, data.path(), &["status"]));
-        gateway.stderr().contains("the catalog cannot be synchronised").then_some(())
+        gateway.stderr().contains("catalog synchronization failed").then_some(())
     });
     assert_eq!(all(&gateway), 20);
     // The event is not forgotten.

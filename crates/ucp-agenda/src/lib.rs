@@ -158,7 +158,7 @@ impl Runner {
             if due.is_empty() { Ok(Vec::new()) } else { self.agenda.claim_tasks(due, now, &claim).await }
         };
         let claimed = claimed.await.unwrap_or_else(|error: PortError| {
-            tracing::error!(error = &error as &dyn Error, "tasks that are due cannot be looked for");
+            tracing::error!(error = &error as &dyn Error, "reading the due tasks failed");
             Vec::new()
         });
         for task in claimed {
@@ -172,12 +172,7 @@ impl Runner {
     async fn carry_out(&self, task: &Claimed) -> Fared {
         let kind = task.kind.as_str();
         let next = self.worker.carry_out(task).await.unwrap_or_else(|refusal| {
-            tracing::error!(
-                task = kind,
-                key = task.key,
-                error = &refusal as &dyn Error,
-                "a task cannot be carried out"
-            );
+            tracing::error!(task = kind, key = task.key, error = &refusal as &dyn Error, "task failed");
             Next::Later { by: None, problem: Some(refusal.content.to_string()) }
         });
         let fared = match &next {
@@ -189,10 +184,15 @@ impl Runner {
         match &recorded {
             Recorded::Done => {}
             Recorded::Again { problem, .. } => {
-                tracing::debug!(task = kind, key = task.key, problem, "a task is not over");
+                tracing::debug!(task = kind, key = task.key, problem, "task not finished, trying again later");
             }
             Recorded::GivenUp { problem } => {
-                tracing::warn!(task = kind, key = task.key, problem, "a task is given up; an operator can retry it");
+                tracing::warn!(
+                    task = kind,
+                    key = task.key,
+                    problem,
+                    "task failed permanently; an operator can retry it"
+                );
             }
         }
         if let Err(error) = self.agenda.record_task(task.kind, &task.key, &self.claimant, recorded).await {
@@ -201,7 +201,7 @@ impl Runner {
                 task = kind,
                 key = task.key,
                 error = &error as &dyn Error,
-                "what came of a task cannot be recorded"
+                "recording the result of a task failed"
             );
             return Fared::Unknown;
         }

@@ -72,21 +72,18 @@ impl Known {
         if !lost.is_empty() {
             tracing::warn!(
                 lost,
-                "the shop does not offer something any more: calls of it are told so until it does again"
+                "upstream stopped offering a capability; calls that need it are rejected until it is back"
             );
         }
         if !gained.is_empty() {
-            tracing::warn!(
-                gained,
-                "the shop offers something more than it did: what it did not at the start needs a restart"
-            );
+            tracing::warn!(gained, "upstream offers a new capability; restart the gateway to use it");
         }
         if self.profile.handlers != before.profile.handlers {
-            tracing::warn!("the shop takes other payment handlers than it did: the gateway's profile needs a restart");
+            tracing::warn!("upstream changed its payment handlers; restart the gateway to publish them");
         }
         if self.newest > before.newest && !chosen {
             let (asked, newest) = (self.release.date(), self.newest.map(Release::date));
-            tracing::warn!(asked, newest, "the shop speaks a newer release than it is asked in: that needs a restart");
+            tracing::warn!(asked, newest, "upstream supports a newer release; restart the gateway to use it");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn sign(upstream_request: &mut UpstreamRequest, release: Option<Relea
             Some(signature) => {
                 upstream_request.headers.insert(REQUEST_SIGNATURE, signature);
             }
-            None => tracing::error!("the body of a request to the shop could not be signed"),
+            None => tracing::error!("signing the body of an upstream request failed"),
         }
     }
     let url = upstream_request.url.clone();
@@ -58,7 +58,7 @@ pub(super) fn sign(upstream_request: &mut UpstreamRequest, release: Option<Relea
     };
     let now = SystemTime::from((options.now)());
     if let Err(error) = sign_request(line, &mut upstream_request.headers, &upstream_request.body, &[], &key, now) {
-        tracing::error!(%error, "a request to the shop could not be signed");
+        tracing::error!(%error, "signing an upstream request failed");
     }
 }
 

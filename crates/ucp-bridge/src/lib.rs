@@ -354,7 +354,7 @@ impl Bridge {
         if !failure {
             match self.remember(&owner, operation, owned, &body).await {
                 Err(refusal) if completed => {
-                    tracing::error!(%refusal, "the order of a completed checkout belongs to nobody until it is read again");
+                    tracing::error!(%refusal, "recording the owner of an order failed; it has none until its checkout is read again");
                 }
                 remembered => remembered?,
             }
@@ -411,7 +411,7 @@ impl Bridge {
         let Served { value, age, stale } = self.0.reads.get(&key, freshness, fill).await?;
         let mut told = (*value).clone()?;
         if stale == Some(Staleness::Failed) {
-            tracing::debug!(operation = question.operation.row().name, "an older answer is served");
+            tracing::debug!(operation = question.operation.row().name, "serving a stale cached response");
             let minutes = (age.as_secs() / 60).max(1);
             let content = format!(
                 "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability \
@@ -444,7 +444,7 @@ impl Bridge {
             let asked = ids.len().min(most);
             if asked > LEAST && parts.iter().any(|(_, result)| is_too_large(result)) {
                 let learned = (asked / 2).max(LEAST);
-                tracing::info!(ids = learned, "the shop takes fewer identifiers at once");
+                tracing::info!(ids = learned, "upstream accepts fewer identifiers per request");
                 self.0.most_ids.fetch_min(learned, Ordering::Relaxed);
                 continue;
             }
@@ -462,7 +462,7 @@ impl Bridge {
         if failure.reach() == Reach::Never || !repeatable {
             return result;
         }
-        tracing::info!(operation = question.operation.row().name, "a change of unknown end is asked for again");
+        tracing::info!(operation = question.operation.row().name, "retrying a write with unknown outcome");
         self.ask(question).await
     }
 
@@ -527,7 +527,7 @@ impl Bridge {
             known => known.map(drop),
         };
         if let Err(error) = noted {
-            tracing::error!(error = %Refusal::from(error), "it is not kept that the shop has completed a checkout");
+            tracing::error!(error = %Refusal::from(error), "recording a completed upstream checkout failed");
         }
     }
 

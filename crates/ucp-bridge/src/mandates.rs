@@ -53,7 +53,7 @@ impl Bridge {
     pub(super) async fn verified(&self, body: &Map<String, Value>) -> Result<(), Refusal> {
         let verified = self.0.peer.verify_seal(&Value::Object(body.clone())).await;
         verified.map_err(|error| {
-            tracing::error!(%error, "the shop negotiated mandates and has not signed its checkout");
+            tracing::error!(%error, "upstream negotiated mandates but did not sign its checkout");
             response::unusable().into()
         })
     }

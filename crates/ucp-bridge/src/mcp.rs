@@ -64,7 +64,7 @@ impl Sessions {
     /// shop does not know the one that was used.
     pub(super) fn use_methods(&self, methods: bool) {
         if self.methods.swap(methods, Ordering::Relaxed) != methods {
-            tracing::info!(methods, "the shop is asked by JSON-RPC methods instead of tools, or the other way around");
+            tracing::info!(methods, "switched between MCP tools and JSON-RPC methods for the upstream");
         }
     }
 
@@ -160,7 +160,7 @@ pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Re
         },
     };
     let Some(document) = document else {
-        tracing::warn!(error = result["isError"] == true, "the result of a tool of the shop holds no document");
+        tracing::warn!(error = result["isError"] == true, "upstream tool result has no structured content");
         return Err(Failure::Unreadable(Unreadable::Unexpected).into());
     };
     Ok(Told { twice, ..response::told(StatusCode::OK, document)? })

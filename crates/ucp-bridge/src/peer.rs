@@ -115,18 +115,17 @@ impl Peer {
             transport = known.transport.as_str(),
             endpoint = %known.endpoint,
             known = if known.since.is_some() { "from its profile" } else { "from its profile of an earlier start" },
-            "the shop speaks UCP"
+            "upstream speaks UCP"
         );
         let own = [&options.call.address, &known.endpoint].map(Url::origin);
         for site in known.profile.sites.iter().filter(|site| !own.contains(site) && !options.origins.contains(site)) {
             tracing::warn!(
                 site = site.ascii_serialization(),
-                "the shop's profile names another site: answers that send buyers there by `continue_url` are refused \
-                 unless `upstream.origins` names it"
+                "upstream profile names another origin: responses whose `continue_url` leads there are rejected unless `upstream.origins` lists it"
             );
         }
         if dialect(known.release).seal() == Seal::Body && (options.key)().is_none() {
-            tracing::warn!("the shop's release requires signed requests, and this gateway has no key to sign with");
+            tracing::warn!("upstream release requires signed requests, and the gateway has no signing key");
         }
         Ok(Self {
             options,
@@ -168,7 +167,7 @@ impl Peer {
     /// one is kept.
     pub(super) fn listen(&self, listener: Listener) {
         if self.listener.set(listener).is_err() {
-            tracing::error!("somebody is told about the keys of the shop already");
+            tracing::error!("upstream keys are already being watched");
         }
     }
 
@@ -212,13 +211,13 @@ impl Peer {
                 if keys != known.sealing_keys()
                     && let Some(listener) = self.listener.get()
                 {
-                    tracing::info!("the shop signs with other keys than it did");
+                    tracing::info!("upstream signing keys changed");
                     listener(keys);
                 }
             }
             Err(error) => {
                 renewing.paused = Some((self.clock)() + PAUSE);
-                tracing::warn!(%error, "the profile of the shop cannot be renewed");
+                tracing::warn!(%error, "refreshing the upstream profile failed");
             }
         }
     }
@@ -389,7 +388,7 @@ impl Peer {
     /// Verifies the signature of an answer, if it has one.
     async fn check(&self, received: &Received) -> Result<(), Trouble> {
         let doubt = |refusal: Refusal| {
-            tracing::error!(reason = refusal.content, "an answer of the shop is not signed by it");
+            tracing::error!(reason = refusal.content, "upstream response has no valid signature");
             response::unusable()
         };
         let Some(signed) = Signed::read(&received.headers).map_err(doubt)? else { return Ok(()) };

@@ -46,10 +46,7 @@ pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> 
             Some(known) if ["crv", "x", "y"].iter().all(|member| known[member] == other[member]) => {}
             Some(_) => {
                 let kid = other["kid"].as_str();
-                tracing::warn!(
-                    kid,
-                    "a key is not published, because another one has its kid; what it signs cannot be verified"
-                );
+                tracing::warn!(kid, "key not published: another key has its kid, so its signatures cannot be verified");
             }
         }
     }

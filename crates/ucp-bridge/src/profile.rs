@@ -84,12 +84,12 @@ impl Profile {
                 let Some(wrapped) = serde_json::from_slice(bytes).ok().as_ref().and_then(wrapped) else {
                     return Err(ProfileError::Malformed(refusal.content));
                 };
-                tracing::warn!("the profile of the shop has no `ucp`: the members at its root are read as those of it");
+                tracing::warn!("upstream profile has no `ucp`; reading the members at its root instead");
                 return Self::read(wrapped.to_string().as_bytes());
             }
         };
         for note in notes {
-            tracing::debug!(note, "the profile of the shop is read leniently");
+            tracing::debug!(note, "reading the upstream profile leniently");
         }
         let document: Value =
             serde_json::from_slice(bytes).map_err(|error| ProfileError::Malformed(error.to_string()))?;

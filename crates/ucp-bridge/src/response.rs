@@ -307,8 +307,8 @@ fn outcome(operation: Operation, status: StatusCode, stated: &Value) -> Option<T
 fn report(status: StatusCode, stated: &Value, fault: Option<&str>) {
     let (status, code, content) = (status.as_u16(), stated["code"].as_str(), text(stated));
     match fault {
-        Some(fault) => tracing::error!(status, code, content, "the shop refuses the gateway: {fault}"),
-        None => tracing::warn!(status, code, content, "the shop refuses a call"),
+        Some(fault) => tracing::error!(status, code, content, "upstream rejected the gateway: {fault}"),
+        None => tracing::warn!(status, code, content, "upstream rejected a call"),
     }
 }
 

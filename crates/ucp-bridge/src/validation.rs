@@ -117,7 +117,7 @@ impl Bridge {
         let rules = self.rules();
         let valid = named_once(twice).and_then(|()| rules.resource(Kind::Order, None, &order));
         valid.inspect_err(|fault| {
-            tracing::error!(path = fault.path(), must = fault.must, "a faulty notice of the shop is not forwarded");
+            tracing::error!(path = fault.path(), must = fault.must, "invalid upstream event, not forwarded");
         })?;
         let mut order = rules.shown(Operation::GetOrder, order).0;
         relay::without_nulls(&mut order);
@@ -173,7 +173,7 @@ impl Rules {
             return Ok(Told::new(status, body));
         }
         if let Err(fault) = self.expiry(&body) {
-            tracing::warn!(operation = operation.row().name, %fault, "a time of the shop is left out");
+            tracing::warn!(operation = operation.row().name, %fault, "invalid upstream timestamp, left out");
             body.shift_remove("expires_at");
         }
         let mut body = self.shown(operation, body).0;
@@ -201,13 +201,11 @@ impl Rules {
             return Ok(Told { completed: true, ..Told::new(status, body) });
         }
         if let Some(twice) = &twice {
-            tracing::error!(path = format!("${twice}"), "a member that a completed checkout names twice is left out");
+            tracing::error!(path = format!("${twice}"), "completed upstream checkout has a member twice, left out");
             leave_out(&mut body, twice);
         }
         if !ordered {
-            tracing::error!(
-                "the shop has completed a checkout and names no order: it is told as one that is on its way"
-            );
+            tracing::error!("completed upstream checkout names no order; reporting `complete_in_progress`");
             body.shift_remove("order");
             body.insert("status".to_owned(), IN_PROGRESS.into());
             let content =
@@ -221,7 +219,7 @@ impl Rules {
                 operation = operation.row().name,
                 path = fault.path(),
                 must = fault.must,
-                "a faulty member of a completed checkout of the shop is left out"
+                "invalid member of a completed upstream checkout, left out"
             );
             leave_out(&mut body, &fault.path);
         }
@@ -236,7 +234,7 @@ impl Rules {
         let tidied = tidy_answer(&mut document, &|url| address(url).is_some() || self.leads_to_shop(url).is_ok());
         if !tidied.left_out.is_empty() {
             let (operation, left_out) = (operation.row().name, tidied.left_out.join(", "));
-            tracing::warn!(operation, left_out, "addresses of the shop that are not on https are left out");
+            tracing::warn!(operation, left_out, "upstream URLs without https, left out");
         }
         match document {
             Value::Object(body) => (body, tidied.changed),
@@ -296,7 +294,7 @@ impl Rules {
         }
         if let Some(first) = faults.first() {
             let (operation, left_out) = (operation.row().name, faults.len());
-            tracing::warn!(operation, left_out, of, %first, "faulty products of the shop are left out");
+            tracing::warn!(operation, left_out, of, %first, "invalid upstream products, left out");
         }
         let (mut body, tidied) = self.shown(operation, body);
         if relay::without_nulls(&mut body) | !faults.is_empty() | tidied {
@@ -309,9 +307,7 @@ impl Rules {
     fn on_site(&self, mut refusal: Refusal) -> Refusal {
         let leads = |url: &String| self.leads_to_shop(url).is_ok();
         if refusal.continue_url.as_ref().is_some_and(|url| !leads(url)) {
-            tracing::warn!(
-                "a refusal of the shop leads to another site, which is left out: `upstream.origins` does not name it"
-            );
+            tracing::warn!("upstream error links to another origin, left out: `upstream.origins` does not list it");
             refusal.continue_url = None;
         }
         refusal
@@ -473,11 +469,10 @@ fn faulty(operation: Operation, fault: &Fault, completed: bool) -> Trouble {
             operation = operation_name,
             path,
             must,
-            "a faulty answer of the shop is not forwarded; buyers are sent to other sites of the shop only if \
-             `upstream.origins` names them"
+            "invalid upstream response, not forwarded; buyers are sent to another origin only if `upstream.origins` lists it"
         );
     } else {
-        tracing::error!(operation = operation_name, path, must, "a faulty answer of the shop is not forwarded");
+        tracing::error!(operation = operation_name, path, must, "invalid upstream response, not forwarded");
     }
     let content = if operation.row().effect == Effect::Safe {
         format!(

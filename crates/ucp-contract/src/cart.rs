@@ -169,7 +169,7 @@ impl ContractShop {
         if purpose == Purpose::Checkout && complete && (sum != stated || credits > due) {
             self.counters().note("cart totals that do not add up");
             let fault = answer.add_up().err();
-            tracing::error!(stated, sum, fault, currency = %answer.currency, "the shop's total is not the sum of what it states");
+            tracing::error!(stated, sum, fault, currency = %answer.currency, "upstream total is not the sum of its parts");
             let content = if credits > due {
                 "The shop's gift cards and store credit pay more than is due, so that this purchase cannot be made."
             } else {
@@ -208,7 +208,7 @@ impl ContractShop {
     /// Returns the end of an attempt to place an order that the shop refused, as a whole (`is_whole`) or in part. The
     /// shop is told to forget it, and says so if there is an order all the same.
     async fn refused(&self, attempt: &payment::Attempt, cart: &RemoteCartRef, is_whole: bool) -> OrderOutcome {
-        tracing::warn!(attempt = attempt.id, "the shop refused to place an order");
+        tracing::warn!(attempt = attempt.id, "upstream refused to place an order");
         let declined = || OrderOutcome::Declined {
             reason: "The shop does not take the order at the moment. Nothing was charged.".to_owned(),
         };
@@ -244,7 +244,7 @@ impl ContractShop {
         };
         deadline::outlast(work, move |made: Option<Cart>| async move {
             if let Some(cart) = made {
-                tracing::warn!("the shop made a cart too late; it is abandoned");
+                tracing::warn!("upstream created a cart after the deadline; abandoning it");
                 keeping.give_up(cart.cart).await;
             }
         })
@@ -254,7 +254,7 @@ impl ContractShop {
     /// Finds a cart by its key, and abandons it.
     async fn abandon_unknown(self, document: CartQuestion) {
         let Ok(_place) = self.searches().try_acquire() else {
-            tracing::warn!("a cart that the shop may have made is not looked for: too many are");
+            tracing::warn!("too many carts with unknown outcome; not looking for another one");
             return;
         };
         for pause in SEARCHES {
@@ -266,13 +266,13 @@ impl ContractShop {
                 return;
             }
         }
-        tracing::warn!("a cart that the shop may have made is not found");
+        tracing::warn!("cart with unknown outcome not found at the upstream");
     }
 
     /// Abandons a cart that nothing will refer to.
     async fn give_up(&self, cart: String) {
         if let Err(failure) = self.ask::<serde_json::Value>(Question::CartAbandon, &Abandon { cart }).await {
-            tracing::warn!(%failure, "a cart that was made in vain stays at the shop");
+            tracing::warn!(%failure, "orphaned cart left at the upstream");
         }
     }
 
@@ -625,13 +625,13 @@ impl RemoteCart for ContractShop {
             Ok(outcome) => ended(outcome, &attempt.id),
             // A request that never left places no order.
             Err(failure) if failure.reach() == Reach::Never => {
-                tracing::warn!(%failure, attempt = attempt.id, "the shop could not be asked to place an order");
+                tracing::warn!(%failure, attempt = attempt.id, "placing an order at the upstream failed before it was sent");
                 OrderOutcome::Declined {
                     reason: "The shop cannot take orders at the moment. Try again later.".to_owned(),
                 }
             }
             Err(failure) => {
-                tracing::warn!(%failure, attempt = attempt.id, "the shop did not say whether it placed an order");
+                tracing::warn!(%failure, attempt = attempt.id, "order placement outcome unknown");
                 OrderOutcome::Unknown
             }
         }
@@ -674,7 +674,7 @@ fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
         },
         Some(Outcome::Pending) => OrderOutcome::Unknown,
         Some(Outcome::Absent) | None => {
-            tracing::error!(attempt, "the shop answers `/place` as if the attempt were unknown");
+            tracing::error!(attempt, "upstream answered `/place` as if the attempt were unknown");
             OrderOutcome::Unknown
         }
     }

@@ -237,7 +237,7 @@ fn some_products<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value
                 dropped += 1;
             }
             if dropped > 0 {
-                tracing::warn!(kept = kept.len(), dropped, "an answer of the shop has more products than are kept");
+                tracing::warn!(kept = kept.len(), dropped, "upstream response has more products than are kept");
             }
             Ok(kept)
         }

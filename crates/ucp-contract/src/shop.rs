@@ -177,7 +177,7 @@ impl ContractShop {
         let statement = match (asked(&*transport).await, last) {
             (Ok(document), _) => Statement::read(&document, true)?,
             (Err(failure), Some(last)) if failure.is_passing() => {
-                tracing::warn!(%failure, "the shop is down; what it said about itself last is used");
+                tracing::warn!(%failure, "upstream unreachable; using its last known description");
                 Statement::read(&last, false)?
             }
             (Err(failure), _) => return Err(ConnectError::Unanswered(failure)),
@@ -217,16 +217,14 @@ impl ContractShop {
                     (statement.backend.cart.clone(), statement.backend.payment_handlers.clone())
                 };
                 if offers(&fresh) != offers(&before) {
-                    tracing::warn!(
-                        "the shop can do something else than when the gateway started; restart or reload it"
-                    );
+                    tracing::warn!("upstream capabilities changed; restart or reload the gateway");
                 }
                 *self.0.statement.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
             }
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "what the shop said about itself before stays"
+                    "refreshing the upstream description failed; keeping the previous one"
                 );
             }
         }
@@ -399,7 +397,7 @@ impl ContractShop {
                 Ok(_) => self.counters().note("products left out: twice in an answer"),
                 Err((path, reason)) => {
                     self.counters().note("products left out: not of the contract's form");
-                    tracing::warn!(position, id, path, reason, "a product of the shop is left out");
+                    tracing::warn!(position, id, path, reason, "invalid upstream product, left out");
                 }
             }
         }
@@ -558,7 +556,7 @@ impl Catalog for ContractShop {
                 Ok(served) => served,
                 // The products found so far are an answer; the next page starts where this one stopped.
                 Err(failure) if !page.products.is_empty() => {
-                    tracing::warn!(%failure, "a page is shorter than it could be");
+                    tracing::warn!(%failure, "page shorter than requested");
                     return Ok(page);
                 }
                 Err(failure) => return Err(failure.into()),
@@ -632,7 +630,7 @@ impl Catalog for ContractShop {
                     }));
                 }
                 Err(failure) => {
-                    tracing::warn!(%failure, ids = slice.len(), "some identifiers could not be checked");
+                    tracing::warn!(%failure, ids = slice.len(), "some identifiers could not be checked upstream");
                     named.extend(slice.iter().map(|_| Named::Unchecked));
                 }
             }

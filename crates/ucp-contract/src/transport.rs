@@ -126,14 +126,14 @@ impl Reply {
         match self {
             Self::Gone => Ok(None),
             Self::Refused(reason) | Self::Halted(reason) => {
-                tracing::error!(question = path, reason, "the shop refused a question of the contract");
+                tracing::error!(question = path, reason, "upstream rejected a backend contract request");
                 Err(Failure::Unreadable(Unreadable::Unexpected))
             }
             Self::Answer(body) => {
                 let mut reader = serde_json::Deserializer::from_slice(body);
                 serde_path_to_error::deserialize(&mut reader).map(Some).map_err(|error| {
                     let (member, problem) = (error.path().to_string(), error.inner());
-                    tracing::error!(question = path, member, %problem, "the shop's answer is not of the contract's form");
+                    tracing::error!(question = path, member, %problem, "upstream response does not match the backend contract");
                     Failure::Unreadable(Unreadable::Unexpected)
                 })
             }

@@ -220,7 +220,7 @@ impl Inner {
         tracing::debug!(
             merchants = snapshot.index.merchants(),
             locations = snapshot.index.locations(),
-            "the directory was read"
+            "directory loaded"
         );
         let holdings =
             Holdings { merchants: snapshot.index.merchants() > 0, locations: snapshot.index.locations() > 0 };

@@ -65,7 +65,7 @@ impl Watch {
     fn complain(&mut self, error: &rusqlite::Error) {
         let text = error.to_string();
         if self.complaint.as_ref() != Some(&text) {
-            tracing::error!(error = error as &dyn Error, "the directory cannot be refreshed");
+            tracing::error!(error = error as &dyn Error, "refreshing the directory failed");
             self.complaint = Some(text);
         }
     }

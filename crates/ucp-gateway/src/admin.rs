@@ -87,7 +87,7 @@ impl IntoResponse for Failure {
 
 impl From<PortError> for Failure {
     fn from(error: PortError) -> Self {
-        tracing::error!(error = &error as &dyn Error, "a call of the operator failed");
+        tracing::error!(error = &error as &dyn Error, "operator request failed");
         Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 }
@@ -235,8 +235,8 @@ fn judge(guesses: &Guesses, client: ClientAddress, presented: &str, token: &Secr
     let address = tracing::field::display(client);
     match verdict {
         Verdict::Right => {}
-        Verdict::Wrong => tracing::warn!(address, "a client did not show the admin token"),
-        Verdict::TooMany(_) => tracing::warn!(address, "too many clients did not show the admin token; none is judged"),
+        Verdict::Wrong => tracing::warn!(address, "wrong admin token"),
+        Verdict::TooMany(_) => tracing::warn!(address, "too many wrong admin tokens; none is checked for now"),
     }
     verdict
 }
@@ -429,7 +429,7 @@ async fn release(Extension(actor): Extension<Actor>, State(running): State<Arc<R
         Ok(removed) => Ok(Document(json!({ "removed": removed.unwrap_or_default() }))),
         Err(SyncError::Busy) => Err(Failure(StatusCode::CONFLICT, SyncError::Busy.to_string())),
         Err(error) => {
-            tracing::error!(error = &error as &dyn Error, "held products cannot be released");
+            tracing::error!(error = &error as &dyn Error, "releasing held products failed");
             Err(Failure(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))
         }
     }

@@ -93,7 +93,7 @@ impl AuditLog {
     /// An error if it cannot be written.
     pub(crate) fn add(&self, actor: Actor, action: &str, subject: &str) -> io::Result<()> {
         let actor = actor.as_str();
-        tracing::info!(actor, action, subject, "the operator has decided");
+        tracing::info!(actor, action, subject, "operator decision recorded");
         let timestamp = clock::timestamp().to_string();
         let line = json!({ "timestamp": timestamp, "actor": actor, "action": action, "subject": subject });
         if let Some(directory) = self.0.parent() {

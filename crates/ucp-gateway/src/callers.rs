@@ -49,7 +49,7 @@ pub(crate) fn fetcher(
         if let Some(key) = signing_key.get()
             && let Err(error) = sign_request(line, headers, &[], &[], &key, clock::now())
         {
-            tracing::error!(%error, "a request could not be signed");
+            tracing::error!(%error, "signing a request failed");
         }
     };
     Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings) })?)
@@ -121,7 +121,7 @@ pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
                     tracing::warn!(
                         platform = name,
                         reason = refusal.content,
-                        "the keys of a registered bot are out of reach"
+                        "fetching the keys of a registered bot failed"
                     );
                 }
             });
@@ -154,7 +154,7 @@ pub(crate) fn register(
                 };
                 let (profile, notes) = PlatformProfile::read(&pinned.bytes).map_err(unreadable)?;
                 for note in notes {
-                    tracing::warn!(platform = platform.name, note, "a pinned profile is read leniently");
+                    tracing::warn!(platform = platform.name, note, "reading a pinned profile leniently");
                 }
                 directory.pin(url, profile);
             }
@@ -166,7 +166,7 @@ pub(crate) fn register(
                         tracing::warn!(
                             platform = name,
                             reason = refusal.content,
-                            "a registered profile is out of reach"
+                            "fetching a registered profile failed"
                         );
                     }
                 });

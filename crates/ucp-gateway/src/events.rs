@@ -96,7 +96,7 @@ impl Events {
         let Some(File { writer, .. }) = &self.file else { return };
         let now = Instant::now();
         if let Some(Loss { total, problem }) = writer.loss(now, is_end) {
-            tracing::warn!(total, problem, "events were dropped: their file does not take them");
+            tracing::warn!(total, problem, "events dropped: writing their file failed");
             writer.told(total, now);
         }
     }

@@ -153,7 +153,7 @@ impl Exports {
             }
         };
         if timeout(LAST, all).await.is_err() {
-            tracing::warn!("telemetry that was waiting could not be sent in time");
+            tracing::warn!("telemetry not sent before the shutdown");
         }
     }
 }
@@ -212,7 +212,7 @@ async fn run<T: Send + 'static>(
         let dropped = counts.dropped();
         if dropped > told && warned.is_none_or(|warned| warned.elapsed() >= WARNED_EVERY) {
             let problem = problem.unwrap_or_else(|| "its receiver is too slow".to_owned());
-            tracing::warn!(of = counts.name, dropped, problem, "telemetry was dropped");
+            tracing::warn!(of = counts.name, dropped, problem, "telemetry dropped");
             (warned, told) = (Some(Instant::now()), dropped);
         }
     }

@@ -37,7 +37,7 @@ async fn tell_of(shop: &Slot, store: &dyn Store, metrics: &Metrics, events: Opti
     let happened = match store.happened(clock::timestamp()).await {
         Ok(happened) => happened,
         Err(error) => {
-            tracing::warn!(error = &error as &dyn Error, "what happened to orders and checkouts cannot be told");
+            tracing::warn!(error = &error as &dyn Error, "reading order and checkout events failed");
             return;
         }
     };
@@ -61,7 +61,7 @@ async fn tell_of(shop: &Slot, store: &dyn Store, metrics: &Metrics, events: Opti
                     // A shop elsewhere keeps it, and has told its platform about it.
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::warn!(error = &error as &dyn Error, order_id, "a step of an order cannot be told");
+                        tracing::warn!(error = &error as &dyn Error, order_id, "reporting an order step failed");
                     }
                 }
             }

@@ -74,14 +74,14 @@ async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, String> {
             tokio::time::sleep(BEAT).await;
             let is_elsewhere = is_elsewhere(&file, &own);
             if is_elsewhere && !was_elsewhere {
-                tracing::error!("a gateway on another machine uses the data directory, too: stop one of them");
+                tracing::error!("another machine is using the data directory: stop one of the two gateways");
             }
             let written = fs::write(&file, &own);
             match &written {
                 Err(error) if was_written => {
-                    tracing::warn!(%error, "cannot write that this machine uses the data directory");
+                    tracing::warn!(%error, "marking the data directory as in use failed");
                 }
-                Ok(()) if !was_written => tracing::info!("wrote again that this machine uses the data directory"),
+                Ok(()) if !was_written => tracing::info!("data directory marked as in use again"),
                 _ => {}
             }
             (was_elsewhere, was_written) = (is_elsewhere, written.is_ok());
@@ -102,7 +102,7 @@ async fn is_written(file: &PathBuf) -> bool {
     if age.is_some_and(|age| age > OLD) {
         return false;
     }
-    tracing::info!("the data directory was used on another machine, or before a restart: watching whether it still is");
+    tracing::info!("data directory last used on another machine or before a restart: watching for a second gateway");
     let begun = tokio::time::Instant::now();
     while begun.elapsed() < WATCHED {
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -287,7 +287,7 @@ impl Sources {
                     age.set(&[id], since.map_or(0, waits));
                 }
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn Error, "webhooks that wait cannot be counted");
+                    tracing::warn!(error = &error as &dyn Error, "counting pending webhooks failed");
                 }
             }
             for (result, count) in shop.webhooks.by_result() {
@@ -304,7 +304,7 @@ impl Sources {
                         lateness.set(&[id, kind.as_str()], tally.and_then(late).unwrap_or(0));
                     }
                 }
-                Err(error) => tracing::warn!(error = &error as &dyn Error, "tasks cannot be counted"),
+                Err(error) => tracing::warn!(error = &error as &dyn Error, "counting tasks failed"),
             }
             for (kind, result, count) in shop.agenda.all() {
                 carried_out.set(&[id, kind.as_str(), result], count);

@@ -49,11 +49,11 @@ impl PaymentEvents {
         let open = |notice: &ucp_core::port::Notice<'_>| handler.notified(notice.headers, notice.body);
         let (attempt, _place) = self.reception.take(request, open).await?;
         let Some(attempt) = attempt else {
-            tracing::debug!(handler = id, "an event about something else than a payment of this gateway");
+            tracing::debug!(handler = id, "payment event that is not about a payment of this gateway");
             return Ok(());
         };
         let waits = self.sales.ledger.wake(&attempt, clock::timestamp()).await?;
-        tracing::info!(handler = id, attempt, waits, "an event about a payment");
+        tracing::info!(handler = id, attempt, waits, "payment event received");
         Ok(())
     }
 }
@@ -67,7 +67,7 @@ async fn take(
     match events.take(&id, request).await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(refusal) => {
-            tracing::warn!(handler = id, code = %refusal.code, reason = refusal.content, "an event about a payment is not taken");
+            tracing::warn!(handler = id, code = %refusal.code, reason = refusal.content, "payment event rejected");
             error::answer(Release::NEWEST, &refusal)
         }
     }

@@ -200,9 +200,9 @@ impl Running {
         let reloaded = self.replace().await;
         tell_service_manager(&[NotifyState::Ready]);
         match &reloaded {
-            Ok(late) => tracing::info!(from_next_start = late.join(", "), "the configuration was read again"),
+            Ok(late) => tracing::info!(from_next_start = late.join(", "), "configuration reloaded"),
             Err(problem) => {
-                tracing::error!(problem, "the configuration cannot be used; the one before is used on");
+                tracing::error!(problem, "configuration reload failed, keeping the previous one");
             }
         }
         reloaded
@@ -275,7 +275,7 @@ fn about(settings: &Settings, problem: impl std::fmt::Display) -> String {
 /// Tells systemd, if it has started the process, what is happening.
 pub(crate) fn tell_service_manager(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be told what is happening");
+        tracing::warn!(%error, "notifying the service manager failed");
     }
 }
 

@@ -405,10 +405,10 @@ impl Upkeep {
                 _ = rest.tick() => self.prune().await,
                 _ = keys.tick() => {
                     if let Err(error) = self.refresh_keys() {
-                        tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                        tracing::error!(%error, "reloading the keys failed, keeping the previous ones");
                     }
                     if let Err(error) = self.decisions.refresh() {
-                        tracing::error!(%error, "the operator's decisions cannot be read; those that were there are acted on");
+                        tracing::error!(%error, "reloading the operator's decisions failed, keeping the previous ones");
                     }
                 }
             }
@@ -418,7 +418,7 @@ impl Upkeep {
     /// Removes expired rows.
     async fn prune(&self) {
         if let Err(error) = self.store.prune(clock::timestamp()).await {
-            tracing::error!(error = &error as &dyn Error, "what is out of date cannot be removed");
+            tracing::error!(error = &error as &dyn Error, "removing expired rows failed");
         }
     }
 

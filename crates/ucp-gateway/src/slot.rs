@@ -206,7 +206,7 @@ impl Slot {
             Ok(Some(shop)) => Ok(shop),
             Ok(None) => Err(unopened()),
             Err(panicked) => {
-                tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "the shop cannot be opened");
+                tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "opening the shop failed");
                 *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::Failed(Instant::now());
                 Err(unopened())
             }
@@ -224,7 +224,7 @@ impl Slot {
     }
 
     fn fail(&self, error: &dyn Error) {
-        tracing::error!(shop = %self.id, error = chain(error), "the shop cannot be opened");
+        tracing::error!(shop = %self.id, error = chain(error), "opening the shop failed");
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::Failed(Instant::now());
     }
 
@@ -242,7 +242,7 @@ impl Slot {
             Ok(shop) => shop,
             Err(error) if error.is::<Down>() && !live => {
                 let shop = &self.id;
-                tracing::warn!(error = &*error, %shop, "the shop is down, and nothing is known of it: calls are refused");
+                tracing::warn!(error = &*error, %shop, "upstream unreachable and no saved description: rejecting requests");
                 let upstream = self.settings.upstream.as_ref();
                 let name = upstream.and_then(|upstream| upstream.url.host_str()).unwrap_or_default().to_owned();
                 let pause = Arc::clone(&self.pause);
@@ -253,7 +253,7 @@ impl Slot {
         };
         let shop = self.put(data, shop);
         if !shop.ready {
-            tracing::warn!(shop = shop.name, "the gateway is not ready: the shop is down, and is tried again");
+            tracing::warn!(shop = shop.name, "not ready: upstream unreachable, trying again");
             tokio::spawn(retry(Arc::downgrade(self)));
         }
         Ok(shop)
@@ -299,7 +299,7 @@ impl Slot {
         // Its threads are waited for.
         let dropped = tokio::task::spawn_blocking(move || drop(closed)).await;
         if let Err(panicked) = dropped {
-            tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "a shop could not be closed");
+            tracing::error!(shop = %self.id, error = &panicked as &dyn Error, "closing a shop failed");
         }
     }
 
@@ -324,12 +324,12 @@ async fn retry(slot: Weak<Slot>) {
         let (Some(false), Some(data)) = (slot.shop().map(|shop| shop.ready), slot.data()) else { return };
         match slot.open(&data, true).await {
             Ok(shop) => {
-                tracing::info!(shop = shop.name, "the shop answers, and the gateway is ready");
+                tracing::info!(shop = shop.name, "upstream reachable, ready");
                 slot.put(data, shop);
                 return;
             }
             Err(error) => {
-                tracing::warn!(shop = %slot.id, error = &*error, "the shop cannot be opened yet, and is tried again");
+                tracing::warn!(shop = %slot.id, error = &*error, "opening the shop failed, trying again");
             }
         }
     }
@@ -354,7 +354,7 @@ async fn reopen(slot: Weak<Slot>, shop: Weak<Shop>, then: Holdings, mut now: Rec
             slot.put(data, shop);
         }
         Err(error) => {
-            tracing::warn!(shop = %slot.id, error = &*error, "directory changed, operations stay as they were");
+            tracing::warn!(shop = %slot.id, error = &*error, "directory changed, operations unchanged");
         }
     }
 }

@@ -112,15 +112,15 @@ impl Log {
         let now = Instant::now();
         for LeftOut { kind: (code, is_registered), count, .. } in self.failed.left_out(now, is_end) {
             self.left_out.fetch_add(count, Ordering::Relaxed);
-            tracing::warn!(target: sampling::TARGET, code, is_registered, count, "refusals were not logged");
+            tracing::warn!(target: sampling::TARGET, code, is_registered, count, "errors left out of the log");
         }
         for LeftOut { kind: Place(metadata), count, first } in self.events.left_out(now, is_end) {
             self.left_out.fetch_add(count, Ordering::Relaxed);
             let (of, of_level) = (metadata.target(), metadata.level().as_str());
-            tracing::warn!(target: sampling::TARGET, of, of_level, first, count, "lines of one kind were not logged");
+            tracing::warn!(target: sampling::TARGET, of, of_level, first, count, "log lines of one kind left out");
         }
         if let Some(Loss { total, problem }) = self.writer.loss(now, is_end) {
-            tracing::warn!(target: sampling::TARGET, total, problem, "log lines were dropped");
+            tracing::warn!(target: sampling::TARGET, total, problem, "log lines dropped");
             // Told again for as long as this line may have been dropped, too.
             if self.dropped() == total {
                 self.writer.told(total, now);

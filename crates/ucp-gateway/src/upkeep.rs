@@ -90,7 +90,7 @@ async fn at_work(running: &Running, silent: &mut BTreeSet<Place>) -> HashSet<Sho
             }
             Err(error) => {
                 if !before.contains(&place) {
-                    tracing::error!(%place, error, "shops with something to do cannot be looked for");
+                    tracing::error!(%place, error, "finding shops with due tasks failed");
                 }
                 silent.insert(place);
             }
@@ -116,11 +116,11 @@ async fn connect(running: Arc<Running>) {
         let before = std::mem::take(&mut failing);
         for (place, opened) in join_all(opened).await {
             match opened {
-                Ok(()) if before.contains(&place) => tracing::info!(%place, "the database can be used"),
+                Ok(()) if before.contains(&place) => tracing::info!(%place, "database available"),
                 Ok(()) => {}
                 Err(error) => {
                     if !before.contains(&place) {
-                        tracing::error!(%place, error, "the database cannot be used, and is tried again");
+                        tracing::error!(%place, error, "database unavailable, trying again");
                     }
                     failing.insert(place);
                 }
@@ -136,7 +136,7 @@ async fn prune(running: Arc<Running>) {
         let begun = Instant::now();
         for (place, tenants) in running.files.tenants() {
             let shops = tenants.shops_with_rows().await.unwrap_or_else(|error| {
-                tracing::error!(%place, error = &error as &dyn Error, "shops with expired rows cannot be looked for");
+                tracing::error!(%place, error = &error as &dyn Error, "finding shops with expired rows failed");
                 Vec::new()
             });
             for shop in shops {
@@ -150,7 +150,7 @@ async fn prune(running: Arc<Running>) {
                 };
                 if let Err(error) = pruned.await {
                     let error: &PortError = &error;
-                    tracing::error!(shop = %slot.id, error = error as &dyn Error, "what is out of date cannot be removed");
+                    tracing::error!(shop = %slot.id, error = error as &dyn Error, "removing expired rows failed");
                 }
             }
         }

@@ -272,7 +272,7 @@ async fn opened(shop: &Options, token: Token, frame: &Frame<'_>) -> Result<(Stri
 
 fn refused(frame: &Frame<'_>, way: &Way, refusal: &Refusal) -> Answer {
     if let Some(cause) = refusal.source() {
-        tracing::error!(code = %refusal.code, error = cause, "a page for a buyer failed");
+        tracing::error!(code = %refusal.code, error = cause, "rendering a buyer page failed");
     }
     let texts = frame.texts();
     let (status, content) = match refusal.code {

@@ -499,7 +499,7 @@ fn complete(head: &[u8], read: Option<&Codings>) -> Option<Bytes> {
         body.len(),
         id.header_value().to_str().ok()?
     );
-    tracing::debug!(id = id.header_value().to_str().ok(), code = %refusal.code, "a request is not HTTP");
+    tracing::debug!(id = id.header_value().to_str().ok(), code = %refusal.code, "not an HTTP request");
     Some(format!("HTTP/1.1 {status}\r\n{}{body}", fields.replacen(EMPTY, &headers, 1)).into())
 }
 

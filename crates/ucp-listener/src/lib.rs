@@ -179,7 +179,7 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
     let converse = |stream: TcpStream, address: SocketAddr| {
         let open = connections.open(share_of(address));
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
+            tracing::debug!(%error, "TCP_NODELAY not set");
         }
         let conversation = Conversation {
             peer: Peer(address.ip()),
@@ -192,9 +192,9 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
         tokio::spawn(async move {
             tokio::select! {
                 ended = ended => if let Err(error) = ended {
-                    tracing::debug!(error = &*error as &dyn Error, "a connection ended");
+                    tracing::debug!(error = &*error as &dyn Error, "connection ended");
                 },
-                () = open.closed() => tracing::debug!("a connection was closed for others"),
+                () = open.closed() => tracing::debug!("connection closed to make room"),
             }
         });
     };
@@ -245,7 +245,7 @@ async fn accept<A: Future<Output = Response> + Send + 'static>(
     // Those whose handshake or header has come in parts would be waited for.
     connections.close_idle();
     if time::timeout_at(end, draining.closed()).await.is_err() {
-        tracing::warn!("some requests did not finish before the shutdown");
+        tracing::warn!("shutdown deadline reached with requests in flight");
     }
 }
 
@@ -278,7 +278,7 @@ fn refuse_new_ones(listener: &TcpListener) {
             SockFilter::new(RETURN, 0, 0, u32::MAX),
         ];
         if let Err(error) = SockRef::from(listener).attach_filter(&filter) {
-            tracing::debug!(%error, "connections that begin now may be reset");
+            tracing::debug!(%error, "holding back new connections failed; they may be reset");
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -590,7 +590,7 @@ impl Descriptors {
             _ => Instant::now(),
         };
         if !told {
-            tracing::warn!(%error, connections = fewer, "file descriptors run short; idle connections are closed");
+            tracing::warn!(%error, connections = fewer, "file descriptors run short; closing idle connections");
         }
         for _ in fewer..connections.count() {
             connections.close_one(None);
@@ -603,6 +603,6 @@ impl Descriptors {
 fn report(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::error!(%error, "cannot accept connections");
+        tracing::error!(%error, "accepting connections failed");
     }
 }

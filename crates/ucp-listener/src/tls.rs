@@ -62,11 +62,14 @@ impl Tls {
                         content = read;
                         failure.clear();
                         *current.0.lock().unwrap_or_else(PoisonError::into_inner) = config;
-                        tracing::info!(file = %files.certificate.display(), "new connections get the new certificate");
+                        tracing::info!(file = %files.certificate.display(), "TLS certificate reloaded");
                     }
                     // Once: the file may stay as it is for long.
                     Err(error) if error.to_string() != failure => {
-                        tracing::error!(error = &error as &dyn Error, "the certificate that was there is used on");
+                        tracing::error!(
+                            error = &error as &dyn Error,
+                            "TLS certificate reload failed, keeping the previous one"
+                        );
                         failure = error.to_string();
                     }
                     Err(_) => {}

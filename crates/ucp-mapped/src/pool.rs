@@ -241,7 +241,7 @@ impl Pool {
         let strikes = &mut all[program.0];
         match ran {
             Err(not_run @ (NotRun::Late(_) | NotRun::Died)) => {
-                tracing::error!(program = self.label(program), reason = %not_run, "a program of the mapping was ended by force");
+                tracing::error!(program = self.label(program), reason = %not_run, "mapping program killed at its time limit");
                 strikes.in_a_row += 1;
                 if strikes.in_a_row >= STRIKES {
                     *strikes = Strikes { in_a_row: 0, refused_until: Some(Instant::now() + PAUSE) };

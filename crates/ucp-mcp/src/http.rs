@@ -118,7 +118,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     // Caught here and not in a layer, so that the answer has the form of all others and names the request.
     let answered = AssertUnwindSafe(respond(&mount, &head, body, is_library)).catch_unwind().await;
     let answered = answered.unwrap_or_else(|_| {
-        tracing::error!("the endpoint panicked");
+        tracing::error!("handler panicked");
         Err(Refusal::internal().into())
     });
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, is_tool, refusal, unread }| {

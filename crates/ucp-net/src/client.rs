@@ -277,7 +277,7 @@ impl Body for Payload {
 /// secrets.
 fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     let error = error.without_url();
-    tracing::debug!(error = &error as &dyn Error, "a call to the upstream failed");
+    tracing::debug!(error = &error as &dyn Error, "upstream request failed");
     if error.is_builder() {
         return Failure::Unsendable("is not a valid HTTP request");
     }

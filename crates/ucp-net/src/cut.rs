@@ -88,7 +88,7 @@ impl Cutter {
             tracing::warn!(
                 kept = self.kept.len(),
                 asked = self.asked,
-                "an answer of the shop has longer lists than were asked for, and is cut"
+                "upstream response has longer lists than requested; truncating it"
             );
         }
         self.kept

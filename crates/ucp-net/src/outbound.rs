@@ -100,7 +100,7 @@ pub fn client(
     builder().tls_certs_merge(roots.iter().cloned()).build().or_else(|error| {
         tracing::warn!(
             error = &error as &dyn Error,
-            "the certificates that this system trusts cannot be used: only configured ones are trusted"
+            "reading the system's root certificates failed: trusting only configured ones"
         );
         builder().tls_certs_only(roots.iter().cloned()).build()
     })

@@ -191,10 +191,10 @@ impl Upstream {
             let upstream = &*self.name;
             match failure.blame() {
                 Blame::Upstream => {
-                    tracing::warn!(upstream, ?call_kind, %method, %failure, "a call to the upstream failed");
+                    tracing::warn!(upstream, ?call_kind, %method, %failure, "upstream request failed");
                 }
                 // Not a warning: overload can cause very many of these.
-                Blame::Nobody => tracing::debug!(upstream, ?call_kind, %method, %failure, "a call was not made"),
+                Blame::Nobody => tracing::debug!(upstream, ?call_kind, %method, %failure, "upstream request not sent"),
             }
         }
         result

@@ -257,7 +257,7 @@ impl Received {
     pub fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Unreadable> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let (line, column, kind) = (error.line(), error.column(), error.classify());
-            tracing::warn!(line, column, ?kind, bytes = self.body.len(), "an answer of the upstream cannot be read");
+            tracing::warn!(line, column, ?kind, bytes = self.body.len(), "unreadable upstream response");
             if error.is_data() { Unreadable::Unexpected } else { Unreadable::NotJson }
         })
     }

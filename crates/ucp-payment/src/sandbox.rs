@@ -138,7 +138,7 @@ impl Sandbox {
     /// Returns the outcome of an attempt when it is queried later.
     fn outcome(&self, attempt: &Attempt) -> Settlement {
         let Ok(Memo { scenario }) = Memo::deserialize(&attempt.memo) else {
-            tracing::error!(attempt.id, "the memo of a sandbox payment cannot be read");
+            tracing::error!(attempt.id, "unreadable memo of a sandbox payment");
             return Settlement::Unknown;
         };
         let captured = || {

@@ -82,7 +82,7 @@ impl PostgresStore {
                 Ok(checkout) => happened.push(Happened::Abandoned(Box::new(checkout))),
                 Err(error) => {
                     // The error of serde can quote the document.
-                    tracing::error!(checkout.id = id, category = ?error.classify(), "an expired checkout is unreadable");
+                    tracing::error!(checkout.id = id, category = ?error.classify(), "unreadable expired checkout");
                 }
             }
         }

@@ -96,7 +96,7 @@ impl Database {
     fn patience(&self) -> Instant {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
         let since = *away.get_or_insert_with(|| {
-            tracing::warn!(database = self.place, "the database cannot be reached");
+            tracing::warn!(database = self.place, "database unreachable");
             Instant::now()
         });
         since + PATIENCE
@@ -106,7 +106,7 @@ impl Database {
         let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(since) = away.take() {
             let seconds = since.elapsed().as_secs_f64();
-            tracing::info!(database = self.place, seconds, "the database can be reached again");
+            tracing::info!(database = self.place, seconds, "database reachable again");
         }
     }
 

@@ -198,7 +198,7 @@ fn layered(router: Router) -> Router {
         PropagateRequestIdLayer::new(header::REQUEST_ID),
         TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()),
         CatchPanicLayer::custom(|_| {
-            tracing::error!("a handler panicked");
+            tracing::error!("handler panicked");
             error::answer(Endpoint::Root.release(), &Refusal::internal())
         }),
         from_fn(async |request: Request<Body>, next: Next| match header::require_sound_head(&request) {

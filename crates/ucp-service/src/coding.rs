@@ -119,7 +119,7 @@ impl Codable {
         let encode = || match coding.encode(bytes) {
             Ok(coded) => coded.into(),
             Err(error) => {
-                tracing::error!(%error, coding = coding.name(), "an answer could not be compressed");
+                tracing::error!(%error, coding = coding.name(), "compressing a response failed");
                 Bytes::new()
             }
         };

@@ -163,7 +163,7 @@ impl CallHandler {
                 None => format!("{}: {}", refusal.code, refusal.content),
             });
             if let Some(cause) = refusal.source() {
-                tracing::error!(operation, code = %refusal.code, error = cause, "a call failed");
+                tracing::error!(operation, code = %refusal.code, error = cause, "call failed");
             }
         }
         handled
@@ -473,7 +473,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         // A purchase at another shop is made by now, and is told whether or not the answer can be kept.
         let bought = matches!(shop, Shop::Upstream(_)) && operation.row().effect == Effect::Concluding;
         if bought && matches!(committed, Err(_) | Ok(Committed::Full(_))) {
-            tracing::error!(?committed, "the answer of the shop is told and cannot be kept for a retry");
+            tracing::error!(?committed, "storing the response for retries failed; it was sent once");
             return Ok(encoded);
         }
         let committed = committed?;

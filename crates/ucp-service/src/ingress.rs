@@ -566,7 +566,7 @@ impl Ingress {
             && let Some(key) = rules.signing_key.get()
             && let Err(error) = sign_response(status, headers, body, &key, (rules.clock)())
         {
-            tracing::error!(%error, "an answer could not be signed");
+            tracing::error!(%error, "signing a response failed");
         }
     }
 }

@@ -400,7 +400,7 @@ impl Inner {
             Err(error) if is_damage(&error) => {
                 let mut damaged = self.damaged.lock().unwrap_or_else(PoisonError::into_inner);
                 if damaged.insert(seq) {
-                    tracing::error!(error = &error as &dyn Error, "a damaged product is not sold any more");
+                    tracing::error!(error = &error as &dyn Error, "damaged product, off sale");
                 }
                 return Ok(None);
             }
@@ -528,7 +528,7 @@ impl Watch {
             source = cause.source();
         }
         if self.complaint.as_ref() != Some(&text) {
-            tracing::error!(error = text, "the shop cannot be refreshed");
+            tracing::error!(error = text, "refreshing the shop failed");
             self.complaint = Some(text);
         }
     }

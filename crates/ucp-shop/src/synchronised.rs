@@ -119,9 +119,7 @@ impl Database {
                 db.execute(sql, [&shop]).map(drop).map_err(|error| StoreError::from(WriteError::from(error)))
             };
             if !keeps {
-                tracing::warn!(
-                    "the shop trades in other currencies or another language: the copy of its catalog is emptied"
-                );
+                tracing::warn!("upstream changed its currencies or language; emptying the copy of its catalog");
                 for table in
                     ["synchronised_products", "asked_products", "synchronised", "stock", "identifiers", "products"]
                 {

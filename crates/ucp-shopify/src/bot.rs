@@ -131,7 +131,7 @@ impl Bot {
     /// Logs once why requests are not signed.
     fn report(&self, reason: &str) {
         if self.is_news(Remark::Ended) {
-            tracing::error!(reason, "requests to the shop no longer say which bot is asking");
+            tracing::error!(reason, "upstream requests are no longer signed as a bot");
         }
     }
 
@@ -144,14 +144,12 @@ impl Bot {
         if remark == Remark::Ended {
             tracing::warn!(
                 %expires,
-                "the bot signature for the shop has expired and is no longer sent; create another one in the shop's admin, \
-                 put it into `upstream.signature_file`, and start the gateway anew"
+                "bot signature for the upstream expired and is no longer sent; create another one in the shop's admin, save it to `upstream.signature_file`, and restart the gateway"
             );
         } else {
             tracing::warn!(
                 %expires,
-                "the bot signature for the shop expires soon; create another one in the shop's admin, put it into \
-                 `upstream.signature_file`, and start the gateway anew"
+                "bot signature for the upstream expires soon; create another one in the shop's admin, save it to `upstream.signature_file`, and restart the gateway"
             );
         }
     }

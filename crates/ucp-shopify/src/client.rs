@@ -278,11 +278,7 @@ impl Client {
         self.counters().note("another release of the API answered");
         if !self.0.forwarded.swap(true, Ordering::Relaxed) {
             let answering: String = answering.chars().filter(char::is_ascii_graphic).take(16).collect();
-            tracing::warn!(
-                asked = self.0.version,
-                answering,
-                "the shop no longer answers in the release of its API that it is asked in"
-            );
+            tracing::warn!(asked = self.0.version, answering, "upstream no longer serves the requested API version");
         }
     }
 
@@ -306,7 +302,7 @@ impl Client {
                 operation,
                 code,
                 path = error.place(),
-                "the shop reports an error about a part of its answer"
+                "upstream reported an error for a part of its response"
             );
         }
         let data = data.or_else(|data| {
@@ -314,7 +310,7 @@ impl Client {
             let data = reader.map(|mut reader| serde_path_to_error::deserialize(&mut reader)).transpose();
             data.map_err(|error| {
                 self.counters().note("answers of an unexpected form");
-                tracing::error!(operation, path = %error.path(), "the shop's answer is not of the form that its API promises");
+                tracing::error!(operation, path = %error.path(), "upstream response does not match its API");
                 Failure::Unreadable(Unreadable::Unexpected)
             })
         });

@@ -128,7 +128,7 @@ impl Current {
                 Ok(fresh) => *current.write() = (Arc::new(fresh), clock() + FRESH),
                 Err(failure) => {
                     client.counters().note("market: not renewed");
-                    tracing::warn!(%failure, "what the shop says about itself could not be renewed; what it said before stays");
+                    tracing::warn!(%failure, "refreshing the upstream description failed; keeping the previous one");
                 }
             }
         });
@@ -157,7 +157,7 @@ pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
     let stated = Stated { answer, types };
     let document = serde_json::to_vec(&stated).ok().map(Bytes::from);
     let standing = standing(stated, host).ok_or_else(|| {
-        tracing::error!("the shop does not say in which country and currency it sells");
+        tracing::error!("upstream does not state its country and currency");
         Failure::Unreadable(Unreadable::Unexpected)
     })?;
     Ok(Standing { document, ..standing })

@@ -35,7 +35,7 @@ impl SqliteStore {
             Ok(checkout) => Some(Happened::Abandoned(Box::new(checkout))),
             Err(error) => {
                 // The error of serde can quote the document.
-                tracing::error!(checkout.id = id, category = ?error.classify(), "an expired checkout is unreadable");
+                tracing::error!(checkout.id = id, category = ?error.classify(), "unreadable expired checkout");
                 None
             }
         });

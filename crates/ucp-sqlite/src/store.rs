@@ -129,7 +129,7 @@ impl SqliteStore {
             let copy = copy.map_err(|source| StoreError::NotCopied { path: path.clone(), source: Box::new(source) })?;
             if let Some(copy) = &copy {
                 let (copy, version) = (copy.display(), outdated);
-                tracing::warn!(%copy, version, "the database is brought to a newer schema; a copy was made before");
+                tracing::warn!(%copy, version, "migrating the database to a newer schema; a copy was made");
             }
             if let Err(error) = migrations::migrate(&mut connection, &path) {
                 // Another attempt copies it again, if it still is what it was.
@@ -142,7 +142,7 @@ impl SqliteStore {
             }
             if copy.is_some() {
                 for fault in backup::contradictions(&connection).map_err(open)? {
-                    tracing::warn!(fault, "what is damaged was left as it was");
+                    tracing::warn!(fault, "damaged rows left unchanged");
                 }
             }
             checksum::guard(&connection).map_err(open)?;

@@ -40,7 +40,7 @@ impl Watcher {
         let run = move || {
             while let Some(waiting) = next(&theirs) {
                 if catch_unwind(AssertUnwindSafe(|| look(!waiting.is_empty()))).is_err() {
-                    tracing::error!(name, "looking for changes failed");
+                    tracing::error!(name, "watching for changes failed");
                 }
                 for waiting in waiting {
                     // The caller may have stopped waiting.

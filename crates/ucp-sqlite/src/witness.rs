@@ -188,7 +188,7 @@ impl Witness {
         if let Err(error) = written
             && !was_failing
         {
-            tracing::error!(error = error as &dyn std::error::Error, "commits cannot be counted beside the database");
+            tracing::error!(error = error as &dyn std::error::Error, "counting commits outside of the database failed");
         }
     }
 }

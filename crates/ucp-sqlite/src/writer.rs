@@ -196,7 +196,7 @@ fn commit(connection: &mut Connection, group: Vec<Job>, witness: Option<&Witness
                 .map_err(WriteError::from)
         };
         if let Err(error) = &committed {
-            tracing::error!(error = error as &dyn std::error::Error, "a commit to the shop's database failed");
+            tracing::error!(error = error as &dyn std::error::Error, "database commit failed");
         }
         for deliver in deliveries {
             deliver(committed.clone());
@@ -206,7 +206,7 @@ fn commit(connection: &mut Connection, group: Vec<Job>, witness: Option<&Witness
 
 /// Answers writes that are not carried out.
 fn refuse(jobs: impl IntoIterator<Item = Job>, error: &WriteError) {
-    tracing::error!(error = error as &dyn std::error::Error, "the shop's database takes no writes");
+    tracing::error!(error = error as &dyn std::error::Error, "database takes no writes");
     for job in jobs {
         job(Err(error.clone()))(Err(error.clone()));
     }

@@ -143,7 +143,7 @@ impl Catalog for SynchronisedCatalog {
                 Ok(Named::Found(_)) => {}
                 Ok(_) => message = self.unanswered(),
                 Err(error) => {
-                    tracing::debug!(%error, "the shop cannot be asked, and its copy answers");
+                    tracing::debug!(%error, "upstream unreachable, answering from the copy");
                     message = self.unanswered();
                 }
             }

@@ -225,7 +225,7 @@ impl Feed {
         if let Place::Web { download, .. } = &self.place
             && let Err(error) = fs::remove_file(download)
         {
-            tracing::debug!(%error, "the feed that was read cannot be removed");
+            tracing::debug!(%error, "deleting a processed feed failed");
         }
     }
 }

@@ -123,7 +123,7 @@ impl Page {
         // What the merchant does not offer is not a fault.
         if bad.verdict == Verdict::Faulty {
             self.rejected += 1;
-            tracing::warn!(reason = %bad, "a product is left out of the catalog");
+            tracing::warn!(reason = %bad, "invalid product, left out of the catalog");
         }
     }
 }
@@ -185,7 +185,7 @@ async fn patiently<T, F: Future<Output = Result<T, Failure>>>(ask: impl Fn() -> 
     for _ in 1..ATTEMPTS {
         match ask().await {
             Err(failure) if failure.is_passing() => {
-                tracing::debug!(%failure, "a page of the catalog is asked for again");
+                tracing::debug!(%failure, "retrying a page of the catalog");
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }

@@ -243,7 +243,7 @@ impl Synchroniser {
             let SharedChanges { ids, number, missed } = match shared.after(state.heard).await {
                 Ok(changes) => changes,
                 Err(error) => {
-                    tracing::warn!(error = &*error as &dyn Error, "events about products cannot be read");
+                    tracing::warn!(error = &*error as &dyn Error, "reading product events failed");
                     return Ok(());
                 }
             };
@@ -251,7 +251,7 @@ impl Synchroniser {
                 return Ok(());
             }
             if missed {
-                tracing::warn!("events about products were missed, and the whole catalog is read");
+                tracing::warn!("product events were missed; reading the whole catalog");
                 state.full_at = None;
             }
             state.heard = Some(number);
@@ -279,7 +279,7 @@ impl Synchroniser {
                 Err(error) => {
                     self.0.failures.fetch_add(1, Ordering::Relaxed);
                     failed = Some(tokio::time::Instant::now());
-                    tracing::error!(error = &error as &dyn Error, "the catalog cannot be synchronised");
+                    tracing::error!(error = &error as &dyn Error, "catalog synchronization failed");
                 }
             }
             tokio::select! {
@@ -322,7 +322,7 @@ impl Synchroniser {
                         kind = kind.as_str(),
                         products = tally.read(),
                         total,
-                        "the catalog is being synchronised"
+                        "catalog synchronization running"
                     );
                 }
             };
@@ -432,7 +432,7 @@ impl Synchroniser {
                 Ok(_) => {}
                 // They wait, and the pages go on.
                 Err(SyncError::Shop(failure)) => {
-                    tracing::warn!(%failure, "products that have changed cannot be asked for at the moment");
+                    tracing::warn!(%failure, "fetching changed products failed");
                 }
                 Err(error) => return Err(error),
             }
@@ -459,7 +459,11 @@ impl Synchroniser {
         if let Some(run) = interrupted {
             match &self.0.source {
                 Source::Shop(shop) if run.feed.is_none() => {
-                    tracing::info!(kind = run.kind.as_str(), products = run.tally.read(), "a synchronisation goes on");
+                    tracing::info!(
+                        kind = run.kind.as_str(),
+                        products = run.tally.read(),
+                        "catalog synchronization resumed"
+                    );
                     return Ok(Some((run, Pages::Shop(shop.clone()))));
                 }
                 Source::Feed(feed) => {
@@ -468,7 +472,7 @@ impl Synchroniser {
                         None => None,
                     };
                     if let Some(Fetched { path, .. }) = again {
-                        tracing::info!(products = run.tally.read(), "a synchronisation goes on");
+                        tracing::info!(products = run.tally.read(), "catalog synchronization resumed");
                         let pages = Pages::of_feed(&path, feed.format(), &market, &run).await?;
                         return Ok(Some((run, pages)));
                     }
@@ -525,7 +529,7 @@ impl Synchroniser {
         }
         let is_first = state.full_at.is_none();
         state.under_way = Some(run.clone());
-        tracing::info!(kind = run.kind.as_str(), "a synchronisation of the catalog begins");
+        tracing::info!(kind = run.kind.as_str(), "catalog synchronization started");
         if is_first {
             let (database, text) = (Arc::clone(&self.0.database), text(&state)?);
             blocking(move || database.begin_sync(text)).await??;
@@ -591,7 +595,7 @@ impl Synchroniser {
         }
         let ids: Vec<_> = changed.iter().map(|product| product.id.clone()).collect();
         let Tally { created, updated, rejected, .. } = self.ask(shop, &ids, changed).await?;
-        tracing::info!(created, updated, rejected, "products were asked for that had changed");
+        tracing::info!(created, updated, rejected, "changed products fetched");
         Ok(true)
     }
 
@@ -608,7 +612,7 @@ impl Synchroniser {
             self.ask(shop, &ids, Vec::new()).await?;
         }
         if asked > 0 {
-            tracing::info!(asked, "products were asked for that a synchronisation has not seen");
+            tracing::info!(asked, "products missed by a synchronization fetched");
         }
         Ok(())
     }
@@ -643,8 +647,7 @@ impl Synchroniser {
             tracing::error!(
                 lost,
                 of,
-                "a synchronisation would remove too many products, and removes none; if they are gone indeed, release it \
-                 with `ucp-gateway catalog sync --accept-loss`"
+                "catalog synchronization held: it would remove too many products; if they are gone, run `ucp-gateway catalog sync --accept-loss`"
             );
             return Ok(0);
         }
@@ -701,7 +704,7 @@ impl Synchroniser {
             unchanged,
             removed,
             rejected,
-            "a synchronisation of the catalog has ended"
+            "catalog synchronization finished"
         );
         Ok(match held {
             Some(held) => Ran::Held(ended, held),
@@ -722,7 +725,7 @@ impl Synchroniser {
         let removed = blocking(move || database.remove_missing(missing)).await??;
         state.removed = 0;
         self.store(state).await?;
-        tracing::warn!(removed, "the operator has released products that were held, and they are removed");
+        tracing::warn!(removed, "held products released by the operator; removing them");
         Ok(Some(removed))
     }
 
@@ -776,7 +779,7 @@ fn text(state: &State) -> Result<String, SyncError> {
 fn is_stale(time: Timestamp, now: Timestamp) -> bool {
     let is_stale = time > now;
     if is_stale {
-        tracing::warn!(%time, "the catalog was synchronised at a time that lies in the future, which counts as never");
+        tracing::warn!(%time, "last catalog synchronization lies in the future; treating it as never");
     }
     is_stale
 }
@@ -791,7 +794,7 @@ fn count(tally: &mut Tally, stepped: Vec<Stepped>) {
             Stepped::Gone | Stepped::Unknown => {}
             Stepped::Rejected(rejected) => {
                 tally.rejected += 1;
-                tracing::warn!(%rejected, "a product is left out of the catalog");
+                tracing::warn!(%rejected, "invalid product, left out of the catalog");
             }
         }
     }

@@ -385,7 +385,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         match fetched.and_then(|Fetched { body, max_age }| Ok(((self.options.read)(&body)?, max_age))) {
             Ok(((profile, notes), max_age)) => {
                 if !notes.is_empty() {
-                    tracing::info!(profile.url = %url, ?notes, "a platform's profile has faults that were read over");
+                    tracing::info!(profile.url = %url, ?notes, "platform profile has faults that were tolerated");
                 }
                 let followed = self.is_followed(url);
                 // The platform may have been registered in the meantime.
@@ -404,7 +404,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
                 Ok(self.keep(known))
             }
             Err(refusal) => {
-                tracing::info!(profile.url = %url, %refusal, "a platform's profile could not be had");
+                tracing::info!(profile.url = %url, %refusal, "fetching a platform profile failed");
                 Err(self.remember(url, refusal))
             }
         }

@@ -127,7 +127,7 @@ impl Guard {
             Ok(addresses) if !addresses.is_empty() => addresses,
             Ok(_) => return Err(FetchError::UnknownHost),
             Err(error) => {
-                tracing::debug!(%error, "a host name was not resolved");
+                tracing::debug!(%error, "resolving a host name failed");
                 return Err(FetchError::UnknownHost);
             }
         };
@@ -347,7 +347,7 @@ pub(crate) fn client_of(
 pub(crate) fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
     let error = error.without_url();
     let found = find(&error);
-    tracing::debug!(host = url.url().host_str(), error = &error as &dyn Error, "a profile was not fetched");
+    tracing::debug!(host = url.url().host_str(), error = &error as &dyn Error, "profile not fetched");
     match found {
         Some(found) => found,
         None if error.is_timeout() => FetchError::Timeout,

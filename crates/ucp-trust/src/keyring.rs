@@ -259,10 +259,7 @@ impl OwnKey {
         let file = |error| KeyringError::File { name: name.to_owned(), error };
         let bytes = fs::read(&path).map_err(file)?;
         if others_may_read(&fs::metadata(&path).map_err(file)?) {
-            tracing::warn!(
-                file = name,
-                "other users of this machine may read this private key; its mode should be 0600"
-            );
+            tracing::warn!(file = name, "private key readable by other users; its mode should be 0600");
         }
         // The message of the parser would quote the file.
         let KeyFile { jwk, created, retired_at, publish_until } =

@@ -157,10 +157,7 @@ impl WebhookDispatcher {
         if !self.warned.load(Ordering::Relaxed) && self.outbox.backlog().await.is_ok_and(|backlog| backlog.waiting > 0)
         {
             self.warned.store(true, Ordering::Relaxed);
-            tracing::warn!(
-                "webhooks about orders wait: they have to be signed, and there is no key; make one with \
-                 `ucp-gateway keys generate`"
-            );
+            tracing::warn!("webhooks are waiting for a signing key; create one with `ucp-gateway keys generate`");
         }
         true
     }
@@ -175,7 +172,7 @@ impl WebhookDispatcher {
                     tracing::error!(
                         order.id = task.key,
                         error = &refusal as &dyn Error,
-                        "what came of a webhook cannot be read or recorded"
+                        "reading or recording a webhook's result failed"
                     );
                     return self.after(FAILED_PAUSE, Some(refusal.content.to_string()));
                 }
@@ -213,13 +210,18 @@ impl WebhookDispatcher {
             Err(Failure::Unwanted) => settled(State::Unwanted, None),
             Err(Failure::Gone) => settled(State::Gone, Some("the platform answered with status 410".to_owned())),
             Err(Failure::Lost) => {
-                tracing::info!(webhook.id = id, "a webhook is sent by another gateway by now");
+                tracing::info!(webhook.id = id, "webhook taken over by another gateway");
                 return Ok(Some(self.after(Duration::ZERO, None)));
             }
             Err(Failure::Passing(problem, wish)) => {
-                tracing::info!(webhook.id = id, platform = owner, problem, "a webhook was not delivered");
+                tracing::info!(
+                    webhook.id = id,
+                    platform = owner,
+                    problem,
+                    "webhook delivery failed, trying again later"
+                );
                 if now.duration_since(*since) >= TRIED_FOR {
-                    tracing::warn!(webhook.id = id, platform = owner, "a webhook is given up on");
+                    tracing::warn!(webhook.id = id, platform = owner, "webhook delivery failed permanently");
                     let next = self.after(Duration::ZERO, Some(problem.clone()));
                     (Attempted::Settled { state: State::Expired, at: now, problem: Some(problem) }, Some(next))
                 } else {
@@ -231,7 +233,7 @@ impl WebhookDispatcher {
         };
         self.attempts.count(&attempted);
         if !self.outbox.record(webhook_event, attempted).await? {
-            tracing::info!(webhook.id = id, "what came of a webhook is for another gateway to say by now");
+            tracing::info!(webhook.id = id, "webhook result left to another gateway");
             return Ok(Some(self.after(Duration::ZERO, None)));
         }
         Ok(next)

@@ -100,7 +100,7 @@ fn the_signature_of_the_merchant_is_shown_to_the_shop_and_to_nobody_else() {
     // The keys of a gateway that does not sign are nobody's business.
     assert_eq!(gateway.get(DIRECTORY).status, 404);
     let log = eventually("the log warns", PATIENCE, || {
-        Some(gateway.stderr()).filter(|log| log.contains("the bot signature for the shop expires soon"))
+        Some(gateway.stderr()).filter(|log| log.contains("bot signature for the upstream expires soon"))
     });
     for shown in [settings, upstream.to_string(), log] {
         assert!(!SECRETS.iter().any(|secret| shown.contains(secret)), "{shown}");

@@ -109,7 +109,7 @@ fn not_ready(gateway: &Configured) -> bool {
 
 fn becomes_ready(gateway: &Configured) {
     eventually("the gateway says that it is ready", PATIENCE, || {
-        gateway.stderr().contains("the shop answers, and the gateway is ready").then_some(())
+        gateway.stderr().contains("upstream reachable, ready").then_some(())
     });
 }
 

@@ -200,7 +200,7 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
         assert_eq!((answer.status, answer.header("retry-after").is_some()), (status, status == 503), "{answer:?}");
     }
     assert_eq!(looked_at(&shopper, &checkout)["status"], "requires_escalation");
-    assert!(gateway.stderr().contains("a notice about an order is not taken"));
+    assert!(gateway.stderr().contains("order event rejected"));
 
     // It is on disk before it is acknowledged: a gateway that is killed right after that knows it.
     assert_eq!(told(&gateway, "2", &body, Some(&signed(&body))).status, 200);

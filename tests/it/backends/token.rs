@@ -51,7 +51,7 @@ fn another_token_in_the_file_is_shown_to_the_shop_without_a_restart() {
             eventually("the shop is shown the second token", PATIENCE, || (shown() == "shpat_second").then_some(()));
         } else {
             eventually("the log says that it cannot be read", PATIENCE, || {
-                gateway.stderr().contains("the access token cannot be read").then_some(())
+                gateway.stderr().contains("reloading the upstream access token failed").then_some(())
             });
             assert_eq!(shown(), "shpat_first");
         }

@@ -108,7 +108,7 @@ async fn all_fail(kind: Kind, release: Release, cases: &[(&str, Value, &str)]) {
             assert!(refused.content.contains(part), "{pointer} = {value}: {}", refused.content);
         }
         let text = log.text();
-        let lines: Vec<_> = text.lines().filter(|line| line.contains("faulty answer of the shop")).collect();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("invalid upstream response")).collect();
         assert!(lines.len() == 1 && lines[0].contains(&format!("path=\"{path}\"")), "{pointer}: {lines:?}");
     }
 }
@@ -378,7 +378,7 @@ async fn faulty_products_are_left_out_of_lists_and_counted() {
                 assert_eq!(answer["products"], json!([product("a"), product("b")]), "{pointer}");
             }
             let text = log.text();
-            let lines: Vec<_> = text.lines().filter(|line| line.contains("faulty products of the shop")).collect();
+            let lines: Vec<_> = text.lines().filter(|line| line.contains("invalid upstream products")).collect();
             assert_eq!(lines.len(), 1, "once, although it is answered twice: {lines:?}");
             for part in [name, "left_out=2", "of=4", &format!("`$.products[1]{path}` must")] {
                 assert!(lines[0].contains(part), "{part}: {}", lines[0]);

@@ -88,7 +88,7 @@ async fn refusals_are_told_as_what_they_are_and_logged_once() {
             (result, _) => panic!("{case}: {result:?}"),
         }
         let text = log.text();
-        let lines: Vec<_> = text.lines().filter(|line| line.contains("the shop refuses")).collect();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("upstream rejected")).collect();
         assert_eq!(lines.len(), 1, "{case}: {lines:?}");
         let code = stated["code"].as_str().map(|code| format!("code=\"{code}\"")).unwrap_or_default();
         for part in [level, &format!("status={status}"), &code] {

@@ -46,7 +46,7 @@ async fn links_on_other_hosts_are_shown_and_buyers_are_sent_to_none() {
     stub.then(move |_| Act::json(200, &said));
     get().await.expect_err("another site");
     let text = log.text();
-    let refused = text.lines().find(|line| line.contains("faulty answer of the shop")).expect("a line");
+    let refused = text.lines().find(|line| line.contains("invalid upstream response")).expect("a line");
     assert!(refused.contains("`upstream.origins`") && refused.contains("https://brand.example"), "{refused}");
 
     let order = with(&sound(Kind::Order, NEWEST), "/permalink_url", &json!("https://brand.example/o"));

@@ -219,7 +219,7 @@ async fn shops_of_the_first_releases_sign_the_body_alone() {
         faulty["currency"] = json!("QQQ");
         let (log, _guard) = Log::of_this_thread();
         let refused = told(&bridge, &signed(&shop, &faulty), &faulty).await.expect_err("faulty");
-        assert!(log.text().contains("a faulty notice of the shop") && log.text().contains("$.currency"));
+        assert!(log.text().contains("invalid upstream event") && log.text().contains("$.currency"));
         assert_eq!((refused.code, refused.path.as_deref()), (Code::InvalidRequest, Some("$.currency")));
     }
 }

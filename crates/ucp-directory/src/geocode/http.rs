@@ -157,7 +157,7 @@ impl HttpGeocoder {
         async move {
             let received = upstream.call(upstream_request).await?;
             let place = answer::read(&received.body).map_err(|why| {
-                tracing::warn!(why, "an answer of the geocoder cannot be read");
+                tracing::warn!(why, "unreadable geocoder response");
                 Unreadable::Unexpected
             })?;
             Ok(if place.is_some() { Filled::Found(place) } else { Filled::Missing(place) })

@@ -92,10 +92,7 @@ impl Table {
     pub fn fixture() -> Self {
         Self::read(FIXTURE.as_bytes()).unwrap_or_else(|error| {
             // It is part of the program; that it can be read is a matter of its tests.
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "the gateway's own table of places is unreadable"
-            );
+            tracing::error!(error = &error as &dyn std::error::Error, "built-in table of places is unreadable");
             Self { keys: String::new(), entries: Vec::new() }
         })
     }

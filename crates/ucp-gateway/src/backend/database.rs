@@ -31,7 +31,7 @@ impl Database {
         if options.is_exposed() {
             tracing::warn!(
                 database = options.place(),
-                "the database is spoken to without encryption: names and addresses of buyers can be read on the way"
+                "connection to the database is not encrypted: names and addresses of buyers can be read on the network"
             );
         }
         let is_embedded = settings.upstream.is_none();

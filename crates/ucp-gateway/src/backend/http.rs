@@ -67,8 +67,7 @@ pub(super) async fn open_by(
     let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
     if inbox.is_none() && shop.capabilities().completion == Completion::HandOff && shop.capabilities().purchases {
         tracing::warn!(
-            "the shop tells nothing about orders: checkouts that buyers pay on its pages are `canceled` when they expire; \
-             name a file with a secret that it shares in `upstream.signing_secret_file`"
+            "upstream sends no order events: checkouts paid on its pages are `canceled` when they expire; set `upstream.signing_secret_file` to a file with a shared secret"
         );
     }
     let (counters, stated, declarations) = (Arc::clone(shop.counters()), shop.clone(), shop.declarations());

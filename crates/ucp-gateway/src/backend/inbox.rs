@@ -37,18 +37,18 @@ impl InboxEndpoint {
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let (placed, _place) = self.reception.take(request, |notice| self.inbox.open(notice)).await?;
         let Some(placed) = placed else {
-            tracing::debug!("a notice about an order that was not placed by way of this gateway");
+            tracing::debug!("event about an order that was not placed through this gateway");
             return Ok(());
         };
         let (order, label) = (&*placed.id, &*placed.label);
         match self.sales.place(&placed).await? {
-            Placed::Completed => tracing::info!(order, label, "a buyer has paid at the shop"),
-            Placed::Known => tracing::debug!(order, label, "the order was reported before"),
+            Placed::Completed => tracing::info!(order, label, "order placed on the upstream's own pages"),
+            Placed::Known => tracing::debug!(order, label, "order event already processed"),
             Placed::Another => {
-                tracing::warn!(order, label, "a second order states the reference of one checkout");
+                tracing::warn!(order, label, "second order with the reference of one checkout");
             }
             Placed::Unknown => {
-                tracing::warn!(order, label, "an order states a reference that no checkout has");
+                tracing::warn!(order, label, "order event with an unknown checkout reference");
             }
         }
         Ok(())
@@ -59,7 +59,7 @@ async fn orders(State(endpoint): State<Arc<InboxEndpoint>>, request: Request) ->
     match endpoint.take(request).await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(refusal) => {
-            tracing::warn!(code = %refusal.code, reason = refusal.content, "a notice about an order is not taken");
+            tracing::warn!(code = %refusal.code, reason = refusal.content, "order event rejected");
             error::answer(Release::NEWEST, &refusal)
         }
     }

@@ -52,7 +52,7 @@ impl LastKnown {
             return;
         }
         if let Err(error) = self.write(document) {
-            tracing::warn!(%error, file = %self.file.display(), "what the shop states about itself cannot be kept");
+            tracing::warn!(%error, file = %self.file.display(), "saving the upstream description failed");
         }
     }
 

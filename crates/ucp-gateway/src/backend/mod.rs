@@ -254,8 +254,7 @@ pub(crate) async fn open(
             if is_exposed(&upstream.url) {
                 tracing::warn!(
                     host = upstream.url.host_str(),
-                    "the shop is called without encryption: carts and the access token can be read on the way; \
-                     use an https address, or a network that only the gateway and the shop are in"
+                    "connection to the upstream is not encrypted: carts and the access token can be read on the network; use https, or a trusted network"
                 );
             }
             let kind = settings.sections.upstream.backend;

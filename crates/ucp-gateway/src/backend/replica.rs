@@ -119,7 +119,7 @@ impl Replica {
         let products = ucp_shop::Database::of(local.clone())?;
         let options = options(settings);
         if is_ahead(store, &products).await? {
-            tracing::warn!("the database is older than the copy of its products, which is made anew");
+            tracing::warn!("database is older than the copy of its products; rebuilding the copy");
             restart(products.store())?;
             // The search index of no products takes the place of one that knows too much.
             drop(Shop::of(ucp_shop::Database::of(local)?, &options)?);
@@ -212,7 +212,7 @@ impl Copy {
                 true
             }
             Err(error) => {
-                tracing::warn!(error = &*error as &dyn Error, "changes of products in the database cannot be followed");
+                tracing::warn!(error = &*error as &dyn Error, "following product changes in the database failed");
                 false
             }
         }

@@ -49,8 +49,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let secret = upstream.webhook_secret.as_ref();
     if secret.is_none() {
         tracing::warn!(
-            "the shop tells nothing about orders: checkouts that buyers pay on its pages are `canceled` when they expire; \
-             register a webhook, and name the file with its secret in `upstream.webhook_secret_file`"
+            "upstream sends no order events: checkouts paid on its pages are `canceled` when they expire; register a webhook, and set `upstream.webhook_secret_file` to the file with its secret"
         );
     }
     let order_inbox = secret.map(|secret| Arc::new(OrderNotices::new(secret.reveal())) as Arc<dyn OrderInbox>);
@@ -93,12 +92,12 @@ async fn follow_token(client: Client, file: PathBuf, mut shown: Secret, kind: To
                 if secret.reveal() != shown.reveal() {
                     client.set_token(token);
                     shown = secret;
-                    tracing::info!(file = %file.display(), "the shop is shown another access token from now on");
+                    tracing::info!(file = %file.display(), "upstream access token reloaded");
                 }
             }
             Err(problem) => {
                 if complaint.as_ref() != Some(&problem) {
-                    tracing::error!(file = %file.display(), problem, "the access token cannot be read; the one from before is used");
+                    tracing::error!(file = %file.display(), problem, "reloading the upstream access token failed, keeping the previous one");
                     complaint = Some(problem);
                 }
             }

@@ -100,9 +100,7 @@ pub(super) async fn before_shop(
     let products = match products.get() {
         Some(products) => {
             if products.market() != market {
-                tracing::warn!(
-                    "the shop's market has changed: the copy of its catalog takes it over with the next start"
-                );
+                tracing::warn!("upstream market changed; the copy of its catalog follows at the next start");
             }
             products.clone()
         }
@@ -260,7 +258,7 @@ impl Events {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::unavailable("Too many changed products wait to be asked for.", 60)),
             Err(error) => {
-                tracing::error!(error = &error as &dyn Error, "changed products cannot be stored");
+                tracing::error!(error = &error as &dyn Error, "storing changed products failed");
                 Err(Refusal::unavailable("The changed products cannot be stored at the moment.", 5))
             }
         }
@@ -271,7 +269,7 @@ async fn changed(State(events): State<Arc<Events>>, request: Request) -> Respons
     match events.take(request).await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(refusal) => {
-            tracing::warn!(code = %refusal.code, reason = refusal.content, "an event about products is not taken");
+            tracing::warn!(code = %refusal.code, reason = refusal.content, "product event rejected");
             error::answer(Release::NEWEST, &refusal)
         }
     }

@@ -198,7 +198,7 @@ impl PlatformEndpoint {
         let webhook_message = WebhookMessage { release: owner.release, body: document.into_bytes() };
         let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, webhook_message, at };
         let new = self.store.forward(forwarded).await?;
-        tracing::debug!(webhook.id = id, new, "the shop told about an order");
+        tracing::debug!(webhook.id = id, new, "order event received");
         Ok(())
     }
 }
@@ -211,7 +211,7 @@ async fn orders(State(endpoint): State<Arc<PlatformEndpoint>>, request: Request)
             (json, serde_json::json!({ "ucp": { "version": version } }).to_string()).into_response()
         }
         Err(refusal) => {
-            tracing::info!(code = %refusal.code, reason = refusal.content, "a notice about an order is not taken");
+            tracing::info!(code = %refusal.code, reason = refusal.content, "order event rejected");
             error::answer(endpoint.bridge.release(), &refusal)
         }
     }

@@ -86,7 +86,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
         let is_trial = configuration.is_development() && listen.ip().to_canonical().is_loopback();
         if rustix::process::geteuid().is_root() && !is_trial {
-            tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
+            tracing::warn!("running as root, which the gateway never needs: run it as a user of its own");
         }
         let local_url = reachable(listener.local_addr()?, process.tls.is_some())?;
         let drain = configuration.drain();
@@ -214,7 +214,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         tokio::select! {
             () = ucp_listener::serve(listener, tls, answer, limits, connections, shutdown) => exports.finish().await,
             _ = second.wait_for(|stops| *stops > 1) => {
-                tracing::warn!("told to end a second time: requests under way are given up");
+                tracing::warn!("second shutdown signal: aborting in-flight requests");
             }
         }
         ended.report_now(true);

@@ -140,7 +140,7 @@ impl Disk {
         while self.segments.len() > 1 && (total(&self.segments) > self.most || self.segments.len() > SEGMENTS) {
             let Some(oldest) = self.segments.pop_front() else { break };
             if let Err(error) = fs::remove_file(path(&self.directory, oldest.number)) {
-                tracing::error!(%error, "a file of recorded calls cannot be removed");
+                tracing::error!(%error, "deleting a file of recorded calls failed");
             }
         }
         self.segments.front().map_or(0, |segment| segment.number)

@@ -108,7 +108,7 @@ impl Recorder {
             _ => Ring::open(&directory, most),
         };
         let ring = Arc::new(opened.unwrap_or_else(|error| {
-            tracing::error!(%error, directory = %directory.display(), "recorded calls are kept in memory alone");
+            tracing::error!(%error, directory = %directory.display(), "recording calls in memory only");
             Ring::default()
         }));
         let (own, sender) = (Arc::clone(&ring), live.clone());
@@ -146,7 +146,7 @@ impl Recorder {
         match tokio::task::spawn_blocking(move || ring.forget(&gone)).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {
-                tracing::error!(%error, "recorded calls cannot be deleted on disk; it is tried again at the next start");
+                tracing::error!(%error, "deleting recorded calls on disk failed; trying again at the next start");
                 true
             }
             Err(_) => false,

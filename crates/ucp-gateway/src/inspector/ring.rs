@@ -126,7 +126,7 @@ impl Ring {
     pub(super) fn add(&self, summary: Summary, json: String, whole: Option<String>) -> Arc<Summary> {
         let written = self.disk.as_ref().map(|(_, disk)| {
             disk.lock().unwrap_or_else(PoisonError::into_inner).add(&json).map_err(|error| {
-                tracing::error!(%error, "a recorded call cannot be written, and is kept in memory alone");
+                tracing::error!(%error, "writing a recorded call failed; keeping it in memory only");
             })
         });
         let mut calls = self.calls();

@@ -74,7 +74,7 @@ impl Subjects {
                         gone.extend(about.iter().filter(is_gone).map(|call| call.number));
                     }
                     Err(error) => {
-                        tracing::warn!(shop, %error, "what recorded calls are about cannot be looked for; it is tried again");
+                        tracing::warn!(shop, %error, "looking up the subjects of recorded calls failed; trying again");
                         break;
                     }
                 }

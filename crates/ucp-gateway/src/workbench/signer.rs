@@ -92,7 +92,7 @@ impl Signer {
         for (_, url, document) in &self.profiles {
             match PlatformProfile::read(document.as_bytes()) {
                 Ok((profile, _)) => directory.pin(url.clone(), profile),
-                Err(refusal) => tracing::error!(%refusal, "the profile of the playground cannot be read"),
+                Err(refusal) => tracing::error!(%refusal, "reading the playground profile failed"),
             }
         }
     }

@@ -238,7 +238,7 @@ impl Processor {
                 attempt = attempt.id,
                 endpoint = self.endpoint.as_str(),
                 made_at,
-                "a payment was made at another provider, and cannot be asked after here"
+                "payment belongs to another provider, its status is unknown here"
             );
         }
         ours
@@ -306,7 +306,7 @@ impl Processor {
                 step = step.as_str(),
                 nth,
                 doubtful,
-                "the payment provider gave no answer that can be relied on"
+                "payment provider outcome unknown"
             );
         }
         if doubtful { Verdict::Unclear } else { Verdict::Unsent }

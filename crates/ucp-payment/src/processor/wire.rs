@@ -112,7 +112,7 @@ pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict {
         return match serde_json::from_slice::<Payment>(&answer.body) {
             Ok(payment) if is_about(&payment, subject) => Verdict::Stands(payment),
             Ok(_) => {
-                tracing::error!(attempt = subject.id, "the payment provider answered about another payment");
+                tracing::error!(attempt = subject.id, "payment provider answered about another payment");
                 Verdict::Unclear
             }
             Err(_) => Verdict::Unclear,
@@ -125,12 +125,7 @@ pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict {
     match answer.status {
         404 if code == "payment_not_found" => Verdict::NotFound,
         status @ (400 | 401 | 403 | 413 | 422) => {
-            tracing::error!(
-                attempt = subject.id,
-                status,
-                code = plain(&code),
-                "the payment provider refused a request"
-            );
+            tracing::error!(attempt = subject.id, status, code = plain(&code), "payment provider rejected a request");
             Verdict::Refused
         }
         _ => Verdict::Unclear,

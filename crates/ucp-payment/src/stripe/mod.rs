@@ -165,8 +165,7 @@ impl Stripe {
                 attempt = attempt.id,
                 endpoint = self.endpoint.as_str(),
                 made_at = attempt.memo["endpoint"].as_str(),
-                "a payment was made at another address of Stripe, or with a key of the other mode, and cannot be asked \
-                 after here"
+                "payment belongs to another Stripe address or key mode, its status is unknown here"
             );
         }
         ours
@@ -220,7 +219,7 @@ impl Stripe {
             match self.transport.upstream_request(call(), until.min(now + self.request_timeout)).await {
                 Ok(answer) => match read(&answer) {
                     Verdict::Refused(code) => {
-                        tracing::error!(about, step, status = answer.status, code, "Stripe refused a request");
+                        tracing::error!(about, step, status = answer.status, code, "Stripe rejected a request");
                         if !doubtful {
                             return Verdict::Refused(code);
                         }
@@ -231,7 +230,7 @@ impl Stripe {
                 Err(Failure::Unsent) => {}
                 Err(Failure::Lost) => doubtful = true,
             }
-            tracing::warn!(about, step, nth, doubtful, "Stripe gave no answer that can be relied on");
+            tracing::warn!(about, step, nth, doubtful, "Stripe outcome unknown");
         }
         if doubtful { Verdict::Unclear } else { Verdict::Unsent }
     }
@@ -347,7 +346,7 @@ impl Stripe {
                 _ => return Verdict::Stands(None),
             }
         }
-        tracing::error!(attempt = attempt.id, "a payment is not among the first that Stripe lists of its time");
+        tracing::error!(attempt = attempt.id, "payment not among the first that Stripe lists for its time");
         Verdict::Unclear
     }
 
@@ -385,7 +384,7 @@ impl Stripe {
         match intent.status {
             Status::Succeeded => {
                 if !intent.is_whole() {
-                    tracing::error!(attempt = attempt.id, "only a part of a payment was captured at Stripe");
+                    tracing::error!(attempt = attempt.id, "payment captured only in part at Stripe");
                 }
                 Settlement::Captured { reference: intent.id }
             }
@@ -457,7 +456,7 @@ impl Handler for Stripe {
         };
         let Some(amount) = amount::charged(attempt.amount, attempt.currency) else {
             let step = amount::step(attempt.currency);
-            tracing::error!(attempt = attempt.id, currency = %attempt.currency, step, "Stripe charges no such amount");
+            tracing::error!(attempt = attempt.id, currency = %attempt.currency, step, "amount not chargeable at Stripe");
             return declined("Amounts such as this cannot be charged in the currency. Nothing was charged.");
         };
         let created = match self.create(attempt, amount, until).await {

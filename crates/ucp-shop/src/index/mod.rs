@@ -423,7 +423,7 @@ impl Index {
         match self.open() {
             Ok(opened) => Ok(Some((writer, opened))),
             Err(reason) => {
-                tracing::warn!(reason, "another process left the search index in disorder");
+                tracing::warn!(reason, "search index left inconsistent by another process; rebuilding it");
                 Ok(None)
             }
         }
@@ -463,11 +463,7 @@ impl Index {
                 _ if document == revision::REMOVED => {}
                 Ok(record) => drop(writer.add_document(self.fields.document(seq, &record))?),
                 Err(error) => {
-                    tracing::error!(
-                        product = seq,
-                        error = &error as &dyn Error,
-                        "a damaged product is not found any more"
-                    );
+                    tracing::error!(product = seq, error = &error as &dyn Error, "damaged product, left out of search");
                 }
             }
             telling.count();
@@ -542,11 +538,11 @@ fn is_damaged(opened: &Opened) -> bool {
     match opened.index.validate_checksum() {
         Ok(damaged) if damaged.is_empty() => false,
         Ok(damaged) => {
-            tracing::error!(files = ?damaged, "the search index is damaged");
+            tracing::error!(files = ?damaged, "search index damaged");
             true
         }
         Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "the search index cannot be read");
+            tracing::error!(error = &error as &dyn std::error::Error, "reading the search index failed");
             true
         }
     }

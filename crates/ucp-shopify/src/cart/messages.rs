@@ -318,7 +318,7 @@ fn warned(warning: &Warning, place: Option<usize>) -> Message {
         "DISCOUNT_ELIGIBLE_CUSTOMER_MISSING" => "discount_code_user_not_logged_in",
         code if code.starts_with("DISCOUNT_") => "discount_code_not_applied",
         code => {
-            tracing::warn!(code = word(code), "the shop warns of something that is not known here");
+            tracing::warn!(code = word(code), "unknown upstream warning");
             return Message::warning("shop_warning", said);
         }
     };
@@ -359,7 +359,7 @@ fn refused(error: &UserError, item: Option<&str>, place: Option<usize>) -> Messa
             "LESS_THAN" => recoverable("quantity_invalid", &line),
             "MERCHANDISE_NOT_APPLICABLE" | "VARIANT_REQUIRES_SELLING_PLAN" => recoverable("item_unavailable", &line),
             code => {
-                tracing::warn!(code = word(code), "the shop refuses something for a reason that is not known here");
+                tracing::warn!(code = word(code), "unknown upstream error");
                 Message::error("shop_error", said, Severity::Recoverable)
             }
         },

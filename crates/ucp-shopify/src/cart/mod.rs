@@ -224,8 +224,8 @@ impl Storefront {
             let Some(cart) = reply.data.and_then(|data| data.created?.cart) else { return };
             let made = RemoteCartRef { reference: cart.id, ..RemoteCartRef::default() };
             match keeping.abandon(&made, &buyer_signals).await {
-                Ok(()) => tracing::warn!("the shop made a cart too late; it was abandoned"),
-                Err(error) => tracing::warn!(%error, "a cart that nobody knows stays at the shop"),
+                Ok(()) => tracing::warn!("upstream created a cart after the deadline; abandoned it"),
+                Err(error) => tracing::warn!(%error, "orphaned cart left at the upstream"),
             }
         })
         .await
@@ -293,7 +293,7 @@ impl Storefront {
         if request.remote_cart.is_none() {
             let made = RemoteCartRef { reference, ..RemoteCartRef::default() };
             if let Err(error) = self.abandon(&made, &request.caller.buyer_signals).await {
-                tracing::warn!(%error, "a cart that nobody knows stays at the shop");
+                tracing::warn!(%error, "orphaned cart left at the upstream");
             }
         }
         unknown(failure)
@@ -327,7 +327,7 @@ impl Storefront {
             return Err(self.unpriced(request, cart.id, &failure).await);
         }
         self.client().counters().note("carts without rates of carriers");
-        tracing::warn!(%failure, "nobody knows the rates that carriers calculate for a cart");
+        tracing::warn!(%failure, "carrier rates of a cart unknown");
         let content = "The shop did not say what carriers charge at the moment: there may be more delivery options.";
         notes.say(Message::warning("delivery_options_incomplete", content).at("$.fulfillment.methods[0].groups"));
         Ok(cart)
@@ -382,7 +382,7 @@ impl Storefront {
                 return Ok(Changed { cart: Some(cart), came: Came::Nowhere(failure) });
             }
             Err(failure) => {
-                tracing::warn!(%failure, "nobody knows how far a change of a cart came; it is looked at");
+                tracing::warn!(%failure, "cart update outcome unknown, reading the cart back");
                 Came::Failed(wait(&failure))
             }
         };
@@ -597,7 +597,7 @@ impl RemoteCart for Storefront {
         }
         let emptied = outcomes.remove("emptied").flatten();
         if emptied.is_none_or(|told| !told.user_errors.is_empty()) {
-            tracing::warn!("the shop did not empty a cart that was given up");
+            tracing::warn!("emptying an abandoned upstream cart failed");
         }
         Ok(())
     }

@@ -120,7 +120,7 @@ impl Reading<'_> {
                 reviews.push(Message::error("payment_on_shop_page", content, Severity::RequiresBuyerReview));
             } else {
                 self.counters.note("carts without a page to pay on");
-                tracing::error!("the shop states no page on which a cart could be paid that could be shown to anybody");
+                tracing::error!("upstream cart has no usable checkout URL");
                 let content = "The shop takes payments on its own page only, and states none that could be opened.";
                 messages.push(Message::error("payment_unavailable", content, Severity::Unrecoverable));
             }
@@ -374,7 +374,7 @@ impl Reading<'_> {
 
     fn unexpected(&self, what: &'static str) -> Failure {
         self.counters.note("answers of an unexpected form");
-        tracing::error!(what, "the shop's cart contains something unreadable");
+        tracing::error!(what, "unreadable member of an upstream cart");
         Failure::Unreadable(Unreadable::Unexpected)
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn build(card: shape::Card, also: Option<Lenient<shape::Variant>>, co
         Ok(built) => Some(built),
         Err(reason) => {
             counters.note(reason);
-            tracing::warn!(product = text::line(&id).unwrap_or_default(), reason, "a product of the shop is left out");
+            tracing::warn!(product = text::line(&id).unwrap_or_default(), reason, "invalid upstream product, left out");
             None
         }
     }
@@ -242,7 +242,7 @@ impl Builder<'_> {
 
     fn leave_out(&self, reason: &'static str) {
         self.counters.note(reason);
-        tracing::warn!(product = self.product, reason, "a variant of a product is left out");
+        tracing::warn!(product = self.product, reason, "invalid variant, left out");
     }
 
     fn variant(&self, node: Lenient<shape::Variant>, context: &Context<'_>) -> Option<Variant> {
@@ -340,7 +340,7 @@ impl Builder<'_> {
             (existing, available) => {
                 self.counters.note("combinations of options that cannot be read");
                 let error = existing.err().or(available.err()).map(|error| error.to_string());
-                tracing::warn!(product = self.product, error, "which variants a product has cannot be read");
+                tracing::warn!(product = self.product, error, "reading the variants of a product failed");
                 return None;
             }
         };

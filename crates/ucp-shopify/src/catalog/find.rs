@@ -85,7 +85,7 @@ impl Storefront {
                 Ok(served) => served,
                 // The products found so far are an answer; the next page starts where this one stopped.
                 Err(failure) if !page.products.is_empty() => {
-                    tracing::warn!(%failure, "a page is shorter than it could be");
+                    tracing::warn!(%failure, "page shorter than requested");
                     return Ok(page);
                 }
                 Err(failure) => return Err(failure.into()),
@@ -167,7 +167,7 @@ impl Storefront {
             let more =
                 self.more_variants(&product, None, context, buyer_signals, freshness(Operation::SearchCatalog)).await;
             let more = more
-                .inspect_err(|failure| tracing::warn!(%failure, "a product could not be filtered by all its variants"))
+                .inspect_err(|failure| tracing::warn!(%failure, "product filtered by some of its variants only"))
                 .ok()?;
             let fitting = more.variants.iter().filter(|variant| criteria.admit(&product, variant)).cloned();
             let product = build::with_variants(&product, fitting);
@@ -253,7 +253,7 @@ impl Storefront {
             Ok(card) => build::build(card, None, self.counters()),
             Err(error) => {
                 self.counters().note("products left out: not of the form that the API promises");
-                tracing::warn!(%error, "a product of the shop is left out");
+                tracing::warn!(%error, "invalid upstream product, left out");
                 None
             }
         }

@@ -222,7 +222,7 @@ impl Storefront {
         }
         if self.0.tags.swap(false, Ordering::Relaxed) {
             self.counters().note("tags may not be read");
-            tracing::warn!("the access token may not read tags of products; they are left out from now on");
+            tracing::warn!("access token may not read product tags; leaving them out");
         }
         client.ask(document, &variables.with(false), CallKind::Read, buyer_signals).await
     }

@@ -312,7 +312,7 @@ impl Storefront {
             tracing::error!(
                 asked = ids.len(),
                 answered = nodes.len(),
-                "the shop did not answer about every identifier"
+                "upstream did not answer about every identifier"
             );
             return Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected));
         }
@@ -360,7 +360,7 @@ impl Storefront {
                     }
                     Err(error) => {
                         self.counters().note("products left out: not of the form that the API promises");
-                        tracing::warn!(%error, "a variant of the shop is left out");
+                        tracing::warn!(%error, "invalid upstream variant, left out");
                         None
                     }
                 };

@@ -60,7 +60,7 @@ pub(super) async fn login(
     let client = client(peer.as_deref(), &headers, &process.trusted_proxies);
     if !is_own_page(&headers) {
         // Not judged: the page of another site uses up none of its visitor's tries.
-        tracing::warn!(address = %client, "a page of another site has sent the form of an operator");
+        tracing::warn!(address = %client, "operator form submitted from another origin, rejected");
         return asking(StatusCode::UNAUTHORIZED, Some(WRONG));
     }
     let fields = fields(&body);
@@ -77,7 +77,7 @@ pub(super) async fn login(
     }
     let secure = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
     let cookie = view.sessions.begin(token, secure, Instant::now());
-    tracing::info!(address = %client, "an operator has logged in with a browser");
+    tracing::info!(address = %client, "operator logged in with a browser");
     ([(SET_COOKIE, cookie)], Redirect::to(PATH)).into_response()
 }
 

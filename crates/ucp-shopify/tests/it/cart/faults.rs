@@ -50,7 +50,7 @@ async fn a_change_of_which_nobody_knows_is_looked_at_and_not_sent_again() {
             let place = format!("fault {kind}, after {after}");
             assert_eq!(stub.asked("CartChange").len(), 1, "{place}");
             assert!(
-                kind > 2 || counter.log.has("nobody knows how far a change of a cart came"),
+                kind > 2 || counter.log.has("cart update outcome unknown"),
                 "{place}: it is logged"
             );
             if after {
