@@ -118,7 +118,8 @@ fn a_refusal_of_the_shop_is_one_line_under_the_identifier_of_the_call() {
         let lines = || -> Vec<String> {
             let log = front.stderr();
             let about = |line: &&str| {
-                line.contains(&request) && (line.contains("invalid upstream response") || line.contains("upstream rejected"))
+                line.contains(&request)
+                    && (line.contains("invalid upstream response") || line.contains("upstream rejected"))
             };
             log.lines().filter(about).map(str::to_owned).collect()
         };

@@ -130,6 +130,13 @@ impl Templates {
     }
 }
 
+/// The only document that changes while the gateway runs, and the public keys in it.
+#[derive(Debug)]
+struct Profile {
+    keys: Vec<Value>,
+    document: Published,
+}
+
 /// The documents of one endpoint: of one release, or of the root.
 #[derive(Clone, Debug)]
 pub struct Publication {
@@ -138,8 +145,7 @@ pub struct Publication {
     names: Names,
     public_url: Arc<str>,
     handlers: Arc<[Declaration]>,
-    /// The only document that changes while the gateway runs: it holds the public keys.
-    profile: Arc<RwLock<Published>>,
+    profile: Arc<RwLock<Profile>>,
     openapi: Published,
     openrpc: Published,
     schemas: Arc<BTreeMap<String, Published>>,
@@ -166,9 +172,10 @@ impl Publication {
             names: names.clone(),
             public_url: public_url.into(),
             handlers: handlers.into(),
-            profile: Arc::new(RwLock::new(Published::new(&profile(
-                endpoint, offering, names, public_url, keys, handlers,
-            )))),
+            profile: Arc::new(RwLock::new(Profile {
+                keys: keys.to_vec(),
+                document: Published::new(&profile(endpoint, offering, names, public_url, keys, handlers)),
+            })),
             openapi: Published::text(templates.openapi.replace(ENDPOINT, &base)),
             openrpc: Published::text(templates.openrpc.replace(ENDPOINT, &base)),
             schemas: Arc::clone(&templates.schemas),
@@ -181,10 +188,14 @@ impl Publication {
         self.endpoint.release()
     }
 
-    /// Replaces the public keys in the profile.
+    /// Replaces the public keys in the profile, if they are others.
     pub fn set_keys(&self, keys: &[Value]) {
+        if self.profile.read().unwrap_or_else(PoisonError::into_inner).keys == keys {
+            return;
+        }
         let profile = profile(self.endpoint, &self.offering, &self.names, &self.public_url, keys, &self.handlers);
-        *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
+        *self.profile.write().unwrap_or_else(PoisonError::into_inner) =
+            Profile { keys: keys.to_vec(), document: Published::new(&profile) };
     }
 
     /// Returns the OpenRPC document, which JSON-RPC callers can also request with `rpc.discover`.
@@ -206,7 +217,7 @@ impl Publication {
             .route(
                 &format!("{prefix}{PROFILE_PATH}"),
                 get(async move |headers: HeaderMap| {
-                    profile.read().unwrap_or_else(PoisonError::into_inner).answer(&headers)
+                    profile.read().unwrap_or_else(PoisonError::into_inner).document.answer(&headers)
                 })
                 .options(permission),
             )

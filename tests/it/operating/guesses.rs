@@ -74,8 +74,7 @@ fn guesses_at_the_admin_token_are_few_and_lock_no_operator_out() {
 
     let log = gateway.stderr();
     for from in ["192.0.2.1", "192.0.2.2"] {
-        let line =
-            |line: &str| line.contains("wrong admin token") && line.contains(&format!("address={from}"));
+        let line = |line: &str| line.contains("wrong admin token") && line.contains(&format!("address={from}"));
         assert!(log.lines().any(line), "{from} in {log}");
     }
     assert!(!log.contains("guess"), "{log}");

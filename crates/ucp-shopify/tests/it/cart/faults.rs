@@ -49,10 +49,7 @@ async fn a_change_of_which_nobody_knows_is_looked_at_and_not_sent_again() {
             let updated = counter.try_update_cart(&cart.id, wanted.clone()).await;
             let place = format!("fault {kind}, after {after}");
             assert_eq!(stub.asked("CartChange").len(), 1, "{place}");
-            assert!(
-                kind > 2 || counter.log.has("cart update outcome unknown"),
-                "{place}: it is logged"
-            );
+            assert!(kind > 2 || counter.log.has("cart update outcome unknown"), "{place}: it is logged");
             if after {
                 // All of it is there: nothing is left to be said.
                 let updated = updated.expect("carried out");
