@@ -65,24 +65,24 @@ impl Metrics {
         };
         let calls = vec(
             "ucp_calls_total",
-            "Requests that have ended, by what came of them",
+            "Completed requests, by outcome",
             &["shop", "transport", "release", "operation", "outcome"],
         )?;
         let cache =
-            vec("ucp_cache_lookups_total", "Reads of a remote shop, by result of the cache", &["shop", "result"])?;
+            vec("ucp_cache_lookups_total", "Upstream reads, by result of the cache", &["shop", "result"])?;
         let keys =
-            vec("ucp_idempotency_keys_total", "Calls under an idempotency key, by what it was", &["shop", "result"])?;
-        let funnel = vec("ucp_funnel_total", "Steps of buyers, by platform", &["shop", "platform", "step"])?;
-        let buckets = HistogramOpts::new("ucp_call_duration_seconds", "Duration of requests").buckets(SECONDS.to_vec());
+            vec("ucp_idempotency_keys_total", "Requests with an idempotency key, by result", &["shop", "result"])?;
+        let funnel = vec("ucp_funnel_total", "Funnel steps, by platform and step", &["shop", "platform", "step"])?;
+        let buckets = HistogramOpts::new("ucp_call_duration_seconds", "Request duration in seconds").buckets(SECONDS.to_vec());
         let seconds = HistogramVec::new(buckets, &["shop", "transport", "operation"])?;
         registry.register(Box::new(seconds.clone()))?;
         let by_stage =
-            CounterVec::new(Opts::new("ucp_call_stage_seconds_total", "Time of requests, by stage"), &["stage"])?;
+            CounterVec::new(Opts::new("ucp_call_stage_seconds_total", "Time spent on requests in seconds, by stage"), &["stage"])?;
         registry.register(Box::new(by_stage.clone()))?;
         let stages = Stage::ALL.map(|stage| by_stage.with_label_values(&[stage.as_str()]));
-        let in_flight = IntGauge::new("ucp_calls_in_flight", "Requests under way")?;
+        let in_flight = IntGauge::new("ucp_calls_in_flight", "Requests in flight")?;
         registry.register(Box::new(in_flight.clone()))?;
-        let bytes = vec("ucp_body_bytes_total", "Bytes of the bodies of requests and answers", &["direction"])?;
+        let bytes = vec("ucp_body_bytes_total", "Bytes of request and response bodies, by direction", &["direction"])?;
         let bytes = ["in", "out"].map(|direction| bytes.with_label_values(&[direction]));
         registry.register(Box::new(ProcessCollector::for_self()))?;
         Ok(Self { registry, calls, seconds, stages, in_flight, bytes, cache, keys, funnel })
@@ -198,23 +198,23 @@ impl Sources {
         let (connections, files) = (&self.connections, self.running.files.directories());
         let written = |count: fn(&Activity) -> u64| files.iter().map(|(_, store)| count(store.activity())).sum::<u64>();
         let is_ready = self.health.reasons().await.is_empty();
-        read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
+        read.gauge("ucp_ready", "1 if the gateway is ready", &[])?.set(&[], u64::from(is_ready));
         read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
         read.gauge("ucp_connections", "Open connections", &[])?.set(&[], connections.count() as u64);
-        let closed = "Connections that were closed to make room for others";
+        let closed = "Connections closed to make room for others";
         read.counter("ucp_connections_closed_total", closed, &[])?.set(&[], connections.closed());
-        let dropped = "Log lines that nobody took";
+        let dropped = "Log lines dropped because they could not be written";
         read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped());
-        let left_out = "Log lines that were left out because there were too many of their kind";
+        let left_out = "Log lines left out by sampling";
         read.counter("ucp_log_lines_left_out_total", left_out, &[])?.set(&[], self.log.left_out());
-        let commits = "Commits to the store, each of which was flushed to disk";
+        let commits = "Store commits, each flushed to disk";
         read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
-        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written(Activity::writes));
-        read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
+        read.counter("ucp_store_writes_total", "Store writes", &[])?.set(&[], written(Activity::writes));
+        read.gauge("ucp_store_queue", "Store writes queued or in progress", &[])?
             .set(&[], written(Activity::queued));
-        let items = "Spans and events for other servers and for a file, by result";
+        let items = "Exported spans and events, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
-        let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events that wait to be sent", &["of"])?;
+        let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events queued for export", &["of"])?;
         for counts in &self.exports {
             items.set(&[counts.name, "sent"], counts.sent());
             items.set(&[counts.name, "dropped"], counts.dropped());
@@ -233,43 +233,43 @@ impl Sources {
     async fn read_shops(&self, read: &Reading) -> prometheus::Result<()> {
         const SHOP: &[&str] = &["shop"];
         let held = read.gauge("ucp_body_bytes_held", "Bytes of request bodies in memory", SHOP)?;
-        let profiles = read.gauge("ucp_profiles", "Profiles of platforms in memory", SHOP)?;
-        let waiting = read.gauge("ucp_webhooks_waiting", "Webhook events that are still to be sent", SHOP)?;
-        let age = read.gauge("ucp_webhooks_oldest_seconds", "Time for which the oldest of them waits", SHOP)?;
-        let attempts = "Attempts to deliver webhook events, by result";
+        let profiles = read.gauge("ucp_profiles", "Platform profiles in memory", SHOP)?;
+        let waiting = read.gauge("ucp_webhooks_waiting", "Pending webhook events", SHOP)?;
+        let age = read.gauge("ucp_webhooks_oldest_seconds", "Age of the oldest pending webhook event, in seconds", SHOP)?;
+        let attempts = "Webhook delivery attempts, by result";
         let attempts = read.counter("ucp_webhook_attempts_total", attempts, &["shop", "result"])?;
-        let events = "What happened between the gateway and a remote shop";
+        let events = "Events of the upstream connection, by event";
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
-        let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
-        let payments = "Calls of payment handlers, by result";
+        let circuit = read.gauge("ucp_upstream_circuit_open", "1 while the circuit breaker of the upstream is open", SHOP)?;
+        let payments = "Payment handler calls, by call and result";
         let payments = read.counter("ucp_payment_calls_total", payments, &["shop", "handler", "call", "result"])?;
-        let tasks = "Tasks that are carried out when they are due, by kind";
+        let tasks = "Planned and due tasks, by kind";
         let tasks = read.gauge("ucp_tasks", tasks, &["shop", "kind"])?;
-        let given_up = "Tasks that were given up, by kind: an operator can retry them";
+        let given_up = "Tasks that failed permanently, by kind; an operator can retry them";
         let given_up = read.gauge("ucp_tasks_given_up", given_up, &["shop", "kind"])?;
-        let lateness = "Seconds for which the longest overdue task is due, by kind";
+        let lateness = "Time since the most overdue task was due, in seconds, by kind";
         let lateness = read.gauge("ucp_task_lateness_seconds", lateness, &["shop", "kind"])?;
-        let carried_out = "Tasks that were carried out, by kind and result";
+        let carried_out = "Task runs, by kind and result";
         let carried_out = read.counter("ucp_tasks_carried_out_total", carried_out, &["shop", "kind", "result"])?;
-        let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
+        let lag = read.gauge("ucp_index_lag_products", "Products whose last change is not in the search index yet", SHOP)?;
         let sync_age =
-            read.gauge("ucp_catalog_age_seconds", "Time since the copy of a catalog was up to date", SHOP)?;
-        let sync_running = "1 while the copy of a catalog is brought up to date";
+            read.gauge("ucp_catalog_age_seconds", "Age of the catalog copy, in seconds", SHOP)?;
+        let sync_running = "1 while a catalog synchronization is running";
         let sync_running = read.gauge("ucp_catalog_sync_running", sync_running, SHOP)?;
-        let sync_read = "Products that the run under way has read";
+        let sync_read = "Products read by the running catalog synchronization";
         let sync_read = read.gauge("ucp_catalog_sync_products", sync_read, SHOP)?;
-        let sync_held = "Products that would be removed from the copy, until the operator releases them";
+        let sync_held = "Products whose removal is held for the operator";
         let sync_held = read.gauge("ucp_catalog_sync_held_products", sync_held, SHOP)?;
-        let sync_failures = "Runs that failed since the last one that did not";
+        let sync_failures = "Catalog synchronizations that failed since the last success";
         let sync_failures = read.gauge("ucp_catalog_sync_failures", sync_failures, SHOP)?;
-        let behind = "Changes of products in the database that are not here yet";
+        let behind = "Product changes in the database that this gateway has not read yet";
         let behind = read.gauge("ucp_catalog_lag_changes", behind, SHOP)?;
-        let since = "Milliseconds since the products here were last known to be those of the database";
+        let since = "Milliseconds since this gateway's products were up to date with the database";
         let since = read.gauge("ucp_catalog_lag_milliseconds", since, SHOP)?;
         let slots = self.running.shops.all();
-        read.gauge("ucp_shops", "Shops that are configured", &[])?.set(&[], slots.len() as u64);
-        let open = read.gauge("ucp_shops_open", "Shops that are open", &[])?;
-        let ready = read.gauge("ucp_shop_ready", "1 unless a remote shop was down when it was opened", SHOP)?;
+        read.gauge("ucp_shops", "Configured shops", &[])?.set(&[], slots.len() as u64);
+        let open = read.gauge("ucp_shops_open", "Open shops", &[])?;
+        let ready = read.gauge("ucp_shop_ready", "1 unless the upstream was unreachable when the shop was opened", SHOP)?;
         let mut count = 0;
         for slot in &slots {
             let id = slot.id.as_str();
@@ -345,12 +345,12 @@ impl Sources {
 /// Reads what is known of the databases that gateways share.
 fn read_databases(read: &Reading, databases: &[PostgresStore]) -> prometheus::Result<()> {
     const DATABASE: &[&str] = &["database"];
-    let up = "1 if the database that gateways share answers";
+    let up = "1 if the shared database answers";
     let up = read.gauge("ucp_database_up", up, DATABASE)?;
     let all = read.gauge("ucp_database_connections", "Open connections to the database", DATABASE)?;
-    let unused = "Those of them that nobody uses";
+    let unused = "Idle connections to the database";
     let unused = read.gauge("ucp_database_connections_idle", unused, DATABASE)?;
-    let repeated = "Statements that were sent to the database again";
+    let repeated = "Statements sent to the database again";
     let repeated = read.counter("ucp_database_repeated_total", repeated, DATABASE)?;
     for store in databases {
         let (labels, (open, idle)) = ([store.place()], store.connections());
