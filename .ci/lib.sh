@@ -16,7 +16,6 @@ if [ -d ../shared/founding ]; then
     export UCP_FOUNDING_DIR
 fi
 target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-target}")
-receipts=$target/receipts
 
 # The command in the documentation's code block `sh NAME`: what a reader finds is what is run.
 documented() { awk -v info="\`\`\`sh $1" '$0 == info { on = 1; next } /^```/ { on = 0 } on' README.md docs/*.md; }
