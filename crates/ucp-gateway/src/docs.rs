@@ -1,5 +1,5 @@
-//! The documentation below `/docs`: the pages of the repository with a search, and at `/docs/rest` the OpenAPI document in
-//! Swagger UI. All of it is part of the binary, and loads nothing from other hosts.
+//! The documentation below `/docs`: the pages of the repository with a search. All of it is part of the binary, and loads
+//! nothing from other hosts.
 
 mod pages;
 
@@ -7,26 +7,25 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, RawQuery, Request, State},
-    middleware::Next,
+    extract::{Path, RawQuery, State},
+    middleware,
     response::{Html, IntoResponse as _, Redirect, Response},
-    routing::get,
+    routing::{MethodRouter, get},
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use url::form_urlencoded;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use self::pages::Page;
 
-/// Content Security Policy of the pages: they may run scripts of the gateway and call the gateway. Inline styles are
-/// allowed because Swagger UI uses them.
+/// Content Security Policy of the pages: their style is in them, their pictures and their search are the gateway's, and they
+/// run no script.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
-     frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
+     form-action 'self'",
 );
 
 /// Pictures of the pages: file name, and SVG.
@@ -51,29 +50,22 @@ p code,li code,td code{background:#222b35}th,td{border-color:#2b3540}input{backg
 /// Path below which clients reach the shop; empty at the root of its host.
 type Prefix = Arc<str>;
 
-/// Builds the routes of the pages and of Swagger UI, for a shop that clients reach below `path`.
+/// Builds the routes of the pages, for a shop that clients reach below `path`.
 pub(crate) fn router(path: &str) -> Router {
-    let prefix: Prefix = path.into();
-    let config = Config::from(format!("{path}/openapi.json"))
-        .try_it_out_enabled(true)
-        // Who calls is said once, and not again when the page is opened anew.
-        .persist_authorization(true)
-        .use_base_layout()
-        .validator_url("none");
-    let below = Arc::clone(&prefix);
-    let pages = Router::new()
+    Router::new()
         .route("/docs", get(contents))
-        .route("/docs/", get(async || Redirect::permanent("/docs")))
+        .route("/docs/", moved("/docs"))
+        .route("/docs/rest", moved("/docs/api"))
         .route("/docs/search", get(found))
         .route("/docs/pictures/{name}", get(picture))
         .route("/docs/{page}", get(page))
-        .with_state(prefix);
-    Router::from(SwaggerUi::new("/docs/rest").config(config)).merge(pages).layer(axum::middleware::from_fn(
-        move |request: Request, next: Next| {
-            let below = Arc::clone(&below);
-            async move { protected(next.run(request).await, &below) }
-        },
-    ))
+        .with_state(path.into())
+        .layer(middleware::map_response(protected))
+}
+
+/// A route that leads to another one.
+fn moved(to: &'static str) -> MethodRouter<Prefix> {
+    get(async move |State(prefix): State<Prefix>| Redirect::permanent(&format!("{prefix}{to}")))
 }
 
 /// Answers with a page. The files of the repository may be named as they are there.
@@ -114,7 +106,7 @@ async fn contents(State(prefix): State<Prefix>) -> Html<String> {
         h1 { "Documentation" }
         p { "Of the ucp-gateway that serves this page, version " (env!("CARGO_PKG_VERSION")) "." }
         ul { @for page in pages::all() { li { a href={ "/docs/" (page.name) } { (page.title) } } } }
-        p { a href="/docs/api" { "The API reference" } ", and " a href="/docs/rest/" { "the REST binding in Swagger UI" } }
+        p { a href="/docs/api" { "The API reference" } }
     };
     shown(&prefix, "Documentation", "", &body)
 }
@@ -137,7 +129,6 @@ fn shown(prefix: &str, title: &str, query: &str, body: &Markup) -> Html<String> 
                     @for page in pages::all() { (entry(page, &mut group)) }
                     h2 { "Try" }
                     a href="/docs/api" { "API reference" }
-                    a href="/docs/rest/" { "REST binding" }
                 }
                 main { (body) }
             }
@@ -156,15 +147,11 @@ fn entry(page: &'static Page, group: &mut &'static str) -> Markup {
     }
 }
 
-/// Adds the policy of the page to a response. A place that it leads to lies below `path`.
-fn protected(mut response: Response, path: &str) -> Response {
+/// Adds the policy of the pages to a response.
+async fn protected(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    let place = headers.get(LOCATION).and_then(|place| place.to_str().ok()).filter(|place| place.starts_with('/'));
-    if let Some(place) = place.and_then(|place| HeaderValue::try_from(format!("{path}{place}")).ok()) {
-        headers.insert(LOCATION, place);
-    }
     response
 }
