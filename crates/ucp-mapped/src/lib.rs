@@ -3,7 +3,6 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`file`](mod@file) | the file: market, sources, questions |
-//! | [`draft`] | a first mapping, made from an OpenAPI document or a GraphQL schema |
 //! | [`plan`] | its programs, checked and numbered, and the requests that they make |
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
@@ -16,7 +15,6 @@
 
 mod check;
 pub mod decimal;
-pub mod draft;
 pub mod file;
 pub mod plan;
 pub mod pool;

@@ -157,14 +157,6 @@ impl Planner<'_> {
     }
 
     fn text(&mut self, label: &str, code: &Code, text: &str, variables: &[String], exact: bool) -> Option<ProgramId> {
-        let holes = holes(&code.text);
-        for (offset, name) in &holes {
-            let (line, column) = position(self.file, code, *offset);
-            self.faults.push(format!("line {line}, column {column}: {label}: the hole `{name}` must be filled"));
-        }
-        if !holes.is_empty() {
-            return None;
-        }
         let text = format!("{}{text}", self.definitions);
         if let Err(fault) = program::check(&text, variables) {
             let offset = fault.offset.saturating_sub(self.definitions.len());
@@ -297,12 +289,6 @@ impl Planner<'_> {
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
         })
     }
-}
-
-/// Returns the holes that a draft has left in a program, with their places.
-fn holes(text: &str) -> Vec<(usize, &str)> {
-    let calls = text.match_indices("hole(\"");
-    calls.filter_map(|(at, opening)| Some((at, text[at + opening.len()..].split_once('"')?.0))).collect()
 }
 
 /// Returns the program that makes a path from a template: `products/{.id}/` becomes `@uri "products/\(.id)/"`.

@@ -8,6 +8,5 @@ export UCP_TRYTON_SHOP="$VENV/bin/python $REPOSITORY/tests/upstreams/tryton/shop
 source lib/others.sh
 echo "$BACKEND_SECRET" >"$LANE_DIR/secret"
 checked() { echo "$1 --signing-secret-file $LANE_DIR/secret"; }
-published() { :; }
 configured() { printf '[upstream]\nbackend = "http"\nurl = "{origin}"\nsigning_secret_file = "%s"\n' "$LANE_DIR/secret"; }
 shop_of_others tryton

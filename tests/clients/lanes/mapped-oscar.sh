@@ -7,8 +7,4 @@ export UCP_OSCAR_SHOP="$VENV/bin/python $REPOSITORY/tests/upstreams/oscar/shop.p
 source lib/others.sh
 checked() { mapping oscar http://127.0.0.1:18765 "$1"; }
 configured() { mapped http://127.0.0.1:18765 oscar; }
-published() {
-  "$VENV/bin/python" "$REPOSITORY/tests/upstreams/oscar/shop.py" "$LANE_DIR/data" openapi >"$LANE_DIR/openapi.json" 2>"$LANE_DIR/openapi.log"
-  drafted --openapi "$LANE_DIR/openapi.json"
-}
 shop_of_others oscar

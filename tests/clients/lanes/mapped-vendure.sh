@@ -7,9 +7,4 @@ export UCP_VENDURE_SHOP="node $CLIENTS_DIR/upstreams/vendure/shop.mjs"
 source lib/others.sh
 checked() { mapping vendure http://127.0.0.1:18766 "$1"; }
 configured() { mapped http://127.0.0.1:18766 vendure; }
-published() {
-  curl --silent --fail --max-time 60 "$1/shop-api" --header 'Content-Type: application/json' \
-    --data @lib/introspection.json >"$LANE_DIR/introspection.json"
-  drafted --graphql "$LANE_DIR/introspection.json"
-}
 shop_of_others vendure

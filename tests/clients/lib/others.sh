@@ -3,14 +3,6 @@
 # Lanes of shops that nobody here wrote: makes the sample of the shop once, tries the rules of the contract on it, and runs
 # the tests that start shops of their own on copies of the sample.
 
-# Drafts a mapping from what the shop publishes: everything that is wrong with it has to be a hole with a name.
-drafted() {
-  "$UCP_GATEWAY_BIN" backend draft "$1" "$2" >"$LANE_DIR/draft.toml"
-  "$UCP_GATEWAY_BIN" backend try "$LANE_DIR/draft.toml" 2>"$LANE_DIR/holes" && return 1
-  cat "$LANE_DIR/holes"
-  ! grep -v -e ' cannot be used:$' -e ': the hole `' "$LANE_DIR/holes"
-}
-
 # The mapping of a name in examples, with a shop at some origin instead of the one that it names.
 mapping() {
   sed "s|$2|$3|" "$REPOSITORY/examples/$1.toml" >"$LANE_DIR/$1.toml"
@@ -33,8 +25,7 @@ behind_a_proxy_that_misbehaves() {
     --junitxml="$LANE_DIR/junit-unreliable.xml" lib/unreliable_shop.py
 }
 
-# The name of the shop. `checked ORIGIN`, a function of the lane, says what `backend check` is told about a shop there,
-# and `published ORIGIN` tries what else the shop publishes.
+# The name of the shop. `checked ORIGIN`, a function of the lane, says what `backend check` is told about a shop there.
 shop_of_others() {
   local name=$1 upper=${1^^} status=0 port shop words
   local start=UCP_${upper}_SHOP
@@ -43,7 +34,6 @@ shop_of_others() {
   start_shop
   read -ra words <<<"$(checked "http://127.0.0.1:$port")"
   "$UCP_GATEWAY_BIN" backend check "${words[@]}" --allow-writes || status=$?
-  published "http://127.0.0.1:$port" || status=$?
   kill "$shop"
   wait "$shop" || true
   # The whole workspace is named so that everything is built as it was for the other tests.

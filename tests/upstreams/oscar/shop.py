@@ -1,10 +1,8 @@
 """A shop made with django-oscar and its API, django-oscar-api, as their documentation sets them up, with sample goods.
 
     shop.py DIRECTORY PORT
-    shop.py DIRECTORY openapi
 
-The database is in the directory, and is made where there is none. The shop says where it listens once it does, or prints
-the OpenAPI document that Django REST framework makes of its API.
+The database is in the directory, and is made where there is none. The shop says where it listens once it does.
 """
 
 import re
@@ -182,9 +180,6 @@ if __name__ == "__main__":
     if not database.exists():
         call_command("migrate", run_syncdb=True, verbosity=0)
         sample()
-    if port == "openapi":
-        call_command("generateschema", format="openapi-json", title="Oscar")
-        sys.exit()
     server = Server(("127.0.0.1", int(port)), Handler)
     server.set_app(get_wsgi_application())
     print(f"http://127.0.0.1:{server.server_port}/api/", flush=True)

@@ -14,16 +14,14 @@ use ucp_contract::{
     check::{Finding, Report, check},
     http::{Credential, HttpShop, SigningSecret},
 };
-use ucp_mapped::{
-    Exchange, Mapped, Trace, draft, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker,
-};
+use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
 use ucp_net::{Options, outbound};
 use ucp_wire::documents::pretty;
 use url::Url;
 
 use super::{
     Done,
-    output::{self, remark, say},
+    output::{self, say},
     runtime::{runtime, wait},
 };
 use crate::{
@@ -58,25 +56,11 @@ pub(crate) enum BackendCommand {
         /// otherwise, and for more, the question as a JSON document.
         arguments: Vec<String>,
     },
-    /// Draft a mapping from what a shop publishes about its API. Guesses are marked with `REVIEW`; the holes that are to
-    /// be filled are named on standard error.
-    Draft(DraftOptions),
     /// Print the JSON Schema of mappings, for editors.
     Schema,
     /// Run the programs of a mapping for the gateway that started this process.
     #[command(hide = true)]
     Worker,
-}
-
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct DraftOptions {
-    /// An OpenAPI document, 3 or 2, in JSON.
-    #[arg(long, value_name = "FILE")]
-    openapi: Option<PathBuf>,
-    /// A GraphQL schema in SDL, or the answer to an introspection.
-    #[arg(long, value_name = "FILE")]
-    graphql: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -110,7 +94,6 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
             wait(&runtime, checked(options))
         }
         BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
-        BackendCommand::Draft(options) => drafted(options),
         BackendCommand::Schema => {
             output::write(format_args!("{}", pretty(&ucp_mapped::file::schema().to_value())));
             Ok(ExitCode::SUCCESS)
@@ -120,20 +103,6 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
             Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-fn drafted(options: &DraftOptions) -> Done {
-    let DraftOptions { openapi, graphql } = options;
-    let path = openapi.as_ref().or(graphql.as_ref()).ok_or("either `--openapi` or `--graphql` must be stated")?;
-    let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    let drafted = if openapi.is_some() { draft::from_openapi(&text) } else { draft::from_graphql(&text) };
-    let mapping = drafted.map_err(|error| format!("{shown}: {error}"))?;
-    output::write(format_args!("{mapping}"));
-    if let Err(faulty) = ucp_mapped::read(&mapping) {
-        remark!("{faulty}\n{} to be filled", faulty.0.len());
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 async fn checked(options: &CheckOptions) -> Done {

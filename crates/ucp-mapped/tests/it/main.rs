@@ -2,7 +2,6 @@
 
 mod cart;
 mod catalog;
-mod draft;
 mod file;
 mod sources;
 
