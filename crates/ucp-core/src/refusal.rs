@@ -65,7 +65,8 @@ impl Kind {
 }
 
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $kind:ident;)+) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $kind:ident:
+        $cause:literal => $fix:literal, $content:literal $(at $path:literal)? $(accepting $accepted:literal)?;)+) => {
         /// Code of a protocol error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
@@ -99,75 +100,162 @@ macro_rules! codes {
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim()),+ }
             }
+
+            /// Returns the condition that leads to the code.
+            #[must_use]
+            pub const fn cause(self) -> &'static str {
+                match self { $(Self::$variant => $cause),+ }
+            }
+
+            /// Returns the fix for the caller.
+            #[must_use]
+            pub const fn fix(self) -> &'static str {
+                match self { $(Self::$variant => $fix),+ }
+            }
+
+            /// Returns a refusal with the code, for documents.
+            #[must_use]
+            pub fn example(self) -> Refusal {
+                let refusal = match self {
+                    $(Self::$variant => Refusal::new(self, $content)$(.at($path))?$(.accepting($accepted))?),+
+                };
+                let retry_after = matches!(self, Self::RateLimited | Self::Unavailable).then_some(2);
+                Refusal { retry_after, ..refusal }
+            }
         }
     };
 }
 
+// What a code means, its cause, the fix, and an example: all that the reference says of it.
 codes! {
     /// The bytes are not one well-formed JSON document.
-    MalformedJson = "malformed_json", Malformed;
+    MalformedJson = "malformed_json", Malformed:
+        "The body is truncated, is not valid JSON, or has a duplicate key." => "Serialize the body with a JSON library and send all of it.",
+        "The body ends in the middle of a value, at line 1, column 9.";
     /// The request does not have the format that the operation requires.
-    InvalidRequest = "invalid_request", InvalidArguments;
+    InvalidRequest = "invalid_request", InvalidArguments:
+        "A field is missing, has the wrong type, or is out of range." => "Correct the field at `path`; `accepted` describes valid values.",
+        "`$.pagination.limit` is too small." at "$.pagination.limit" accepting "at least 1";
     /// The message is not a JSON-RPC 2.0 request object, or a batch outside of MCP 2025-03-26.
-    InvalidMessage = "invalid_message", InvalidEnvelope;
+    InvalidMessage = "invalid_message", InvalidEnvelope:
+        "The JSON body is not a JSON-RPC 2.0 request, or it is a batch outside of MCP 2025-03-26 or with more than 16 messages." => "Send one object with `jsonrpc`, `id`, `method` and `params`.",
+        "`method` must be a string." at "$.method";
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
-    InvalidCursor = "invalid_cursor", InvalidArguments;
+    InvalidCursor = "invalid_cursor", InvalidArguments:
+        "The cursor belongs to another search or another gateway, or was modified." => "Search again without a cursor; send the query and filters of the first page with every further page.",
+        "The cursor is not one of this search." at "$.pagination.cursor";
     /// The request asks for more than the gateway accepts or returns at once.
-    RequestTooLarge = "request_too_large", InvalidArguments;
+    RequestTooLarge = "request_too_large", InvalidArguments:
+        "The request has too many identifiers, line items or values." => "Split the request.",
+        "101 identifiers are too many." at "$.ids" accepting "at most 100";
     /// The caller's profile is missing, or its address is not one that UCP allows.
-    InvalidProfileUrl = "invalid_profile_url", InvalidIdentity;
+    InvalidProfileUrl = "invalid_profile_url", InvalidIdentity:
+        "The request names no platform profile, or its URL is not https with a public host." => "Send the URL of the platform's profile in `UCP-Agent: profile=\"…\"`, or over MCP in `meta.ucp-agent.profile`.",
+        "The call names no profile of its platform." at "$.meta.ucp-agent.profile" accepting "an https address";
     /// The body does not match `Content-Digest`.
-    DigestMismatch = "digest_mismatch", InvalidEnvelope;
+    DigestMismatch = "digest_mismatch", InvalidEnvelope:
+        "The body changed in transit, or the digest was computed over another serialization." => "Compute `Content-Digest` over the bytes that you send.",
+        "The body does not match `Content-Digest`.";
     /// The signature uses an algorithm that UCP does not allow.
-    AlgorithmUnsupported = "algorithm_unsupported", InvalidEnvelope;
+    AlgorithmUnsupported = "algorithm_unsupported", InvalidEnvelope:
+        "The signature uses an algorithm outside of UCP." => "Sign with ECDSA over P-256 or P-384, or with Ed25519.",
+        "The algorithm `hs256` is not supported." accepting "es256, es384 or ed25519";
     /// The call must be signed and has no signature.
-    SignatureMissing = "signature_missing", Unauthenticated;
+    SignatureMissing = "signature_missing", Unauthenticated:
+        "This operation requires a signed request." => "Sign the request (RFC 9421); `ucp-gateway sign` shows the covered components.",
+        "The call must be signed.";
     /// The signature does not cover all required components, or does not match the request.
-    SignatureInvalid = "signature_invalid", Unauthenticated;
+    SignatureInvalid = "signature_invalid", Unauthenticated:
+        "The signature omits a required component, has expired, or does not match the request." => "Compare the signature base with `ucp-gateway verify`, component by component.",
+        "The signature does not cover `content-digest`.";
     /// The key that the signature names is not in the caller's profile.
-    KeyNotFound = "key_not_found", Unauthenticated;
+    KeyNotFound = "key_not_found", Unauthenticated:
+        "The platform's profile does not publish the key of the signature." => "Publish the key in the profile before you sign with it. Profiles are fetched again after their `max-age`.",
+        "The profile has no key `2026-11`.";
     /// The call needs an identified platform, or the credential is not a valid one.
-    Unauthorized = "unauthorized", Unauthenticated;
+    Unauthorized = "unauthorized", Unauthenticated:
+        "The API key is unknown or revoked, or the operation requires an identified platform." => "Send the API key from the operator: `X-API-Key: …` or `Authorization: Bearer …`.",
+        "The API key is not one of this gateway.";
     /// The credential does not entitle the caller to act for this platform.
-    Forbidden = "forbidden", Forbidden;
+    Forbidden = "forbidden", Forbidden:
+        "The credential and `UCP-Agent` name different platforms." => "Omit `UCP-Agent` and `meta`, or name the platform of the credential.",
+        "The API key is of another platform than the profile that the call names.";
     /// The request came through a web page or a host name that may not reach this gateway.
-    OriginForbidden = "origin_forbidden", Forbidden;
+    OriginForbidden = "origin_forbidden", Forbidden:
+        "A web page of another site sent the request, or its host name is not the gateway's." => "Send the request from a server or an agent, to the public URL of the gateway.",
+        "Pages of https://other.example may not call this gateway.";
     /// There is nothing under this path.
-    UnknownPath = "unknown_path", NotFound;
+    UnknownPath = "unknown_path", NotFound:
+        "The path is misspelled, or its capability is not available." => "Read the endpoints from the profile at `/.well-known/ucp`.",
+        "There is nothing under `/catalog/find`.";
     /// There is no such JSON-RPC method.
-    UnknownMethod = "unknown_method", NotFound;
+    UnknownMethod = "unknown_method", NotFound:
+        "The JSON-RPC method does not exist in MCP or in this UCP version." => "Call tools by `tools/call`; `tools/list` returns their names.",
+        "There is no method `tools/run`." at "$.method";
     /// There is no such tool.
-    UnknownTool = "unknown_tool", InvalidArguments;
+    UnknownTool = "unknown_tool", InvalidArguments:
+        "The tool is misspelled, or not in the toolset of this endpoint." => "Call `tools/list` again.",
+        "There is no tool `find_products`." at "$.params.name" accepting "search_catalog, lookup_catalog, …";
     /// The path does not support this HTTP method.
-    MethodNotAllowed = "method_not_allowed", WrongMethod;
+    MethodNotAllowed = "method_not_allowed", WrongMethod:
+        "The path accepts another HTTP method." => "Use a method of the `Allow` header.",
+        "`/catalog/search` does not take GET." accepting "POST";
     /// The caller accepts none of the media types of the gateway's answers.
-    NotAcceptable = "not_acceptable", NotAcceptable;
+    NotAcceptable = "not_acceptable", NotAcceptable:
+        "`Accept` excludes JSON." => "Accept `application/json`.",
+        "The answer would be `application/json`, which `Accept` excludes." accepting "application/json";
     /// The request did not arrive in time.
-    RequestTimeout = "request_timeout", TooSlow;
+    RequestTimeout = "request_timeout", TooSlow:
+        "The body did not arrive within ten seconds." => "Send the body without pauses, and retry.",
+        "The request did not arrive in time.";
     /// The idempotency key was used for another request before.
-    IdempotencyConflict = "idempotency_conflict", Conflict;
+    IdempotencyConflict = "idempotency_conflict", Conflict:
+        "The idempotency key was used before for another operation, resource or payload." => "Use a new key for each new request and the same key for its retries.",
+        "The idempotency key was used for another request.";
     /// The body is larger than the gateway accepts.
-    BodyTooLarge = "body_too_large", TooLarge;
+    BodyTooLarge = "body_too_large", TooLarge:
+        "The body exceeds the size limit." => "Split the request.",
+        "The body is larger than 1 MiB.";
     /// The body is not declared as JSON.
-    UnsupportedMediaType = "unsupported_media_type", UnsupportedType;
+    UnsupportedMediaType = "unsupported_media_type", UnsupportedType:
+        "The body is not declared as JSON, or it is compressed." => "Send `Content-Type: application/json` without `Content-Encoding`.",
+        "The body must be `application/json`." accepting "application/json";
     /// The body is sent with a transfer coding other than `chunked`.
-    TransferCodingUnsupported = "transfer_coding_unsupported", NotImplemented;
+    TransferCodingUnsupported = "transfer_coding_unsupported", NotImplemented:
+        "The body is sent with a transfer coding such as `gzip`, alone or before `chunked`." => "Send the body with a `Content-Length`, or with `Transfer-Encoding: chunked` and no other coding.",
+        "The body has a transfer coding that the gateway does not undo." accepting "`Transfer-Encoding: chunked`, or a `Content-Length`";
     /// The caller's profile is not a valid UCP profile.
-    ProfileMalformed = "profile_malformed", IncompatiblePlatform;
+    ProfileMalformed = "profile_malformed", IncompatiblePlatform:
+        "The URL does not serve a valid UCP profile." => "Find the invalid field with `ucp-gateway doctor profile URL`.",
+        "The platform's profile cannot be read. `$.ucp.version` is missing or no date." at "$.ucp.version" accepting "a release as `YYYY-MM-DD`";
     /// The gateway does not serve the caller's release of the protocol.
-    VersionUnsupported = "version_unsupported", IncompatiblePlatform;
+    VersionUnsupported = "version_unsupported", IncompatiblePlatform:
+        "The gateway does not support the UCP version of the platform." => "Publish a profile in one of the versions in `accepted`.",
+        "The release 2025-06-01 is not served." accepting "2026-01-11, 2026-01-23, 2026-04-08 or 2026-08-25";
     /// The caller's profile could not be fetched.
-    ProfileUnreachable = "profile_unreachable", UnreachablePlatform;
+    ProfileUnreachable = "profile_unreachable", UnreachablePlatform:
+        "The platform's profile could not be fetched: no response, a redirect, a status other than 200, or an address that is not public." => "Serve the profile over https at exactly this URL and retry. Check it with `ucp-gateway doctor profile URL`.",
+        "The platform's profile cannot be fetched: the server answered with status 301.";
     /// The caller has exceeded its rate limit.
-    RateLimited = "rate_limited", RateLimited;
+    RateLimited = "rate_limited", RateLimited:
+        "The caller exceeded its rate limit." => "Wait for `retry_after` seconds; over REST `Retry-After` has the same value.",
+        "Too many requests.";
     /// The gateway failed; the caller did nothing wrong.
-    InternalError = "internal_error", Internal;
+    InternalError = "internal_error", Internal:
+        "Internal error; the operator finds its cause in the log by the request ID." => "Retry once with the same idempotency key. If it fails again, give the request ID to the operator.",
+        "The gateway failed to answer. The request id helps its operator to find out why.";
     /// What is stored of the resource, or of the call that is repeated, is damaged.
-    StoredDataDamaged = "stored_data_damaged", Damaged;
+    StoredDataDamaged = "stored_data_damaged", Damaged:
+        "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway store check`." => "Do not retry. Give the request ID to the operator.",
+        "What is stored of this is damaged, and stays so until the operator of the gateway repairs it.";
     /// The shop's response does not conform to the protocol; the same request gets it again until the shop is corrected.
-    UpstreamInvalid = "upstream_invalid", Nonconforming;
+    UpstreamInvalid = "upstream_invalid", Nonconforming:
+        "The response of the upstream UCP shop violates the protocol; the log has the details." => "Do not retry until the upstream is fixed. After a write, read the resource first.",
+        "The shop's answer is faulty: `$.currency` must be a currency of ISO 4217.";
     /// The shop cannot answer at the moment.
-    Unavailable = "unavailable", Unavailable;
+    Unavailable = "unavailable", Unavailable:
+        "The upstream is slow, throttled or down, or the gateway is at its limit." => "Retry after `retry_after` seconds with the same idempotency key.",
+        "The shop cannot answer at the moment.";
 }
 
 impl fmt::Display for Code {

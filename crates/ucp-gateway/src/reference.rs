@@ -2,12 +2,10 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`refusals`] | cause, fix and example of every error that rejects a request |
 //! | [`messages`] | cause, fix and example of every message code |
-//! | [`errors`] | the page of both |
+//! | [`errors`] | the page of both: errors that reject a request, and messages |
 //! | [`configuration`] | the page of the configuration |
 
 pub(crate) mod configuration;
 pub(crate) mod errors;
 mod messages;
-mod refusals;

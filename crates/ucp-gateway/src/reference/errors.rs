@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ucp_core::Code;
 use ucp_wire::refusal::{http_status, json_rpc, refuse};
 
-use super::{messages, refusals};
+use super::messages;
 
 /// Formats the page, which is checked in as `docs/errors.md`.
 pub(crate) fn page() -> String {
@@ -26,14 +26,13 @@ includes the path and the accepted values.
     .to_owned();
     // Writing to a text cannot fail.
     for code in Code::ALL {
-        let explained = refusals::explained(*code);
         let retry = if code.retryable() { "yes, later" } else { "no, change the request" };
         let _ = writeln!(text, "### {code}\n\n{}\n", code.meaning());
         let _ = writeln!(text, "- **Status:** {} over REST, {} over MCP", http_status(*code), json_rpc(*code));
-        let _ = writeln!(text, "- **Cause:** {}", explained.cause);
-        let _ = writeln!(text, "- **Fix:** {}", explained.fix);
+        let _ = writeln!(text, "- **Cause:** {}", code.cause());
+        let _ = writeln!(text, "- **Fix:** {}", code.fix());
         let _ = writeln!(text, "- **Retry:** {retry}");
-        let _ = writeln!(text, "- **Example:** ``{}``\n", refuse(&explained.example).body);
+        let _ = writeln!(text, "- **Example:** ``{}``\n", refuse(&code.example()).body);
     }
     text.push_str(
         "## Messages\n\nMessages are in `messages` of a response with status 200, or 409 for a checkout that is over. An `error` must be \
