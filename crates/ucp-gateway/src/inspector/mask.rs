@@ -10,183 +10,28 @@ use ucp_core::purchase::payment::holds_card_number;
 const MASKED: &str = "•••";
 
 /// Members that hold others, which are looked at one by one. Whatever is not an object or a list there is masked.
-const GROUPS: [&str; 68] = [
-    "_meta",
-    "adjustments",
-    "allocations",
-    "applied",
-    "arguments",
-    "available_instruments",
-    "available_methods",
-    "barcodes",
-    "cart",
-    "catalog",
-    "checkout",
-    "content",
-    "context",
-    "credits",
-    "data",
-    "delivery_options",
-    "description",
-    "discount",
-    "discounts",
-    "error",
-    "errors",
-    "events",
-    "expectations",
-    "fees",
-    "filters",
-    "fulfillment",
-    "groups",
-    "handlers",
-    "hours",
-    "inputs",
-    "instruments",
-    "item",
-    "items",
-    "line_items",
-    "links",
-    "list_price",
-    "list_price_range",
-    "location",
-    "locations",
-    "media",
-    "merchant",
-    "merchants",
-    "messages",
-    "meta",
-    "methods",
-    "option",
-    "options",
-    "order",
-    "pagination",
-    "params",
-    "price",
-    "price_range",
-    "product",
-    "products",
-    "quantity",
-    "quantity_rule",
-    "rating",
-    "result",
-    "selected",
-    "seller",
-    "structuredContent",
-    "taxes",
-    "totals",
-    "ucp",
-    "ucp-agent",
-    "unit_price",
-    "values",
-    "variants",
-];
+const GROUPS: &str = "_meta adjustments allocations applied arguments available_instruments available_methods barcodes cart catalog \
+    checkout content context credits data delivery_options description discount discounts error errors events \
+    expectations fees filters fulfillment groups handlers hours inputs instruments item items line_items links \
+    list_price list_price_range location locations media merchant merchants messages meta methods option options \
+    order pagination params price price_range product products quantity quantity_rule rating result selected seller \
+    structuredContent taxes totals ucp ucp-agent unit_price values variants";
 
 /// Members that hold others under names of their own, which are reverse domains.
 const REGISTRIES: [&str; 3] = ["capabilities", "payment_handlers", "services"];
 
 /// Members whose value is shown: names of the protocol, identifiers, amounts, numbers, times, and words that are one of a few.
-const VALUES: [&str; 69] = [
-    "address_country",
-    "amount",
-    "available",
-    "cart_id",
-    "checkout_id",
-    "count",
-    "country",
-    "created_at",
-    "currency",
-    "day",
-    "distance",
-    "exists",
-    "expires_at",
-    "fulfillable_on",
-    "fulfilled",
-    "handler_id",
-    "has_next_page",
-    "height",
-    "id",
-    "ids",
-    "isError",
-    "jsonrpc",
-    "kind",
-    "language",
-    "lead_days",
-    "limit",
-    "line_item_ids",
-    "list_price",
-    "max",
-    "max_days",
-    "method",
-    "method_type",
-    "method_types",
-    "min",
-    "min_days",
-    "occurred_at",
-    "open_now",
-    "order_id",
-    "original",
-    "parent_id",
-    "payment_instrument_id",
-    "placed_at",
-    "price",
-    "priority",
-    "product_id",
-    "profile",
-    "provisional",
-    "quantity",
-    "radius",
-    "rating",
-    "release",
-    "request_id",
-    "retry_after",
-    "retryable",
-    "scale_max",
-    "scale_min",
-    "selected_destination_id",
-    "selected_group_id",
-    "selected_option_id",
-    "severity",
-    "sku",
-    "status",
-    "step",
-    "total",
-    "total_count",
-    "type",
-    "unit",
-    "version",
-    "width",
-];
+const VALUES: &str = "address_country amount available cart_id checkout_id count country created_at currency day distance exists \
+    expires_at fulfillable_on fulfilled handler_id has_next_page height id ids isError jsonrpc kind language \
+    lead_days limit line_item_ids list_price max max_days method method_type method_types min min_days occurred_at \
+    open_now order_id original parent_id payment_instrument_id placed_at price priority product_id profile \
+    provisional quantity radius rating release request_id retry_after retryable scale_max scale_min \
+    selected_destination_id selected_group_id selected_option_id severity sku status step total total_count type \
+    unit version width";
 
 /// Members that the gateway and the shop write, and whose value is shown in answers.
-const WRITTEN: [&str; 27] = [
-    "accepted",
-    "alt_text",
-    "brand",
-    "carrier",
-    "categories",
-    "code",
-    "content",
-    "content_type",
-    "display_text",
-    "endpoint",
-    "extends",
-    "html",
-    "image_url",
-    "label",
-    "markdown",
-    "message",
-    "name",
-    "path",
-    "plain",
-    "problem",
-    "schema",
-    "source",
-    "spec",
-    "tags",
-    "title",
-    "transport",
-    "url",
-];
+const WRITTEN: &str = "accepted alt_text brand carrier categories code content content_type display_text endpoint extends html \
+    image_url label markdown message name path plain problem schema source spec tags title transport url";
 
 /// Members in which the gateway may repeat what a caller has said.
 const REPEATING: [&str; 5] = ["accepted", "content", "message", "path", "problem"];
@@ -303,7 +148,7 @@ impl Masking {
                         .collect();
                 } else if is_shown(&name, parent, author) && is_plain(&value) {
                     self.show(&name, &mut value);
-                } else if GROUPS.contains(&name.as_str()) {
+                } else if is_in(GROUPS, &name) {
                     self.mask(&mut value, &name, author);
                 } else {
                     self.blank(&mut value, author);
@@ -379,8 +224,13 @@ fn is_shown(name: &str, parent: &str, author: Author) -> bool {
         | ("url", "" | "cart" | "checkout" | "order" | "config" | "params") => false,
         // The tool that is called, and choices among the values of an option.
         ("name", "params" | "selected" | "options") | ("label", "selected" | "options") => true,
-        _ => VALUES.contains(&name) || author == Author::Gateway && WRITTEN.contains(&name),
+        _ => is_in(VALUES, name) || author == Author::Gateway && is_in(WRITTEN, name),
     }
+}
+
+/// Returns `true` if a list has a name.
+fn is_in(names: &str, name: &str) -> bool {
+    names.split(' ').any(|listed| listed == name)
 }
 
 /// Returns `true` for a value without members.
