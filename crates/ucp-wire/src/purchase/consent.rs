@@ -129,17 +129,8 @@ enum Source {
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConsentPurposeRequest")]
 struct DecisionRequest {
-    /// `true` if the buyer agreed.
-    granted: bool,
-    /// The party that recorded the decision; the platform if absent.
-    #[serde(default)]
-    source: Option<Source>,
-    /// The text that the buyer was shown.
-    #[serde(default)]
-    description: Option<String>,
-    /// Pages with further information for the buyer.
-    #[serde(default)]
-    links: Option<Vec<Link>>,
+    #[serde(flatten)]
+    whole: SegmentRequest,
     /// Decisions about parts of the purpose.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "type": "string", "pattern": REVERSE_DOMAIN }))]

@@ -28,6 +28,50 @@ use ucp_core::{
 use super::{address::AddressRequest, consent::DecisionsRequest, payment::PaymentRequest};
 use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
+// What carts may have beside line items.
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
+struct CartMembers {
+    /// The buyer.
+    #[serde(default)]
+    buyer: Option<BuyerRequest>,
+    /// Hints about the buyer.
+    #[serde(default)]
+    context: Option<ContextRequest>,
+    #[serde(default)]
+    signals: Option<Signals>,
+    #[serde(default)]
+    attribution: Option<AttributionRequest>,
+    /// Discounts to apply.
+    #[serde(default)]
+    discounts: Option<DiscountsRequest>,
+}
+
+// What checkouts may have beside line items.
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
+struct CheckoutMembers {
+    #[serde(flatten)]
+    members: CartMembers,
+    /// Shipping or pickup: methods, destinations and chosen options.
+    #[serde(default)]
+    fulfillment: Option<FulfillmentRequest>,
+    /// Payment instruments, without credentials: `complete_checkout` takes these.
+    #[serde(default)]
+    payment: Option<PaymentRequest>,
+}
+
+fn example() -> Value {
+    json!({
+        "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }],
+        "buyer": { "email": "jane@example.com" },
+        "fulfillment": { "methods": [{ "type": "shipping", "destinations": [{
+            "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "IL",
+            "postal_code": "62701", "address_country": "US",
+        }] }] },
+    })
+}
+
 /// Contents of a cart.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
@@ -39,58 +83,20 @@ pub(crate) struct CartRequest {
     /// All line items of the cart.
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
-    /// The buyer.
-    #[serde(default)]
-    buyer: Option<BuyerRequest>,
-    /// Hints about the buyer.
-    #[serde(default)]
-    context: Option<ContextRequest>,
-    #[serde(default)]
-    signals: Option<Signals>,
-    #[serde(default)]
-    attribution: Option<AttributionRequest>,
-    /// Discounts to apply.
-    #[serde(default)]
-    discounts: Option<DiscountsRequest>,
+    #[serde(flatten)]
+    members: CartMembers,
 }
 
 /// Contents of a checkout.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
-#[schemars(
-    rename = "CheckoutRequest",
-    example = json!({
-        "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }],
-        "buyer": { "email": "jane@example.com" },
-        "fulfillment": { "methods": [{ "type": "shipping", "destinations": [{
-            "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "IL",
-            "postal_code": "62701", "address_country": "US",
-        }] }] },
-    })
-)]
+#[schemars(rename = "CheckoutRequest", example = example())]
 pub(crate) struct CheckoutRequest {
     /// All line items of the checkout.
     #[schemars(length(min = 1, max = 1_000))]
     line_items: Vec<LineItemRequest>,
-    /// The buyer.
-    #[serde(default)]
-    buyer: Option<BuyerRequest>,
-    /// Hints about the buyer.
-    #[serde(default)]
-    context: Option<ContextRequest>,
-    #[serde(default)]
-    signals: Option<Signals>,
-    #[serde(default)]
-    attribution: Option<AttributionRequest>,
-    /// Discounts to apply.
-    #[serde(default)]
-    discounts: Option<DiscountsRequest>,
-    /// Shipping or pickup: methods, destinations and chosen options.
-    #[serde(default)]
-    fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments, without credentials: `complete_checkout` takes these.
-    #[serde(default)]
-    payment: Option<PaymentRequest>,
+    #[serde(flatten)]
+    members: CheckoutMembers,
 }
 
 /// A new checkout: `line_items`, or the `cart_id` of the cart to buy.
@@ -99,14 +105,7 @@ pub(crate) struct CheckoutRequest {
 #[schemars(
     rename = "CreateCheckoutRequest",
     extend("anyOf" = [{ "required": ["line_items"] }, { "required": ["cart_id"] }]),
-    example = json!({
-        "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }],
-        "buyer": { "email": "jane@example.com" },
-        "fulfillment": { "methods": [{ "type": "shipping", "destinations": [{
-            "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "IL",
-            "postal_code": "62701", "address_country": "US",
-        }] }] },
-    })
+    example = example()
 )]
 pub(crate) struct CreateCheckoutRequest {
     /// ID of the cart to buy. Its contents override `line_items`, `buyer` and `context`.
@@ -117,25 +116,8 @@ pub(crate) struct CreateCheckoutRequest {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
-    /// The buyer.
-    #[serde(default)]
-    buyer: Option<BuyerRequest>,
-    /// Hints about the buyer.
-    #[serde(default)]
-    context: Option<ContextRequest>,
-    #[serde(default)]
-    signals: Option<Signals>,
-    #[serde(default)]
-    attribution: Option<AttributionRequest>,
-    /// Discounts to apply.
-    #[serde(default)]
-    discounts: Option<DiscountsRequest>,
-    /// Shipping or pickup: methods, destinations and chosen options.
-    #[serde(default)]
-    fulfillment: Option<FulfillmentRequest>,
-    /// Payment instruments, without credentials: `complete_checkout` takes these.
-    #[serde(default)]
-    payment: Option<PaymentRequest>,
+    #[serde(flatten)]
+    members: CheckoutMembers,
 }
 
 /// Completion of a checkout.
