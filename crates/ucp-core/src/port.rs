@@ -13,6 +13,7 @@ mod commerce;
 mod error;
 mod order_inbox;
 pub mod owners;
+pub mod rows;
 pub mod store;
 pub mod tenants;
 pub mod transfer;

@@ -5,7 +5,6 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use tokio_postgres::{Error, Row};
 use ucp_core::port::{
     PortError,
     agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
@@ -13,9 +12,9 @@ use ucp_core::port::{
 
 use crate::{
     connection::Value,
-    failure::Failure,
+    rows::read,
     store::{BATCH, PostgresStore},
-    text::{escaped, nanoseconds, plain, signed, timestamp},
+    text::{escaped, nanoseconds, signed},
 };
 
 /// Columns of a new task, in the order of [`values`].
@@ -35,7 +34,7 @@ pub(crate) const WOKEN: &str = "ON CONFLICT (shop, kind, key) DO UPDATE SET woke
 pub(crate) const RETRIED: &str = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $4), since = $4 \
     WHERE shop = $1 AND kind = $2 AND key = $3";
 
-/// Columns that [`claimed`] reads.
+/// Columns of a task that was claimed.
 const CLAIMED: &str = "kind, key, lane, body, tries, since";
 
 /// Time after which a cart that a gateway of an earlier version made, and that no document names, is an orphan, in
@@ -101,11 +100,7 @@ impl Agenda for PostgresStore {
             Value::Number(signed(room.total)),
             Value::Texts(room.kinds.iter().map(|kind| kind.as_str().to_owned()).collect()),
         ];
-        let rows = self.rows(sql, &values).await?;
-        let due = rows
-            .iter()
-            .map(|row| Ok(Due { kind: kind(row, 0)?, key: plain(row.try_get(1)?), lane: plain(row.try_get(2)?) }));
-        Ok(due.collect::<Result<_, Failure>>()?)
+        self.list(sql, &values).await
     }
 
     async fn claim_tasks(&self, tasks: Vec<Due>, now: Timestamp, claim: &Claim) -> Result<Vec<Claimed>, PortError> {
@@ -136,7 +131,7 @@ impl Agenda for PostgresStore {
             Ok(claimed)
         });
         let rows = rows.await?;
-        Ok(rows.iter().map(claimed).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 
     async fn seize(
@@ -162,8 +157,7 @@ impl Agenda for PostgresStore {
             Value::Number(nanoseconds(rested.since)),
             Value::Number(rested.tries.into()),
         ];
-        let rows = self.rows(&sql, &values).await?;
-        Ok(rows.first().map(claimed).transpose()?)
+        Ok(self.row(&sql, &values).await?.as_ref().map(read).transpose()?)
     }
 
     async fn extend_tasks(&self, tasks: Vec<Due>, claim: &Claim) -> Result<(), PortError> {
@@ -223,35 +217,13 @@ impl Agenda for PostgresStore {
     async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
         let sql = "SELECT kind, key, lane, due, since, tries, given_up, problem FROM tasks WHERE shop = $1 \
                    ORDER BY given_up DESC, due LIMIT $2";
-        let rows = self.rows(sql, &[self.key(), Value::Number(signed(limit))]).await?;
-        let entry = |row: &Row| {
-            Ok(Entry {
-                kind: kind(row, 0)?,
-                key: plain(row.try_get(1)?),
-                lane: plain(row.try_get(2)?),
-                due: timestamp(row.try_get(3)?),
-                since: timestamp(row.try_get(4)?),
-                tries: u32::try_from(row.try_get::<_, i64>(5)?).unwrap_or(u32::MAX),
-                given_up: row.try_get(6)?,
-                problem: row.try_get::<_, Option<String>>(7)?.map(plain),
-            })
-        };
-        Ok(rows.iter().map(entry).collect::<Result<_, Failure>>()?)
+        self.list(sql, &[self.key(), Value::Number(signed(limit))]).await
     }
 
     async fn tallies(&self) -> Result<Vec<Tally>, PortError> {
         let sql = "SELECT kind, count(*) FILTER (WHERE NOT given_up), count(*) FILTER (WHERE given_up), \
                    min(due) FILTER (WHERE NOT given_up) FROM tasks WHERE shop = $1 GROUP BY kind";
-        let rows = self.rows(sql, &[self.key()]).await?;
-        let tally = |row: &Row| {
-            Ok(Tally {
-                kind: kind(row, 0)?,
-                waiting: row.try_get::<_, i64>(1)?.unsigned_abs(),
-                given_up: row.try_get::<_, i64>(2)?.unsigned_abs(),
-                due: row.try_get::<_, Option<i64>>(3)?.map(timestamp),
-            })
-        };
-        Ok(rows.iter().map(tally).collect::<Result<_, Failure>>()?)
+        self.list(sql, &[self.key()]).await
     }
 }
 
@@ -290,22 +262,4 @@ fn kinds_and_keys(tasks: &[Due]) -> (Value, Value) {
     let kinds = tasks.iter().map(|task| task.kind.as_str().to_owned()).collect();
     let keys = tasks.iter().map(|task| escaped(&task.key).into_owned()).collect();
     (Value::Texts(kinds), Value::Texts(keys))
-}
-
-fn claimed(row: &Row) -> Result<Claimed, Failure> {
-    let read = || -> Result<_, Error> { Ok((row.try_get::<_, i64>(4)?, row.try_get(5)?)) };
-    let (tries, since) = read()?;
-    Ok(Claimed {
-        kind: kind(row, 0)?,
-        key: plain(row.try_get(1)?),
-        lane: plain(row.try_get(2)?),
-        body: plain(row.try_get(3)?),
-        tries: u32::try_from(tries).unwrap_or(u32::MAX),
-        since: timestamp(since),
-    })
-}
-
-fn kind(row: &Row, column: usize) -> Result<Kind, Failure> {
-    let stated: String = row.try_get(column)?;
-    Kind::from_name(&stated).ok_or_else(|| Failure::Unreadable(format!("an unknown kind of task, `{stated}`")))
 }

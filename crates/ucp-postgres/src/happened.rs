@@ -11,8 +11,9 @@ use uuid::Uuid;
 use crate::{
     connection::Value,
     failure::Failure,
+    rows::read,
     store::PostgresStore,
-    text::{nanoseconds, plain, signed, timestamp},
+    text::{nanoseconds, signed},
 };
 
 /// Maximum number of orders and of checkouts that are returned at once.
@@ -27,7 +28,7 @@ const DUE: &str = "SELECT EXISTS (SELECT 1 FROM outbox WHERE shop = $1 AND untol
 
 const ORDERS: &str = "UPDATE outbox SET untold = false WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM outbox \
     WHERE shop = $1 AND untold ORDER BY made LIMIT $2 FOR UPDATE SKIP LOCKED)) \
-    RETURNING made, order_id, owner, order_version, occurred_at";
+    RETURNING order_id, owner, order_version, occurred_at, made";
 
 /// Returns the checkouts that expired after `$2` and up to `$3`, unless another gateway has taken them.
 const CHECKOUTS: &str = "WITH moved AS (UPDATE told SET checkouts_until = $3 WHERE shop = $1 AND checkouts_until = $2 RETURNING 1) \
@@ -61,12 +62,9 @@ impl PostgresStore {
 
     async fn take_orders(&self, limit: Value) -> Result<Vec<Happened>, PortError> {
         let rows = self.rows(ORDERS, &[self.key(), limit]).await?;
-        let read = |row: &tokio_postgres::Row| -> Result<(Uuid, Happened), Error> {
-            let version = row.try_get::<_, i64>(3)?.unsigned_abs();
-            let (order_id, owner) = (plain(row.try_get(1)?), plain(row.try_get(2)?));
-            Ok((row.try_get(0)?, Happened::Order { order_id, owner, version, at: timestamp(row.try_get(4)?) }))
-        };
-        let mut rows = rows.iter().map(read).collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+        let placed =
+            |row: &tokio_postgres::Row| -> Result<(Uuid, Happened), Failure> { Ok((row.try_get(4)?, read(row)?)) };
+        let mut rows = rows.iter().map(placed).collect::<Result<Vec<_>, _>>()?;
         // `RETURNING` promises no order.
         rows.sort_by_key(|(made, _)| *made);
         Ok(rows.into_iter().map(|(_, happened)| happened).collect())

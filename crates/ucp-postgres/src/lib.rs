@@ -20,7 +20,7 @@
 //! | [`events`] | changes of a remote shop's catalog, for all gateways |
 //! | `buyers` | what is stored about a buyer, and its erasure |
 //! | `transfer` | rows that are moved to or from another store |
-//! | `text` | texts and times as they are stored |
+//! | `rows`, `text` | rows as the ports read them, and texts as they are stored |
 //!
 //! Each change is one statement, and so one round trip and one transaction: the rows of a commit are parts of a `WITH`
 //! whose result fails if one of them did not change what it had to. A statement is safe to send again. What became of one
@@ -46,6 +46,7 @@ mod outbox;
 mod owners;
 mod port;
 mod registered;
+mod rows;
 mod shops;
 mod store;
 mod text;

@@ -7,10 +7,9 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Error;
 use ucp_core::{
-    Release,
-    order::outbox::{Attempted, Backlog, Content, Outbox, Payload, State, WebhookEvent, WebhookMessage, task},
+    order::outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
     port::{
         PortError,
         agenda::{Agenda as _, Kind, Plan},
@@ -20,11 +19,12 @@ use ucp_core::{
 use crate::{
     connection::{Connection, Value},
     failure::Failure,
+    rows::read,
     store::PostgresStore,
     text::{escaped, nanoseconds, plain, signed, timestamp},
 };
 
-/// Columns that [`webhook_event`] reads.
+/// Columns of a webhook event.
 const COLUMNS: &str = "event.id, event.order_id, event.owner, event.order_version, event.occurred_at, event.state, \
     event.attempts, CASE WHEN event.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM outbox AS earlier \
         WHERE earlier.shop = $1 AND earlier.order_id = event.order_id AND earlier.state = 'waiting' \
@@ -40,17 +40,18 @@ impl Outbox for PostgresStore {
              ORDER BY order_version, id LIMIT 1"
         );
         let Some(row) = self.row(&sql, &[self.key(), Value::text(order_id)]).await? else { return Ok(None) };
-        let sheet = Sheet::read(&row)?;
+        let content: Result<Content, PortError> = read(&row)?;
         let of_earlier: bool = row.try_get(13).map_err(Failure::from)?;
         if of_earlier {
             let sql =
                 "UPDATE outbox SET next_at = NULL WHERE shop = $1 AND id = $2 AND coalesce(claimed_until, 0) <= $3";
-            let values = [self.key(), Value::text(&sheet.webhook_event.id), Value::Number(nanoseconds(now))];
+            let id: String = row.try_get(0).map_err(Failure::from)?;
+            let values = [self.key(), Value::Text(id), Value::Number(nanoseconds(now))];
             if self.execute(sql, &values).await? == 0 {
                 return Err(PortError::unavailable("A gateway of an earlier version sends this event.", 1));
             }
         }
-        sheet.content().map(Some)
+        content.map(Some)
     }
 
     async fn keep(&self, id: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError> {
@@ -87,8 +88,7 @@ impl Outbox for PostgresStore {
 
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox AS event WHERE shop = $1 ORDER BY made DESC LIMIT $2");
-        let rows = self.rows(&sql, &[self.key(), Value::Number(signed(limit))]).await?;
-        Ok(rows.iter().map(webhook_event).collect::<Result<_, Failure>>()?)
+        self.list(&sql, &[self.key(), Value::Number(signed(limit))]).await
     }
 
     async fn backlog(&self) -> Result<Backlog, PortError> {
@@ -125,58 +125,4 @@ async fn done_or_found(
         return Ok(true);
     }
     Ok(in_doubt && connection.row(mine, values).await?.is_some())
-}
-
-fn webhook_event(row: &Row) -> Result<WebhookEvent, Failure> {
-    let stated: String = row.try_get(5)?;
-    let state = State::ALL.into_iter().find(|state| state.as_str() == stated);
-    Ok(WebhookEvent {
-        id: plain(row.try_get(0)?),
-        order_id: plain(row.try_get(1)?),
-        owner: plain(row.try_get(2)?),
-        order_version: row.try_get::<_, i64>(3)?.unsigned_abs(),
-        occurred_at: timestamp(row.try_get(4)?),
-        state: state.ok_or_else(|| Failure::Unreadable(format!("an unknown state of a webhook event, `{stated}`")))?,
-        attempts: u32::try_from(row.try_get::<_, i64>(6)?).unwrap_or(u32::MAX),
-        next_at: row.try_get::<_, Option<i64>>(7)?.map(timestamp),
-        problem: row.try_get::<_, Option<String>>(8)?.map(plain),
-    })
-}
-
-/// A row with everything that sending needs.
-struct Sheet {
-    webhook_event: WebhookEvent,
-    since: Timestamp,
-    /// JSON of the order.
-    document: Option<String>,
-    webhook_message: Option<WebhookMessage>,
-}
-
-impl Sheet {
-    fn read(row: &Row) -> Result<Self, Failure> {
-        let webhook_message = match (row.try_get::<_, Option<String>>(11)?, row.try_get(12)?) {
-            (Some(release), Some(body)) => {
-                let release = Release::from_date(&release).ok_or_else(|| {
-                    Failure::Unreadable(format!("an unknown release of a webhook message, `{release}`"))
-                })?;
-                Some(WebhookMessage { release, body })
-            }
-            _ => None,
-        };
-        Ok(Self {
-            webhook_event: webhook_event(row)?,
-            since: timestamp(row.try_get(9)?),
-            document: row.try_get(10)?,
-            webhook_message,
-        })
-    }
-
-    fn content(self) -> Result<Content, PortError> {
-        let Self { webhook_event, since, document, webhook_message } = self;
-        let payload = Payload::stored(document.as_deref(), webhook_message).map_err(|error| {
-            // The error of serde can quote the document.
-            PortError::internal().because(format!("an order in the outbox is unreadable ({:?})", error.classify()))
-        })?;
-        Ok(Content { webhook_event, since, payload })
-    }
 }

@@ -3,46 +3,27 @@
 //! [`Store::prune`]: ucp_core::port::store::Store::prune
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
-use tokio_postgres::{Error, Row};
-use ucp_core::{
-    Release,
-    port::PortError,
-    port::owners::{Kind, Owned, Owner, Owners},
+use jiff::Timestamp;
+use ucp_core::port::{
+    PortError,
+    owners::{Kind, Owned, Owner, Owners, RETENTION},
 };
 
 use crate::{
     connection::Value,
     failure::Failure,
+    rows::read,
     store::{BATCH, PostgresStore},
-    text::{nanoseconds, plain, timestamp},
+    text::nanoseconds,
 };
 
-/// Retention of carts and checkouts that are no longer alive.
-const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// Retention of orders since the last news of them.
-const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
-
-/// Maximum number of carts, and of checkouts.
-pub(crate) const MOST: u32 = 1_000_000;
-
 const OWNED: &str = "SELECT owner, release, mandates, at FROM owners WHERE shop = $1 AND kind = $2 AND id = $3";
-
-fn owned(row: &Row) -> Result<Owned, Error> {
-    let release: String = row.try_get(1)?;
-    // A release that is no longer known was one of the oldest.
-    let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
-    let owner = Owner { platform: plain(row.try_get(0)?), release, mandates: row.try_get(2)? };
-    Ok(Owned { owner, until: timestamp(row.try_get(3)?) })
-}
 
 #[async_trait]
 impl Owners for PostgresStore {
     async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError> {
         let values = [self.key(), Value::Text(kind.as_str().to_owned()), Value::key(id)];
-        let row = self.row(OWNED, &values).await?;
-        Ok(row.map(|row| owned(&row)).transpose().map_err(Failure::from)?)
+        Ok(self.row(OWNED, &values).await?.as_ref().map(read).transpose()?)
     }
 
     async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError> {
@@ -57,13 +38,14 @@ impl Owners for PostgresStore {
             Value::Flag(owner.mandates),
             Value::Number(nanoseconds(until)),
         ];
-        let claimed = self.run(async |connection, _| {
+        let other = self.run(async |connection, _| {
             if connection.execute(sql, &values).await? == 1 {
                 return Ok(None);
             }
-            connection.row(OWNED, &values[..3]).await?.map(|row| owned(&row)).transpose()
+            connection.row(OWNED, &values[..3]).await
         });
-        Ok(claimed.await?.map_or_else(|| owner.clone(), |owned| owned.owner))
+        let other: Option<Owned> = other.await?.as_ref().map(read).transpose()?;
+        Ok(other.map_or_else(|| owner.clone(), |owned| owned.owner))
     }
 
     async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
@@ -78,13 +60,7 @@ impl PostgresStore {
     /// Removes expired owners, and the oldest of a kind with more than `most`. Returns the number removed.
     pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, PortError> {
         let mut removed = 0;
-        for (kind, age, bounded) in [
-            (Kind::Cart, REMEMBERED_FOR, true),
-            (Kind::Checkout, REMEMBERED_FOR, true),
-            (Kind::Order, ORDERS_FOR, false),
-            (Kind::Completion, REMEMBERED_FOR, false),
-            (Kind::Purchase, ORDERS_FOR, false),
-        ] {
+        for (kind, age, bounded) in RETENTION {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, i64::MAX).await?;
             if bounded {

@@ -2,13 +2,14 @@
 //! removal of expired rows.
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use ucp_core::{
     order::{Order, outbox::task},
     port::{
         PortError,
         buyers::Retention,
-        store::{Forwarded, Happened, Store},
+        owners::MOST as MOST_OWNERS,
+        store::{Forwarded, HELD_FOR, Happened, KEPT_FOR, REMEMBERED_FOR, SETTLED_FOR, Store, TAKEN_FOR},
     },
     purchase::{
         ledger::{Holding, Stored},
@@ -23,25 +24,9 @@ use crate::{
     events,
     failure::{Failure, Meaning, meaning},
     ledger::stored,
-    owners,
     store::{BATCH, PostgresStore},
     text::{nanoseconds, signed},
 };
-
-/// Retention of recorded answers (rule IDM-02), and of the marks of commits without one.
-const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
-
-/// Retention of carts and checkouts after their expiry whose caller has no credential.
-const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
-
-/// Retention of webhook events that were never settled.
-const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// Retention of webhook events after they were settled, during which they can be sent again.
-const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
-
-/// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
-const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Removes carts that expired before `$2`, at most `$3`.
 const CARTS: &str = "DELETE FROM carts WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM carts WHERE shop = $1 AND expires_at < $2 \
@@ -172,30 +157,14 @@ impl Store for PostgresStore {
                    SELECT holder, 0, held FROM kept WHERE shop = $1 AND holder IS NOT NULL) AS counted \
                    CROSS JOIN LATERAL unnest(string_to_array(holder, ' ')) AS groups_of (name) \
                    GROUP BY name ORDER BY bytes DESC LIMIT $2";
-        let values = [self.key(), Value::Number(signed(limit))];
-        let rows = self.rows(sql, &values).await?;
-        let number = |number: i64| u64::try_from(number).unwrap_or_default();
-        let holding = |row: &tokio_postgres::Row| {
-            Ok::<_, Failure>(Holding {
-                name: row.try_get(0)?,
-                open: number(row.try_get(1)?),
-                bytes: number(row.try_get(2)?),
-            })
-        };
-        Ok(rows.iter().map(holding).collect::<Result<_, Failure>>()?)
+        self.list(sql, &[self.key(), Value::Number(signed(limit))]).await
     }
 
     async fn release(&self, group: &str) -> Result<u64, PortError> {
         let values = [self.key(), Value::key(group), Value::Number(BATCH)];
         let mut removed = 0;
         for sql in RELEASED {
-            loop {
-                let batch = self.execute(sql, &values).await?;
-                removed += batch;
-                if batch < BATCH.unsigned_abs() {
-                    break;
-                }
-            }
+            removed += self.in_batches(sql, &values).await?;
         }
         Ok(removed)
     }
@@ -203,7 +172,7 @@ impl Store for PostgresStore {
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let Retention { unfinished, completed, addresses } = self.retention();
-        let mut removed = self.prune_owners(now, owners::MOST).await?;
+        let mut removed = self.prune_owners(now, MOST_OWNERS).await?;
         let marked = now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN);
         self.forget_marks(marked).await?;
         self.adopt(now).await?;
@@ -223,13 +192,7 @@ impl Store for PostgresStore {
         ] {
             let sql = statement.replace("{}", condition);
             let values = [self.key(), Value::Number(before), Value::Number(BATCH)];
-            loop {
-                let batch = self.execute(&sql, &values).await?;
-                removed += batch;
-                if batch < BATCH.unsigned_abs() {
-                    break;
-                }
-            }
+            removed += self.in_batches(&sql, &values).await?;
         }
         if let Some(age) = addresses {
             removed += self.erase_addresses(before(age)).await?;
@@ -246,7 +209,18 @@ impl PostgresStore {
         let sql = "DELETE FROM commits WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM commits WHERE shop = $1 AND id < $2 \
                    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED))";
         let values = [self.key(), Value::Uuid(first), Value::Number(BATCH)];
-        while self.execute(sql, &values).await? == BATCH.unsigned_abs() {}
-        Ok(())
+        self.in_batches(sql, &values).await.map(drop)
+    }
+
+    /// Runs a statement that removes at most [`BATCH`] rows until it removes fewer. Returns the number of all.
+    async fn in_batches(&self, sql: &str, values: &[Value]) -> Result<u64, PortError> {
+        let mut removed = 0;
+        loop {
+            let batch = self.execute(sql, values).await?;
+            removed += batch;
+            if batch < BATCH.unsigned_abs() {
+                return Ok(removed);
+            }
+        }
     }
 }

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
+pub(crate) use ucp_core::port::rows::{nanoseconds, signed, timestamp};
 
 /// Maximum length of a text in a key, in bytes. Of a longer one, the digest is the key.
 const LONGEST: usize = 480;
@@ -55,22 +55,6 @@ pub(crate) fn key(text: &str) -> Cow<'_, str> {
     let digest = Sha256::digest(text.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Cow::Owned(format!("{ESCAPE}#{hex}"))
-}
-
-/// Returns a time as it is stored: nanoseconds since 1970. Times beyond the year 2262 become that year.
-pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
-    let nanoseconds = time.as_nanosecond();
-    i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
-}
-
-/// Returns a time that was stored.
-pub(crate) fn timestamp(nanoseconds: i64) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(nanoseconds)).unwrap_or(Timestamp::MAX)
-}
-
-/// Returns a number as the database counts.
-pub(crate) fn signed(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

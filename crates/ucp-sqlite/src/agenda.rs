@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Row, types::Type};
+use rusqlite::OptionalExtension as _;
 use ucp_core::port::{
     PortError,
     agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
@@ -15,11 +15,11 @@ use ucp_core::port::{
 use crate::{
     connection::ShopConnection,
     error::WriteError,
+    rows::{nanoseconds, read, signed},
     store::SqliteStore,
-    time::{nanoseconds, timestamp},
 };
 
-/// Columns that [`claimed`] reads.
+/// Columns of a task that was claimed.
 const CLAIMED: &str = "kind, key, lane, body, tries, since";
 
 #[async_trait]
@@ -50,9 +50,8 @@ impl Agenda for SqliteStore {
         let except = serde_json::Value::from(room.except).to_string();
         let kinds = serde_json::Value::from_iter(room.kinds.iter().map(|kind| kind.as_str())).to_string();
         let (now, per_lane, total) = (nanoseconds(now), signed(room.per_lane), signed(room.total));
-        let due = |row: &Row<'_>| Ok(Due { kind: kind(row, 0)?, key: row.get(1)?, lane: row.get(2)? });
         self.read(move |db| {
-            db.prepare_cached(SQL)?.query_map((db.shop(), now, per_lane, total, &except, &kinds), due)?.collect()
+            db.prepare_cached(SQL)?.query_map((db.shop(), now, per_lane, total, &except, &kinds), read)?.collect()
         })
         .await
     }
@@ -68,7 +67,7 @@ impl Agenda for SqliteStore {
             let mut statement = db.prepare_cached(&sql)?;
             let mut one = |task: &Due| {
                 let values = (&claimant, now, until, db.shop(), task.kind.as_str(), &task.key);
-                statement.query_row(values, claimed).optional()
+                statement.query_row(values, read).optional()
             };
             Ok(tasks.iter().filter_map(|task| one(task).transpose()).collect::<rusqlite::Result<Vec<_>>>()?)
         })
@@ -92,7 +91,7 @@ impl Agenda for SqliteStore {
         let (claimant, key) = (claim.claimant.clone(), key.to_owned());
         self.write(move |db| {
             let values = (&claimant, now, until, db.shop(), kind.as_str(), &key, since, rested.tries);
-            Ok(db.prepare_cached(&sql)?.query_row(values, claimed).optional()?)
+            Ok(db.prepare_cached(&sql)?.query_row(values, read).optional()?)
         })
         .await
     }
@@ -163,34 +162,13 @@ impl Agenda for SqliteStore {
     async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
         const SQL: &str = "SELECT kind, key, lane, due, since, tries, given_up, problem FROM tasks WHERE shop = ? \
                            ORDER BY given_up DESC, due LIMIT ?";
-        let entry = |row: &Row<'_>| {
-            Ok(Entry {
-                kind: kind(row, 0)?,
-                key: row.get(1)?,
-                lane: row.get(2)?,
-                due: timestamp(row.get(3)?),
-                since: timestamp(row.get(4)?),
-                tries: row.get(5)?,
-                given_up: row.get(6)?,
-                problem: row.get(7)?,
-            })
-        };
-        let limit = signed(limit);
-        self.read(move |db| db.prepare_cached(SQL)?.query_map((db.shop(), limit), entry)?.collect()).await
+        self.read(move |db| db.prepare_cached(SQL)?.query_map((db.shop(), signed(limit)), read)?.collect()).await
     }
 
     async fn tallies(&self) -> Result<Vec<Tally>, PortError> {
         const SQL: &str = "SELECT kind, count(*) FILTER (WHERE given_up = 0), count(*) FILTER (WHERE given_up <> 0), \
                            min(due) FILTER (WHERE given_up = 0) FROM tasks WHERE shop = ? GROUP BY kind";
-        let tally = |row: &Row<'_>| {
-            Ok(Tally {
-                kind: kind(row, 0)?,
-                waiting: row.get::<_, i64>(1)?.unsigned_abs(),
-                given_up: row.get::<_, i64>(2)?.unsigned_abs(),
-                due: row.get::<_, Option<i64>>(3)?.map(timestamp),
-            })
-        };
-        self.read(move |db| db.prepare_cached(SQL)?.query_map([db.shop()], tally)?.collect()).await
+        self.read(move |db| db.prepare_cached(SQL)?.query_map([db.shop()], read)?.collect()).await
     }
 }
 
@@ -224,24 +202,4 @@ pub(crate) fn retry(db: ShopConnection<'_>, kind: Kind, key: &str, now: Timestam
     let sql = "UPDATE tasks SET woken = 1, given_up = 0, due = min(due, ?4), since = ?4 \
                WHERE shop = ?1 AND kind = ?2 AND key = ?3";
     Ok(db.prepare_cached(sql)?.execute((db.shop(), kind.as_str(), key, nanoseconds(now)))? == 1)
-}
-
-fn claimed(row: &Row<'_>) -> rusqlite::Result<Claimed> {
-    Ok(Claimed {
-        kind: kind(row, 0)?,
-        key: row.get(1)?,
-        lane: row.get(2)?,
-        body: row.get(3)?,
-        tries: row.get(4)?,
-        since: timestamp(row.get(5)?),
-    })
-}
-
-fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<Kind> {
-    let unknown = || rusqlite::Error::FromSqlConversionFailure(column, Type::Text, "an unknown kind of task".into());
-    Kind::from_name(row.get_ref(column)?.as_str()?).ok_or_else(unknown)
-}
-
-fn signed(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

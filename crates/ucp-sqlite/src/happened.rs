@@ -11,8 +11,8 @@ use ucp_core::port::{PortError, store::Happened};
 use crate::{
     connection::ShopConnection,
     error::WriteError,
+    rows::{nanoseconds, read},
     store::SqliteStore,
-    time::{nanoseconds, timestamp},
 };
 
 /// Maximum number of orders and of checkouts that are returned at once.
@@ -57,13 +57,9 @@ fn orders(db: ShopConnection<'_>) -> Result<Vec<Happened>, WriteError> {
     let mut statement = db.prepare_cached(
         "UPDATE outbox SET untold = NULL WHERE seq IN \
          (SELECT seq FROM outbox WHERE shop = ? AND untold = 1 ORDER BY seq LIMIT ?) \
-         RETURNING seq, order_id, owner, order_version, occurred_at",
+         RETURNING order_id, owner, order_version, occurred_at, seq",
     )?;
-    let rows = statement.query_map((db.shop(), AT_ONCE), |row| {
-        let version = row.get::<_, i64>(3)?.unsigned_abs();
-        let (order_id, owner, at) = (row.get(1)?, row.get(2)?, timestamp(row.get(4)?));
-        Ok((row.get::<_, i64>(0)?, Happened::Order { order_id, owner, version, at }))
-    })?;
+    let rows = statement.query_map((db.shop(), AT_ONCE), |row| Ok((row.get::<_, i64>(4)?, read(row)?)))?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     // `RETURNING` promises no order.
     rows.sort_by_key(|(seq, _)| *seq);

@@ -20,7 +20,7 @@
 //! | [`checksum`] | checksums of rows |
 //! | `witness` | the number of commits, beside the database |
 //! | [`watcher`] | a thread that notices writes of other processes |
-//! | `error`, `time` | errors, and times as they are stored |
+//! | `error`, `rows` | errors, and rows as the ports read them |
 //!
 //! The products of the embedded shop and the merchants of the directory lie in tables of the same file. `ucp-shop` and
 //! `ucp-directory` read and write them, through [`SqliteStore::snapshot`], [`SqliteStore::execute`] and
@@ -42,10 +42,10 @@ mod owners;
 mod place;
 mod port;
 pub mod revision;
+mod rows;
 mod shops;
 pub mod stock;
 mod store;
-mod time;
 mod transfer;
 pub mod watcher;
 mod webhook_events;

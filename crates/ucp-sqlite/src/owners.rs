@@ -9,38 +9,22 @@
 //! come: what was asked to be completed is kept like a checkout, what was completed like an order.
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
-use ucp_core::{
-    Release,
-    port::PortError,
-    port::owners::{Kind, Owned, Owner, Owners},
+use ucp_core::port::{
+    PortError,
+    owners::{Kind, Owned, Owner, Owners, RETENTION},
 };
 
 use crate::{
     connection::ShopConnection,
+    rows::{nanoseconds, read},
     store::{BATCH, SqliteStore},
-    time::{nanoseconds, timestamp},
 };
-
-/// Retention of carts and checkouts that are no longer alive.
-const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// Retention of orders since the last news of them.
-const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
-
-/// Maximum number of carts, and of checkouts.
-pub(crate) const MOST: u32 = 1_000_000;
 
 fn owned(db: ShopConnection<'_>, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned>> {
     db.prepare_cached("SELECT owner, release, mandates, at FROM owners WHERE shop = ? AND kind = ? AND id = ?")?
-        .query_row((db.shop(), kind.as_str(), id), |row| {
-            let release: String = row.get(1)?;
-            // A release that is no longer known was one of the oldest.
-            let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
-            let owner = Owner { platform: row.get(0)?, release, mandates: row.get(2)? };
-            Ok(Owned { owner, until: timestamp(row.get(3)?) })
-        })
+        .query_row((db.shop(), kind.as_str(), id), read)
         .optional()
 }
 
@@ -80,13 +64,7 @@ impl SqliteStore {
     /// Removes expired owners, and the oldest of a kind with more than `most`. Returns the number removed.
     pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, PortError> {
         let mut removed = 0;
-        for (kind, age, bounded) in [
-            (Kind::Cart, REMEMBERED_FOR, true),
-            (Kind::Checkout, REMEMBERED_FOR, true),
-            (Kind::Order, ORDERS_FOR, false),
-            (Kind::Completion, REMEMBERED_FOR, false),
-            (Kind::Purchase, ORDERS_FOR, false),
-        ] {
+        for (kind, age, bounded) in RETENTION {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, None).await?;
             if bounded {
@@ -125,7 +103,8 @@ impl SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use ucp_core::port::store::Store as _;
+    use jiff::SignedDuration;
+    use ucp_core::{Release, port::store::Store as _};
 
     use super::*;
 

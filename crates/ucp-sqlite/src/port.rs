@@ -2,14 +2,15 @@
 //! removal of expired rows.
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
 use ucp_core::{
     order::Order,
     port::{
         PortError,
         buyers::Retention,
-        store::{Forwarded, Happened, Store},
+        owners::MOST as MOST_OWNERS,
+        store::{Forwarded, HELD_FOR, Happened, KEPT_FOR, REMEMBERED_FOR, SETTLED_FOR, Store, TAKEN_FOR},
     },
     purchase::{
         ledger::{Holding, Stored},
@@ -21,17 +22,10 @@ use crate::{
     buyers,
     connection::ShopConnection,
     ledger::{stored, stored_columns},
-    owners,
+    rows::{nanoseconds, read, signed},
     store::{BATCH, SqliteStore},
-    time::nanoseconds,
     webhook_events::{Message, NewWebhookEvent, queue},
 };
-
-/// Retention of recorded answers (rule IDM-02).
-const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
-
-/// Retention of carts and checkouts after their expiry whose caller has no credential.
-const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
 
 /// Rows that are released of a holder: those of each table under a condition.
 const RELEASED: [(&str, &str); 3] = [
@@ -40,17 +34,8 @@ const RELEASED: [(&str, &str); 3] = [
     ("kept", "AND operation <> 'complete_checkout'"),
 ];
 
-/// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
-const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
 /// Maximum number of pages that are given back to the file system at once.
 const VACUUMED: u32 = 2_000;
-
-/// Retention of webhook events that were never settled.
-const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// Retention of webhook events after they were settled, during which they can be sent again.
-const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Completed checkouts, which leave a mark at their orders.
 const COMPLETED: &str = "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
@@ -61,8 +46,7 @@ impl Store for SqliteStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
         let columns = stored_columns("orders");
         let sql = format!("SELECT {columns} FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?");
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), limit), stored)?.collect()).await
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), signed(limit)), stored)?.collect()).await
     }
 
     async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
@@ -107,13 +91,7 @@ impl Store for SqliteStore {
 
     async fn holdings(&self, limit: usize) -> Result<Vec<Holding>, PortError> {
         let sql = "SELECT name, open, bytes FROM holdings WHERE shop = ? ORDER BY bytes DESC LIMIT ?";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let number =
-            |row: &rusqlite::Row<'_>, index| Ok::<_, rusqlite::Error>(row.get::<_, i64>(index)?.unsigned_abs());
-        let holding = move |row: &rusqlite::Row<'_>| {
-            Ok(Holding { name: row.get(0)?, open: number(row, 1)?, bytes: number(row, 2)? })
-        };
-        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), limit), holding)?.collect()).await
+        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), signed(limit)), read)?.collect()).await
     }
 
     async fn release(&self, group: &str) -> Result<u64, PortError> {
@@ -141,7 +119,7 @@ impl Store for SqliteStore {
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let Retention { unfinished, completed, addresses } = self.retention();
-        let mut removed = self.prune_owners(now, owners::MOST).await?;
+        let mut removed = self.prune_owners(now, MOST_OWNERS).await?;
         for (statement, before) in [
             (
                 "DELETE FROM kept WHERE seq IN (SELECT seq FROM kept WHERE shop = ? AND at < ? ORDER BY at LIMIT ?)",

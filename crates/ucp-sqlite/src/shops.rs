@@ -10,7 +10,7 @@ use ucp_core::{
     port::{PortError, buyers::Retention, store::Store, tenants::Tenants},
 };
 
-use crate::{error::StoreError, store::SqliteStore, time::nanoseconds};
+use crate::{error::StoreError, rows::nanoseconds, store::SqliteStore};
 
 /// Shops with tasks that are due.
 const AT_WORK: &str = "SELECT DISTINCT shop FROM tasks WHERE given_up = 0 AND due <= ?1";

@@ -14,7 +14,7 @@ use rusqlite::OptionalExtension as _;
 use crate::{
     connection::ShopConnection,
     revision::{newest_revision, touch},
-    time::nanoseconds,
+    rows::nanoseconds,
 };
 
 /// Time of a taking whose payment has no end yet: after every other.

@@ -6,7 +6,7 @@ use ucp_core::{
     port::agenda::Plan,
 };
 
-use crate::{agenda, connection::ShopConnection, time::nanoseconds};
+use crate::{agenda, connection::ShopConnection, rows::nanoseconds};
 
 /// A webhook event to be queued.
 pub(crate) struct NewWebhookEvent<'a> {

@@ -2,7 +2,7 @@
 //! purchases have come.
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{Operation, Release, operation::Resource, port::PortError};
 
@@ -45,6 +45,23 @@ impl Kind {
         }
     }
 }
+
+/// How long the owner of a resource of each kind is kept that is no longer alive, or of an order since the last news of it, and
+/// whether there are at most [`MOST`].
+pub const RETENTION: [(Kind, SignedDuration, bool); 5] = {
+    const MONTH: SignedDuration = SignedDuration::from_hours(30 * 24);
+    const THREE_YEARS: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
+    [
+        (Kind::Cart, MONTH, true),
+        (Kind::Checkout, MONTH, true),
+        (Kind::Order, THREE_YEARS, false),
+        (Kind::Completion, MONTH, false),
+        (Kind::Purchase, THREE_YEARS, false),
+    ]
+};
+
+/// Maximum number of carts, and of checkouts.
+pub const MOST: u32 = 1_000_000;
 
 /// Owner of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]

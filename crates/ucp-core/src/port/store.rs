@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{buyers::Buyers, error::PortError, owners::Owners};
 use crate::{
@@ -17,6 +17,21 @@ use crate::{
         mandate::Mandate,
     },
 };
+
+/// Retention of recorded answers (rule IDM-02), and of the marks of commits without one.
+pub const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+
+/// Retention of carts and checkouts after their expiry whose caller has no credential.
+pub const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
+
+/// Retention of webhook events that were never settled.
+pub const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Retention of webhook events after they were settled, during which they can be sent again.
+pub const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// Retention of what was sold of counted variants: a number of an older time is taken as of this one.
+pub const TAKEN_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The identifier of a shop in its store and among the shops of a process: 1 to 64 characters of `a` to `z`, `0` to `9`
 /// and `-`. `default` is the shop of a process that has only one.

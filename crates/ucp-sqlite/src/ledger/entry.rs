@@ -18,8 +18,8 @@ use crate::{
     agenda, checksum,
     connection::ShopConnection,
     error::WriteError,
+    rows::{nanoseconds, timestamp},
     stock::{self, Taker},
-    time::{nanoseconds, timestamp},
     webhook_events::{self, Message, NewWebhookEvent},
 };
 

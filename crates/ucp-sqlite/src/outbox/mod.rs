@@ -5,10 +5,9 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Row, types::Type};
+use rusqlite::OptionalExtension as _;
 use ucp_core::{
-    Release,
-    order::outbox::{Attempted, Backlog, Content, Outbox, Payload, State, WebhookEvent, WebhookMessage, task},
+    order::outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
     port::{
         PortError,
         agenda::{Kind, Plan},
@@ -17,11 +16,11 @@ use ucp_core::{
 
 use crate::{
     agenda,
+    rows::{nanoseconds, read, signed, timestamp},
     store::SqliteStore,
-    time::{nanoseconds, timestamp},
 };
 
-/// Columns that [`webhook_event`] reads.
+/// Columns of a webhook event.
 const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, attempts, \
     CASE WHEN seq = (SELECT min(seq) FROM outbox AS first \
         WHERE first.shop = ?1 AND first.order_id = event.order_id AND first.state = 'waiting') THEN \
@@ -35,9 +34,8 @@ impl Outbox for SqliteStore {
              WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting' ORDER BY seq LIMIT 1"
         );
         let order_id = order_id.to_owned();
-        let read =
-            self.read(move |db| db.prepare_cached(&sql)?.query_row((db.shop(), &order_id), Sheet::read).optional());
-        read.await?.map(Sheet::content).transpose()
+        let first = self.read(move |db| db.prepare_cached(&sql)?.query_row((db.shop(), &order_id), read).optional());
+        first.await?.transpose()
     }
 
     async fn keep(&self, id: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError> {
@@ -68,8 +66,7 @@ impl Outbox for SqliteStore {
 
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox AS event WHERE shop = ?1 ORDER BY seq DESC LIMIT ?2");
-        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), signed(limit)), webhook_event)?.collect())
-            .await
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), signed(limit)), read)?.collect()).await
     }
 
     async fn backlog(&self) -> Result<Backlog, PortError> {
@@ -103,66 +100,6 @@ impl Outbox for SqliteStore {
         self.bell().notify_one();
         Ok(known)
     }
-}
-
-fn webhook_event(row: &Row<'_>) -> rusqlite::Result<WebhookEvent> {
-    let stated: String = row.get(5)?;
-    let state = State::ALL.into_iter().find(|state| state.as_str() == stated);
-    Ok(WebhookEvent {
-        id: row.get(0)?,
-        order_id: row.get(1)?,
-        owner: row.get(2)?,
-        order_version: row.get::<_, i64>(3)?.unsigned_abs(),
-        occurred_at: timestamp(row.get(4)?),
-        state: state.ok_or_else(|| unreadable(5, "an unknown state"))?,
-        attempts: u32::try_from(row.get::<_, i64>(6)?).unwrap_or(u32::MAX),
-        next_at: row.get::<_, Option<i64>>(7)?.map(timestamp),
-        problem: row.get(8)?,
-    })
-}
-
-/// A row with everything that sending needs.
-struct Sheet {
-    webhook_event: WebhookEvent,
-    since: Timestamp,
-    /// JSON of the order.
-    document: Option<String>,
-    webhook_message: Option<WebhookMessage>,
-}
-
-impl Sheet {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let webhook_message = match (row.get::<_, Option<String>>(11)?, row.get(12)?) {
-            (Some(release), Some(body)) => {
-                let release = Release::from_date(&release).ok_or_else(|| unreadable(11, "an unknown release"))?;
-                Some(WebhookMessage { release, body })
-            }
-            _ => None,
-        };
-        Ok(Self {
-            webhook_event: webhook_event(row)?,
-            since: timestamp(row.get(9)?),
-            document: row.get(10)?,
-            webhook_message,
-        })
-    }
-
-    fn content(self) -> Result<Content, PortError> {
-        let Self { webhook_event, since, document, webhook_message } = self;
-        let payload = Payload::stored(document.as_deref(), webhook_message).map_err(|error| {
-            // The error of serde can quote the document.
-            PortError::internal().because(format!("an order in the outbox is unreadable ({:?})", error.classify()))
-        })?;
-        Ok(Content { webhook_event, since, payload })
-    }
-}
-
-fn unreadable(column: usize, why: &'static str) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, why.into())
-}
-
-fn signed(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
