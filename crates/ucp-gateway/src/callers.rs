@@ -4,6 +4,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use http::HeaderMap;
+use ucp_config::{Anonymous, CatalogView, Check, Number, Profiles, Settings, Signed};
 use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
@@ -26,12 +27,7 @@ use ucp_trust::{
 use ucp_wire::view::View;
 use url::Url;
 
-use crate::{
-    address::scheme,
-    clock,
-    config::{self, Anonymous, CatalogView, Check, Settings, Signed, sections::Profiles, value::Number},
-    pool::Pool,
-};
+use crate::{address::scheme, clock, pool::Pool};
 
 /// Builds the fetcher of profiles. Its requests name the gateway's own profile in `UCP-Agent`, and are signed if there
 /// is a signing key.
@@ -57,10 +53,10 @@ pub(crate) fn fetcher(
 
 /// Returns the profile URL of example calls: one that calls can name as it is, or a placeholder if the policy requires
 /// that the profile exists.
-pub(crate) fn example_profile(policy: config::Policy) -> &'static str {
+pub(crate) fn example_profile(policy: ucp_config::Policy) -> &'static str {
     match policy {
-        config::Policy::Require => "https://YOUR-PLATFORM/profile.json",
-        config::Policy::Lenient | config::Policy::Development => "https://agent.example.com/profile.json",
+        ucp_config::Policy::Require => "https://YOUR-PLATFORM/profile.json",
+        ucp_config::Policy::Lenient | ucp_config::Policy::Development => "https://agent.example.com/profile.json",
     }
 }
 
@@ -78,9 +74,10 @@ pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
 }
 
 /// Returns the customer groups of platforms by the URL of the profile, or by the identity of one that publishes none.
-pub(crate) fn customer_groups(platforms: &[config::Platform]) -> HashMap<String, String> {
-    let group =
-        |platform: &config::Platform| Some((platform.profile.as_str().to_owned(), platform.customer_group.clone()?));
+pub(crate) fn customer_groups(platforms: &[ucp_config::Platform]) -> HashMap<String, String> {
+    let group = |platform: &ucp_config::Platform| {
+        Some((platform.profile.as_str().to_owned(), platform.customer_group.clone()?))
+    };
     platforms.iter().filter_map(group).collect()
 }
 
@@ -138,7 +135,7 @@ pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
 /// A message if a pinned profile is malformed.
 pub(crate) fn register(
     directory: &Directory<NegotiatedProfile>,
-    platforms: &[config::Platform],
+    platforms: &[ucp_config::Platform],
 ) -> Result<(), Box<dyn std::error::Error>> {
     for platform in platforms {
         let url = platform.profile.clone();
@@ -212,9 +209,9 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, pool: &Pool) -> Rules
 /// Returns the treatment of platforms whose profile cannot be fetched.
 pub(crate) fn policy(settings: &Settings) -> Policy {
     match settings.policy {
-        config::Policy::Require => Policy::Require,
-        config::Policy::Lenient => Policy::Lenient,
-        config::Policy::Development => Policy::Development,
+        ucp_config::Policy::Require => Policy::Require,
+        ucp_config::Policy::Lenient => Policy::Lenient,
+        ucp_config::Policy::Development => Policy::Development,
     }
 }
 
@@ -253,7 +250,7 @@ pub(crate) fn access(settings: &Settings) -> Access {
     Access {
         held: held(limits.held.map(|held| held.count() as u64), limits.held_mb.map(Number::bytes)),
         keyed_held: held(limits.keyed_held.map(|held| held.count() as u64), limits.keyed_held_mb.map(Number::bytes)),
-        anonymous_purchases: settings.policy == config::Policy::Development
+        anonymous_purchases: settings.policy == ucp_config::Policy::Development
             || settings.sections.callers.anonymous == Anonymous::Everything,
         browsing: rule(settings.sections.signatures.browsing),
         purchase: rule(settings.sections.signatures.purchase),

@@ -3,16 +3,14 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{
-    command::{
-        backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
-        explain::ExplainOptions, holders::HoldersCommand, import::ImportOptions, init::InitOptions,
-        inspect::TailOptions, keys::OwnKeysCommand, manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions,
-        orders::OrdersCommand, rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions,
-        store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
-    },
-    config::ServeOptions,
+use crate::command::{
+    backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
+    explain::ExplainOptions, holders::HoldersCommand, import::ImportOptions, init::InitOptions, inspect::TailOptions,
+    keys::OwnKeysCommand, manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
+    rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand,
+    terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
 };
+use ucp_config::ServeOptions;
 
 /// Puts a shop on the Universal Commerce Protocol (UCP), over REST and MCP.
 #[derive(Debug, Parser)]

@@ -12,11 +12,9 @@ use ucp_core::{
 use ucp_shop::{Opening, sample::Sample};
 use ucp_sqlite::{SqliteStore, StoreError};
 
-use crate::config;
-
 /// Returns the offering of a shop together with the operations of the directory that are enabled and have something to
 /// find.
-pub(crate) fn beside(shop: Offering, settings: &config::Directory, holdings: Holdings) -> Offering {
+pub(crate) fn beside(shop: Offering, settings: &ucp_config::Directory, holdings: Holdings) -> Offering {
     let mounted = |operation: &Operation| match operation.row().service {
         RESTAURANT => settings.merchants && holdings.merchants,
         COMMON => settings.locations && holdings.locations,
@@ -26,7 +24,7 @@ pub(crate) fn beside(shop: Offering, settings: &config::Directory, holdings: Hol
 }
 
 /// Returns the configured names of the draft *Merchant* capability and its service.
-pub(crate) fn names(settings: &config::Directory) -> Names {
+pub(crate) fn names(settings: &ucp_config::Directory) -> Names {
     let mut names = Names::default();
     for (name, own) in [(MERCHANT, &settings.capability), (RESTAURANT, &settings.service)] {
         if let Some(own) = own {
@@ -60,7 +58,7 @@ pub(crate) struct Opened {
 
 /// Opens the directory if any of its operations is enabled. Blocks until all merchants are read.
 #[cfg(feature = "directory")]
-pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<Opened, StoreError> {
+pub(crate) fn open(store: &SqliteStore, settings: &ucp_config::Directory) -> Result<Opened, StoreError> {
     use std::sync::Arc;
 
     use ucp_core::merchant::port::Geocoder;
@@ -69,7 +67,7 @@ pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<
     if !settings.merchants && !settings.locations {
         return Ok(Opened::default());
     }
-    let config::Search { policy, cache_bytes, places, geocoder, .. } = &settings.search;
+    let ucp_config::Search { policy, cache_bytes, places, geocoder, .. } = &settings.search;
     let merchants = Arc::new(Directory::open(store, policy.clone(), *cache_bytes)?);
     let changes = merchants.holdings();
     let holdings = *changes.borrow();
@@ -81,6 +79,6 @@ pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<
 
 /// Returns nothing: in a binary without the feature `directory`, settings that enable the directory are refused.
 #[cfg(not(feature = "directory"))]
-pub(crate) fn open(_: &SqliteStore, _: &config::Directory) -> Result<Opened, StoreError> {
+pub(crate) fn open(_: &SqliteStore, _: &ucp_config::Directory) -> Result<Opened, StoreError> {
     Ok(Opened::default())
 }

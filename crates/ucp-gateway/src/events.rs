@@ -22,6 +22,7 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::logs::SdkLogRecord;
 use serde_json::{Map, Value, json};
+use ucp_config::Process;
 use ucp_core::{
     Operation, Release,
     checkout::Status,
@@ -30,7 +31,6 @@ use ucp_core::{
 
 use crate::{
     clock,
-    config::Process,
     ended::Ended,
     export::{
         Export, Exports,

@@ -27,13 +27,12 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, timeout, timeout_at},
 };
+use ucp_config::Receiver;
 use ucp_net::{
     Author, CallKind, Failure, Received, Upstream, UpstreamRequest, Verdict, outbound::SetupError, retry, upstream,
 };
 use ucp_payment::Secret;
 use url::Url;
-
-use crate::config::Receiver;
 
 /// Maximum number of items that wait to be sent.
 const WAITING: usize = 8_192;

@@ -9,14 +9,13 @@ use std::{
 };
 
 use tokio::sync::OnceCell;
+use ucp_config::{Data, Number, Settings};
 use ucp_core::{
     ShopId,
     port::{store::Store, tenants::Tenants},
 };
 use ucp_postgres::{OpenError, Options, PostgresStore};
 use ucp_sqlite::{Room, SqliteStore, StoreError};
-
-use crate::config::{Data, Settings, value::Number};
 
 /// Open places of storage. They stay open until the process ends.
 #[derive(Debug, Default)]

@@ -16,6 +16,7 @@ use axum::{
 use http::{Extensions, StatusCode};
 use tower::ServiceExt as _;
 use ucp_bridge::platform::{self, ORDERS_PATH};
+use ucp_config::{BackendKind, Payment, Settings};
 use ucp_contract::changes::CHANGES_PATH;
 use ucp_core::{Operation, Refusal, Release};
 use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
@@ -28,9 +29,7 @@ use ucp_trust::signature::bot::DIRECTORY_PATH;
 use crate::{
     address::base,
     backend::embedded,
-    callers, clock,
-    config::{BackendKind, Payment, Settings},
-    directory, docs,
+    callers, clock, directory, docs,
     openings::Opener,
     running::Running,
     shop::{self, Statement},

@@ -12,16 +12,13 @@ mod calls;
 mod cli;
 mod clock;
 mod command;
-mod config;
 mod decisions;
 mod directory;
 mod docs;
 mod ended;
-mod environment;
 mod events;
 mod export;
 mod files;
-mod first_key;
 mod front;
 mod happenings;
 mod health;
@@ -54,6 +51,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use rustix::{fs::Mode, process::umask};
+use ucp_config::environment;
 
 use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
 

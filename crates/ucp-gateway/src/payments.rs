@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+use ucp_config::Settings;
 use ucp_core::{
     Code, Refusal, Release,
     purchase::{payment::Handler, sales_service::SalesService},
@@ -19,7 +20,7 @@ use ucp_core::{
 use ucp_rest::error;
 use ucp_trust::limit::BodyLimit;
 
-use crate::{clock, config::Settings, reception::Reception};
+use crate::{clock, reception::Reception};
 
 /// State of the endpoint.
 struct PaymentEvents {

@@ -3,14 +3,12 @@
 
 use std::{fmt, sync::Arc};
 
+use ucp_config::{Number, Server, Settings};
 use ucp_core::record::Tracer;
 use ucp_service::ingress::Rules;
 use ucp_trust::limit::{BodyLimit, InFlight, Throughput};
 
-use crate::{
-    config::{Settings, sections::Server, value::Number},
-    reading::{self, Reading},
-};
+use crate::reading::{self, Reading};
 
 /// Limits of the requests that are under way. Clones share them.
 #[derive(Clone)]

@@ -6,14 +6,13 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
+use ucp_config::Settings;
 use ucp_core::{Refusal, port::Notice};
 use ucp_service::{body, ingress::Peer};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Stranger},
 };
-
-use crate::config::Settings;
 
 /// Maximum number of notices that are verified and acted on at the same time.
 const NOTICES: usize = 32;

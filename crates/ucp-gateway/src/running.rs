@@ -11,6 +11,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::sync::Mutex;
+use ucp_config::{Configuration, Process, ServeOptions, Settings};
 use ucp_core::{Refusal, record::Tracer};
 use ucp_postgres::Options;
 use url::Url;
@@ -19,7 +20,6 @@ use crate::{
     backend::DataDirectory,
     clock,
     command::chain,
-    config::{Configuration, Process, ServeOptions, Settings},
     decisions::Decisions,
     files::Files,
     machine::Claims,

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::{sync::watch::Receiver, task::JoinSet};
 use ucp_agenda::{Counts, Runner, Worker};
 use ucp_bridge::{Bridge, platform};
+use ucp_config::{McpErrorStatus, Settings};
 use ucp_core::{
     Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
@@ -61,7 +62,6 @@ use crate::{
     address::{audiences, base},
     backend::{self, DataDirectory, Opened, PaymentCounts},
     callers, clock,
-    config::{self, McpErrorStatus, Settings},
     decisions::Decisions,
     directory as merchants, docs, payments,
     pool::Pool,
@@ -175,7 +175,7 @@ impl Shop {
         let bots = callers::bots(settings, callers::fetcher(settings, &base, &signing_key)?);
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
-        let signer = (settings.policy == config::Policy::Development)
+        let signer = (settings.policy == ucp_config::Policy::Development)
             .then(|| Signer::new(settings, public_url, operations).map(Arc::new))
             .flatten();
         if let Some(signer) = &signer {
@@ -225,7 +225,7 @@ impl Shop {
         publications.publish(&keys);
         publications.follow(&signing_key);
         if let Some(sales) = sales.as_ref().filter(|_| pages) {
-            let plain = settings.policy == config::Policy::Development;
+            let plain = settings.policy == ucp_config::Policy::Development;
             router = router.merge(pages_of(settings, sales.clone(), ingress.clone(), public_url, plain));
         }
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
@@ -306,7 +306,7 @@ impl Shop {
 
 /// Returns what agents are told about the shop.
 fn about(name: &str, settings: &Settings, shop: &port::Shop, data: &DataDirectory) -> About {
-    let config::Pages { name: own, logo_url, description, .. } = &settings.sections.pages;
+    let ucp_config::Pages { name: own, logo_url, description, .. } = &settings.sections.pages;
     let catalog = match shop {
         port::Shop::Facts { catalog, .. } => Some(Arc::clone(catalog)),
         port::Shop::Upstream(_) => None,
@@ -320,7 +320,7 @@ fn about(name: &str, settings: &Settings, shop: &port::Shop, data: &DataDirector
 
 /// Returns the pages on which buyers go on; `plain` allows them over http.
 fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_url: &Url, plain: bool) -> Router {
-    let config::Pages { name, color, logo_url, .. } = &settings.sections.pages;
+    let ucp_config::Pages { name, color, logo_url, .. } = &settings.sections.pages;
     let color = color.as_ref().map(|color| color.color);
     ucp_handoff::router(ucp_handoff::Options {
         sales,

@@ -133,6 +133,7 @@ mod tests {
     use tempfile::TempDir;
     use tokio::sync::mpsc;
     use tower::ServiceExt as _;
+    use ucp_config::Configuration;
     use ucp_testkit::within;
     use ucp_trust::jwk::Algorithm;
     use url::Url;
@@ -141,7 +142,6 @@ mod tests {
     use crate::{
         cli::{Cli, Command},
         clock,
-        config::Configuration,
         decisions::Decisions,
         files::Files,
         pool::Pool,

@@ -19,6 +19,7 @@ use tokio::{
     runtime::Handle,
     sync::{Mutex, watch::Receiver},
 };
+use ucp_config::{Policy, Settings};
 use ucp_core::{Refusal, ShopId, merchant::port::Holdings};
 use ucp_net::shares::Groups;
 use ucp_service::ingress::Rules;
@@ -29,7 +30,6 @@ use crate::{
     backend::{DataDirectory, Down},
     callers,
     command::chain,
-    config::{Policy, Settings},
     decisions::Decisions,
     files::Files,
     pool::Pool,

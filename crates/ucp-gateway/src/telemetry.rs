@@ -29,11 +29,11 @@ use tracing_subscriber::{
 
 use crate::{
     clock,
-    config::{LogFormat, LogLevel},
     line_writer::{Closing, LineWriter, Loss},
     sampling::{self, LeftOut, MESSAGE, Message, Place, Sampler},
     terminal::{Shown, shown},
 };
+use ucp_config::{LogFormat, LogLevel};
 
 /// The variable that filters as developers do, and takes precedence over the level.
 const FILTER: &str = "RUST_LOG";

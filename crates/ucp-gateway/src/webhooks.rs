@@ -4,6 +4,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 use async_trait::async_trait;
 use http::HeaderValue;
+use ucp_config::Settings;
 use ucp_core::{Refusal, Release, port::store::Store, purchase::sales_service::permalink, record::Tracer};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
@@ -13,7 +14,7 @@ use ucp_webhook::{
     recipient::{Recipient, Recipients},
 };
 
-use crate::{callers::fetch_options, clock, config::Settings};
+use crate::{callers::fetch_options, clock};
 
 /// Builds the dispatcher of a shop whose base URL is `base`. Its requests are signed with `signing_key`, and name the
 /// gateway's profile in `UCP-Agent`.

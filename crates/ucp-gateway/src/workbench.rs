@@ -14,15 +14,12 @@ pub(crate) mod signer;
 use std::sync::Arc;
 
 use axum::Router;
+use ucp_config::{Policy, Settings};
 use ucp_core::Operation;
 use ucp_workbench::Facts;
 
 use self::{endpoint::Endpoints, signer::Signer};
-use crate::{
-    callers::example_profile,
-    config::{Policy, Settings},
-    local,
-};
+use crate::{callers::example_profile, local};
 
 /// Builds the routes. Calls of the playground are signed with `signer`.
 pub(crate) fn router(

@@ -4,6 +4,7 @@ use std::{error::Error, path::Path};
 
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
+use ucp_config::Settings;
 use ucp_core::ShopId;
 use ucp_postgres::{Options, PostgresStore, catalog::Publication};
 use ucp_shop::{
@@ -16,7 +17,7 @@ use super::{
     products::{Scratch, first_place, follow, found, publish, shop},
     replica::Replica,
 };
-use crate::{config::Settings, files::Files};
+use crate::files::Files;
 
 /// The store in the database, and the copy of its products on this machine. Clones share both.
 #[derive(Clone, Debug)]

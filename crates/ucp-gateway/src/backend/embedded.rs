@@ -15,6 +15,7 @@ use http::{
     },
 };
 use tokio::task::JoinSet;
+use ucp_config::Settings;
 use ucp_core::{
     port::{self, Catalog},
     purchase::{ledger::Ledger, payment::Handler, sales_service::SalesService},
@@ -25,11 +26,7 @@ use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
 use super::{Opened, PaymentCounts, counted::CountedHandler, synchronised};
-use crate::{
-    clock,
-    config::{self, Settings},
-    directory,
-};
+use crate::{clock, directory};
 
 /// Opens a shop in the file of its data directory, or creates it if there is none: from the configured sample, or empty if its
 /// products come from a feed.
@@ -134,11 +131,11 @@ type Handlers = Arc<[Arc<dyn Handler>]>;
 
 /// Opens the configured payment handlers, whose results are counted in `counts`.
 pub(crate) fn handlers(
-    payments: &[config::Payment],
+    payments: &[ucp_config::Payment],
     roots: &[Certificate],
     counts: &Arc<PaymentCounts>,
 ) -> Result<Handlers, Box<dyn Error>> {
-    let open = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn Error>> {
+    let open = |payment: &ucp_config::Payment| -> Result<Arc<dyn Handler>, Box<dyn Error>> {
         let handler = payment.open(Arc::new(clock::timestamp), roots)?;
         Ok(Arc::new(CountedHandler::new(handler, Arc::clone(counts))))
     };

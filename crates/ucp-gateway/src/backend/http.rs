@@ -3,6 +3,7 @@
 use std::{error::Error, sync::Arc};
 
 use bytes::Bytes;
+use ucp_config::{Settings, Upstream};
 use ucp_contract::{
     ContractShop, Transport,
     http::{Credential, HttpShop, SigningSecret},
@@ -16,10 +17,7 @@ use ucp_core::{
 use ucp_net::coalescing::Capacity;
 
 use super::{Opened, Place, chance, down, monotonic, reached, synchronised};
-use crate::{
-    clock,
-    config::{Settings, Upstream},
-};
+use crate::clock;
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;

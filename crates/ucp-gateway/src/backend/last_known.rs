@@ -10,8 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-
-use crate::config::{BackendKind, Upstream};
+use ucp_config::{BackendKind, Upstream};
 
 /// File in the data directory.
 const FILE: &str = "upstream.json";

@@ -2,6 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
+use ucp_config::{Settings, Upstream};
 use ucp_mapped::{
     Mapped,
     pool::{Launch, Limits},
@@ -9,7 +10,6 @@ use ucp_mapped::{
 };
 
 use super::{Opened, Place, chance, http, monotonic, reached};
-use crate::config::{Settings, Upstream};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;

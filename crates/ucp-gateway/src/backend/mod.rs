@@ -44,6 +44,7 @@ use bytes::Bytes;
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
+use ucp_config::{BackendKind, Data, Settings, Upstream, is_exposed};
 use ucp_contract::Transport;
 use ucp_core::{
     catalog::cursor::CursorSecret,
@@ -70,11 +71,7 @@ pub(crate) use self::{
     counted::{Counted, PaymentCounts},
     database::{Database, Import},
 };
-use crate::{
-    clock,
-    config::{BackendKind, Data, Settings, Upstream, is_exposed},
-    files::Files,
-};
+use crate::{clock, files::Files};
 
 /// Content of a data directory.
 #[derive(Clone, Debug)]

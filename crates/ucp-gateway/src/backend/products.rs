@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ucp_config::Data;
 use ucp_postgres::{
     PostgresStore,
     catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
@@ -18,7 +19,7 @@ use ucp_shop::{
 };
 use ucp_sqlite::{SqliteStore, StoreError};
 
-use crate::{config::Data, directory};
+use crate::directory;
 
 /// Returns the catalog in the database. Where there is none, it is the shop that is in the data directory already, or else the
 /// configured sample.

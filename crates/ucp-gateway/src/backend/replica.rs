@@ -20,6 +20,7 @@ use tokio::{
     task::{AbortHandle, JoinHandle},
     time::timeout,
 };
+use ucp_config::Settings;
 use ucp_core::{
     catalog::market::{Market, Presentation},
     message::Message,
@@ -37,7 +38,6 @@ use super::{
     products::{follow, founded, is_ahead, shop},
     synchronised::options,
 };
-use crate::config::Settings;
 
 /// Time for which products are taken to be those of the database.
 const FRESH: Duration = Duration::from_millis(20);

@@ -5,6 +5,7 @@ use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
+use ucp_config::TokenKind;
 use ucp_core::port::OrderInbox;
 use ucp_net::coalescing::Capacity;
 use ucp_payment::Secret;
@@ -19,10 +20,7 @@ use ucp_shopify::{
 use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
 use super::{Opened, Place, chance, down, monotonic, reached};
-use crate::{
-    clock,
-    config::{self, TokenKind},
-};
+use crate::clock;
 
 /// Interval at which the file of the access token is read again.
 const TOKEN_INTERVAL: Duration = Duration::from_secs(5);
@@ -42,8 +40,8 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let (counters, stated) = (Arc::clone(storefront.counters()), storefront.clone());
     let statement = Arc::new(move || stated.standing().document().cloned());
     let router = match upstream.bot {
-        config::Bot::Own => keys(Arc::clone(place.signing_key)),
-        config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
+        ucp_config::Bot::Own => keys(Arc::clone(place.signing_key)),
+        ucp_config::Bot::Given(_) | ucp_config::Bot::Unknown => Router::new(),
     };
     let client = storefront.client().clone();
     let secret = upstream.webhook_secret.as_ref();
@@ -106,12 +104,12 @@ async fn follow_token(client: Client, file: PathBuf, mut shown: Secret, kind: To
 }
 
 /// Returns the identity that the gateway states to the shop as a bot, if it is configured to state one.
-fn identity(place: &Place<'_>, bot: &config::Bot) -> Option<Bot> {
+fn identity(place: &Place<'_>, bot: &ucp_config::Bot) -> Option<Bot> {
     let now = Arc::new(clock::now);
     match bot {
-        config::Bot::Unknown => None,
-        config::Bot::Given(signature) => Some(Bot::given(signature.clone(), now)),
-        config::Bot::Own => {
+        ucp_config::Bot::Unknown => None,
+        ucp_config::Bot::Given(signature) => Some(Bot::given(signature.clone(), now)),
+        ucp_config::Bot::Own => {
             let signing_key = Arc::clone(place.signing_key);
             let signing = Signing {
                 agent: format!("{}{DIRECTORY_PATH}", place.base),

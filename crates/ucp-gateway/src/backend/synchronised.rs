@@ -11,6 +11,7 @@ use axum::{
     routing::post,
 };
 use jiff::{SignedDuration, Timestamp};
+use ucp_config::{Catalog, CatalogCopy, FeedFormat, FeedPlace, Settings};
 use ucp_contract::{
     ContractShop,
     changes::{self, CHANGES_PATH},
@@ -35,11 +36,7 @@ use ucp_trust::{
 };
 
 use super::{NO_SHOP, Opened, Place};
-use crate::{
-    clock,
-    config::{CatalogCopy, FeedFormat, FeedPlace, Settings, sections},
-    progress::indexing,
-};
+use crate::{clock, progress::indexing};
 
 /// Maximum number of events that are verified and stored at the same time.
 const EVENTS: usize = 8;
@@ -65,7 +62,7 @@ impl Copy {
 }
 
 /// Returns the market of a new embedded shop whose products come from a feed.
-pub(super) fn market(said: &sections::Catalog) -> Market {
+pub(super) fn market(said: &Catalog) -> Market {
     Market {
         name: said.name.clone().unwrap_or_else(|| "Shop".to_owned()),
         currency: said.currency.unwrap_or(Currency::USD),

@@ -17,6 +17,7 @@ use ucp_bridge::{
     profile::Transport,
     webhook::ShopWebhook,
 };
+use ucp_config::{Number, Transport as Wanted};
 use ucp_core::{
     Refusal, Release,
     order::outbox::WebhookMessage,
@@ -38,10 +39,7 @@ use ucp_wire::{dialect::Occasion, relay, releases::dialect};
 use url::Url;
 
 use super::{Opened, Place, chance, down, monotonic, reached};
-use crate::{
-    clock,
-    config::{Transport as Wanted, value::Number},
-};
+use crate::clock;
 
 /// Maximum number of webhook events that are verified and stored at the same time.
 const NOTICES: usize = 32;

@@ -4,6 +4,7 @@ use std::{error::Error, process::ExitCode, sync::Arc};
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use ucp_config::{Configuration, ServeOptions, Settings, shop_named};
 use ucp_core::ShopId;
 use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
@@ -15,7 +16,6 @@ use super::{
 use crate::{
     backend::{self, synchronised},
     clock,
-    config::{Configuration, ServeOptions, Settings, shop_named},
     progress::bar,
 };
 

@@ -6,10 +6,8 @@ use super::{
     Done,
     output::{self, remark},
 };
-use crate::{
-    clock,
-    config::{Configuration, ServeOptions},
-};
+use crate::clock;
+use ucp_config::{Configuration, ServeOptions};
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let configuration = Configuration::resolve(options, clock::now())?;

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use ucp_config::schema::published;
 use ucp_wire::documents::pretty;
 
 use super::{Done, output};
-use crate::config::schema::published;
 
 pub(crate) fn run() -> Done {
     output::write(format_args!("{}", pretty(&published())));

@@ -15,6 +15,7 @@ use std::{
 
 use clap::Args;
 use tokio::runtime::Runtime;
+use ucp_config::{DatabaseAddress, database_at};
 use ucp_core::{
     ShopId,
     port::transfer::{Row, TABLES, Table, Transfer, TransferError},
@@ -25,10 +26,10 @@ use ucp_sqlite::SqliteStore;
 use super::{
     Done,
     output::{remark, say},
-    place::{database, in_database, in_directory},
+    place::{in_database, in_directory},
     runtime::{runtime, wait},
 };
-use crate::{backend::products, config::value::DatabaseAddress, progress::spinner};
+use crate::{backend::products, progress::spinner};
 
 /// Rows that are read at once.
 const PAGE: usize = 500;
@@ -73,7 +74,7 @@ impl Side {
         };
         Ok(match address {
             Some(address) => {
-                let options = database(&address, database_ca_file.as_deref())?;
+                let options = database_at(&address, database_ca_file.as_deref())?;
                 Self::Database(match is_new {
                     true => wait(runtime, PostgresStore::open(&options, shop.clone()))?,
                     false => in_database(&options, shop, runtime)?,

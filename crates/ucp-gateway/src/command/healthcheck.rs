@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{
 };
 
 use super::Done;
-use crate::config::{Listener, ServeOptions, listener};
+use ucp_config::{Listener, ServeOptions, listener};
 
 /// Maximum time of each step.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -18,6 +18,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
+use ucp_config::DatabaseOptions;
 use ucp_core::{ShopId, catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
@@ -30,7 +31,7 @@ use super::{
     output::{remark, say},
     runtime::runtime,
 };
-use crate::{backend::Import as SharedImport, clock, config::flags::DatabaseOptions, progress::bar};
+use crate::{backend::Import as SharedImport, clock, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;
@@ -151,8 +152,9 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
 mod merchants {
     use std::path::Path;
 
+    use ucp_config::WITHOUT;
+
     use super::{Done, ImportOptions};
-    use crate::config::WITHOUT;
 
     pub(super) fn run(_: &ImportOptions, _: &Path, _: bool) -> Done {
         Err(format!("--merchants: {WITHOUT}").into())

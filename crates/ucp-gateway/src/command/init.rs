@@ -14,11 +14,8 @@ use toml::Value;
 use url::Url;
 
 use super::{Done, output::say};
-use crate::{
-    clock,
-    config::{BackendKind, Configuration, Policy, ServeOptions, listen, public_url},
-    terminal::Paint,
-};
+use crate::{clock, terminal::Paint};
+use ucp_config::{BackendKind, Configuration, Policy, ServeOptions, listen, public_url};
 
 #[derive(Debug, Args)]
 pub(crate) struct InitOptions {

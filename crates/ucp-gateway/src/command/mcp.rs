@@ -4,6 +4,7 @@ use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::Ex
 
 use clap::Args;
 use tokio::net::TcpListener;
+use ucp_config::{Configuration, DataOptions, ServeOptions, UpstreamOptions, public_url, shop_named};
 use ucp_core::ShopId;
 use ucp_listener::{Connections, Limits, responding};
 use ucp_mcp::toolset::Toolset;
@@ -14,7 +15,6 @@ use super::{Done, runtime::wait};
 use crate::{
     backend::DataDirectory,
     clock,
-    config::{Configuration, DataOptions, ServeOptions, UpstreamOptions, public_url, shop_named},
     files::Files,
     front::answered,
     shop::{Desktop, open_keyring},

@@ -3,6 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use clap::{Args, Subcommand};
+use ucp_config::{Configuration, ServeOptions, shop_named};
 use ucp_core::{
     ShopId,
     order::{Hold, LineQuantity, Order},
@@ -21,7 +22,6 @@ use super::{
 use crate::{
     backend::embedded,
     clock,
-    config::{Configuration, ServeOptions, shop_named},
     orders::{self, Details, Once, Step},
 };
 

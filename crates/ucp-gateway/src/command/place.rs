@@ -2,19 +2,18 @@
 
 use std::{
     error::Error,
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use clap::Args;
 use tokio::runtime::Runtime;
+use ucp_config::{DatabaseOptions, Settings};
 use ucp_core::{ShopId, port::store::Store};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
 use super::runtime::wait;
-use crate::config::{Settings, flags::DatabaseOptions};
 
 /// Data directory of a shop, and which of several it is.
 #[derive(Clone, Debug, Args)]
@@ -76,31 +75,6 @@ fn known(shop: &ShopId, shops: &[ShopId], place: &str) -> Result<(), String> {
     }
     let shops = shops.iter().map(ShopId::as_str).collect::<Vec<_>>().join(", ");
     Err(format!("there is no shop `{shop}` in {place}; there are {shops}"))
-}
-
-impl DatabaseOptions {
-    /// Returns the database; `None` if everything is in the data directory.
-    pub(crate) fn options(&self) -> Result<Option<Options>, Box<dyn Error>> {
-        let address = match (&self.database, &self.database_file) {
-            (Some(address), _) => address.reveal().to_owned(),
-            (None, Some(path)) => {
-                fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?
-            }
-            (None, None) => return Ok(None),
-        };
-        Ok(Some(database(&address, self.database_ca_file.as_deref())?))
-    }
-}
-
-/// Returns the database at an address, with the authorities in a file that may certify it beside those of the system.
-pub(super) fn database(address: &str, ca_file: Option<&Path>) -> Result<Options, Box<dyn Error>> {
-    let mut options: Options =
-        address.trim().parse().map_err(|problem| format!("the address of the database {problem}"))?;
-    if let Some(path) = ca_file {
-        let pem = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        options.trust(&pem).map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    Ok(options)
 }
 
 impl StoreOptions {

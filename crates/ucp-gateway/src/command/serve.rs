@@ -10,6 +10,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
+use ucp_config::{Configuration, ServeOptions, first_key};
 use ucp_core::record::Tracer;
 use ucp_listener::{Connections, Limits, Tls, responding};
 use ucp_trust::client::TrustedProxies;
@@ -25,11 +26,9 @@ use crate::{
     backend::DataDirectory,
     calls::Calls,
     clock,
-    config::{self, Configuration, ServeOptions},
     events::Events,
     export::{Export, Exports, otlp::Spans},
     files::Files,
-    first_key,
     front::answered,
     happenings,
     health::{Health, LIVENESS, READINESS},
@@ -126,7 +125,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             None
         };
         let admin_address = match &process.admin {
-            Some(config::Admin { listen, .. }) => {
+            Some(ucp_config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;

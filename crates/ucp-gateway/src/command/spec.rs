@@ -3,13 +3,11 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use ucp_config::{reference, schema};
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::{Done, output::say};
-use crate::{
-    config::schema::example,
-    reference::{configuration, errors},
-};
+use crate::reference::errors;
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
@@ -27,8 +25,8 @@ pub(crate) fn run(options: &SpecOptions) -> Done {
     let documents = documents(DEFAULT_PUBLIC_URL).into_iter().chain([contract]);
     let documents = documents.map(|(path, document)| (path, pretty(&document)));
     let pages = [
-        ("docs/gateway.example.toml".to_owned(), example()),
-        ("docs/configuration.md".to_owned(), configuration::page()),
+        ("docs/gateway.example.toml".to_owned(), schema::example()),
+        ("docs/configuration.md".to_owned(), reference::page()),
         ("docs/errors.md".to_owned(), errors::page()),
     ];
     for (path, text) in documents.chain(pages) {

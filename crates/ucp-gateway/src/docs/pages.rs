@@ -3,8 +3,9 @@
 use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
+use ucp_config::reference;
 
-use crate::reference::{configuration, errors};
+use crate::reference::errors;
 
 /// Maximum number of results of a search.
 const MOST: usize = 30;
@@ -46,7 +47,7 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
     (
         "Look up",
         &[
-            ("configuration", || Cow::Owned(configuration::page())),
+            ("configuration", || Cow::Owned(reference::page())),
             ("errors", || Cow::Owned(errors::page())),
             file!("releases"),
             file!("rules"),

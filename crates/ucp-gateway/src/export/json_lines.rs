@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use http::{HeaderValue, header};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
+use ucp_config::Receiver;
 use ucp_net::outbound::SetupError;
 
 use super::{Client, Sink};
-use crate::config::Receiver;
 
 /// Maximum number of attempts to send a batch.
 const ATTEMPTS: u32 = 6;

@@ -19,7 +19,7 @@ use opentelemetry_sdk::{
 };
 
 use super::{Client, Sink};
-use crate::config::Receiver;
+use ucp_config::Receiver;
 
 /// Name under which spans and events come, unless `OTEL_SERVICE_NAME` says another one.
 const SERVICE: &str = "ucp-gateway";

@@ -8,10 +8,11 @@ use futures_util::stream::poll_fn;
 use http::{Request, StatusCode};
 use serde_json::json;
 use tower::ServiceExt as _;
+use ucp_config::Configuration;
 use ucp_testkit::Log;
 
 use super::*;
-use crate::{cli::Cli, config::Configuration, files::Files};
+use crate::{cli::Cli, files::Files};
 
 /// A body that panics when it is read.
 fn hostile() -> Body {

@@ -21,6 +21,7 @@ use ucp_client::{
     http::{Exchange, Http, Request, Token},
     shop::{Answer, Call, Refused, Said, Shop, TRANSPORTS, Transport},
 };
+use ucp_config::Settings;
 use ucp_core::{
     Code, Operation, Refusal, Release,
     operation::{DISCOUNT, FULFILLMENT, Offering},
@@ -33,12 +34,7 @@ use ucp_trust::{
 use url::Url;
 
 use super::request;
-use crate::{
-    address::web_url,
-    callers::fetch_options,
-    config::{self, Settings},
-    local,
-};
+use crate::{address::web_url, callers::fetch_options, local};
 
 /// Maximum time of one call, and of a discovery with all its requests.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -240,7 +236,7 @@ impl Endpoints {
 
     /// Returns the networks that may be reached for a shop: a shop elsewhere must not lead to this machine.
     fn reach(&self, address: &Url) -> Reach {
-        if config::is_loopback(address) { self.options.reach } else { Reach::Public }
+        if ucp_config::is_loopback(address) { self.options.reach } else { Reach::Public }
     }
 
     /// Returns the shop at an address, which is discovered unless that was done a moment ago.

@@ -20,6 +20,7 @@ use http::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use ucp_bridge::platform;
+use ucp_config::Settings;
 use ucp_core::{Code, Operation, Refusal, Release, operation::Row};
 use ucp_rest::publication::prefix;
 use ucp_service::{Endpoint, header::UCP_AGENT, negotiated_profile::NegotiatedProfile};
@@ -36,9 +37,7 @@ use url::Url;
 use super::request;
 use crate::{
     address::{base, scheme},
-    clock,
-    config::Settings,
-    local,
+    clock, local,
 };
 
 /// Header fields that a signed call may have beside its profile.

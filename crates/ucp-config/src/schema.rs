@@ -30,7 +30,7 @@ pub(crate) fn schema() -> &'static Value {
 }
 
 /// The JSON Schema of the file, for editors, with the sections of each shop of several.
-pub(crate) fn published() -> Value {
+pub fn published() -> Value {
     let mut schema = schema().clone();
     let sections = schema["properties"].as_object().cloned().unwrap_or_default();
     let own = sections.into_iter().filter(|(name, section)| name != SHOP && section.get(PROCESS).is_none());
@@ -84,7 +84,7 @@ pub(crate) fn toml(value: &Value) -> String {
 const WIDTH: usize = 120;
 
 /// The example file: every key with its documentation and its default, or commented out with an example.
-pub(crate) fn example() -> String {
+pub fn example() -> String {
     let mut text = "\
 # The configuration of ucp-gateway, with every key and its default: `ucp-gateway serve --config gateway.toml`.
 # No file is needed. Flags and environment variables go before what it says; `ucp-gateway check-config` shows the result.

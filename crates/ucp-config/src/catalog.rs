@@ -14,16 +14,16 @@ use super::{
 
 /// A copy of the shop's catalog.
 #[derive(Debug)]
-pub(crate) struct CatalogCopy {
+pub struct CatalogCopy {
     /// Feed; `None` if the shop is asked page by page.
-    pub(crate) feed: Option<FeedPlace>,
+    pub feed: Option<FeedPlace>,
     /// Secret with which the shop signs its events about changed products, if it is not that of the upstream.
-    pub(crate) webhook_secret: Option<Secret>,
+    pub webhook_secret: Option<Secret>,
 }
 
 /// Place of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FeedPlace {
+pub enum FeedPlace {
     /// A file.
     File(PathBuf),
     /// An address.

@@ -8,11 +8,11 @@ use super::{document::Document, sections::Server, value::Listen};
 
 /// Where operators call.
 #[derive(Debug)]
-pub(crate) struct Admin {
+pub struct Admin {
     /// The address to listen on.
-    pub(crate) listen: SocketAddr,
+    pub listen: SocketAddr,
     /// What every call has to show. Without it, calls have to come from this machine, and not from a page in a browser.
-    pub(crate) token: Option<Secret>,
+    pub token: Option<Secret>,
 }
 
 /// What is configured; `None` for nothing. A token is needed unless `development` is `true` and the address is a loopback

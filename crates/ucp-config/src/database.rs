@@ -1,8 +1,43 @@
 //! The database that gateways share, with the files that it refers to.
 
+use std::{fs, io, path::Path};
+
 use ucp_postgres::Options;
 
-use super::{document::Document, sections::Data};
+use super::{DatabaseOptions, document::Document, sections::Data};
+
+impl DatabaseOptions {
+    /// Returns the database; `None` if everything is in the data directory.
+    ///
+    /// # Errors
+    /// A message if a file cannot be read, or the address or a certificate is malformed.
+    pub fn options(&self) -> Result<Option<Options>, String> {
+        let address = match (&self.database, &self.database_file) {
+            (Some(address), _) => address.reveal().to_owned(),
+            (None, Some(path)) => fs::read_to_string(path).map_err(|error| unreadable(path, &error))?,
+            (None, None) => return Ok(None),
+        };
+        database_at(&address, self.database_ca_file.as_deref()).map(Some)
+    }
+}
+
+/// Returns the database at an address, with the authorities in a file that may certify it beside those of the system.
+///
+/// # Errors
+/// A message if the file cannot be read, or the address or a certificate is malformed.
+pub fn database_at(address: &str, ca_file: Option<&Path>) -> Result<Options, String> {
+    let mut options: Options =
+        address.trim().parse().map_err(|problem| format!("the address of the database {problem}"))?;
+    if let Some(path) = ca_file {
+        let pem = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        options.trust(&pem).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(options)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {error}", path.display())
+}
 
 /// What the flags and the file amount to; `None` if everything is in the data directory.
 pub(super) fn resolve(said: &mut Data, document: &mut Document<'_>) -> Option<Options> {

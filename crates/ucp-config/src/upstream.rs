@@ -23,32 +23,32 @@ use super::{
 
 /// A commerce API behind the gateway.
 #[derive(Debug)]
-pub(crate) struct Upstream {
+pub struct Upstream {
     /// Where it is.
-    pub(crate) url: Url,
+    pub url: Url,
     /// Token that the gateway shows there.
-    pub(crate) token: Option<Secret>,
+    pub token: Option<Secret>,
     /// File with the token, which is read again when it changes.
-    pub(crate) token_file: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
     /// Certificate that the gateway shows there.
-    pub(crate) identity: Option<Identity>,
+    pub identity: Option<Identity>,
     /// Secret with which the shop signs its notices about orders.
-    pub(crate) webhook_secret: Option<Secret>,
+    pub webhook_secret: Option<Secret>,
     /// Secret that the gateway and a shop behind the backend contract share.
-    pub(crate) signing_secret: Option<Secret>,
+    pub signing_secret: Option<Secret>,
     /// Mapping of a shop behind any API, which has been read without a fault.
-    pub(crate) mapping: Option<String>,
+    pub mapping: Option<String>,
     /// The version of Shopify's API, or of one that is compatible.
-    pub(crate) api_version: String,
+    pub api_version: String,
     /// As which bot it is asked.
-    pub(crate) bot: Bot,
+    pub bot: Bot,
     /// In which release of UCP it is asked, where that is not the newest that both sides speak.
-    pub(crate) release: Option<Release>,
+    pub release: Option<Release>,
 }
 
 /// As which bot a shop is asked (Web Bot Auth).
 #[derive(Debug)]
-pub(crate) enum Bot {
+pub enum Bot {
     /// As none.
     Unknown,
     /// As one that the merchant lets in, with a signature that was made for it.
@@ -191,7 +191,7 @@ fn is_api_version(text: &str) -> bool {
 }
 
 /// Returns `true` if calls to an address leave this machine without encryption.
-pub(crate) fn is_exposed(url: &Url) -> bool {
+pub fn is_exposed(url: &Url) -> bool {
     let local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

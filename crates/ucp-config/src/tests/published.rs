@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The configuration that the repository ships.
-const EXAMPLE: &str = include_str!("../../../../../docs/gateway.example.toml");
+const EXAMPLE: &str = include_str!("../../../../docs/gateway.example.toml");
 
 /// The example with all its keys: those that are commented out, too.
 fn uncommented() -> String {

@@ -11,7 +11,7 @@ use std::{
 use ucp_trust::api_key::{ApiKey, KeyHash};
 
 /// Name of the file in the data directory that holds the hash of the key. An empty one revokes it, and no other is made.
-pub(crate) const FILE: &str = "first-api-key";
+pub const FILE: &str = "first-api-key";
 
 /// Returns the hash of the key, if one was made and not revoked.
 ///
@@ -31,7 +31,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<KeyHash>, String> {
 ///
 /// # Errors
 /// An error if there is no randomness, or the file cannot be written.
-pub(crate) fn make(directory: &Path) -> io::Result<Option<ApiKey>> {
+pub fn make(directory: &Path) -> io::Result<Option<ApiKey>> {
     let key = ApiKey::generate().map_err(io::Error::other)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(FILE)) {
         Ok(mut file) => {

@@ -28,18 +28,18 @@ const ENDING: &str = "toml";
 
 /// Complete and checked configuration of a process.
 #[derive(Debug)]
-pub(crate) struct Configuration {
+pub struct Configuration {
     /// Settings of the process.
-    pub(crate) process: Arc<Process>,
+    pub process: Arc<Process>,
     /// Its shops, at least one, in the order in which they are stated.
-    pub(crate) shops: Vec<Arc<Settings>>,
+    pub shops: Vec<Arc<Settings>>,
     /// Warnings about settings that are valid and seldom wanted.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl Configuration {
     /// Resolves `flags`, the environment and the files that they name, at the time `now`.
-    pub(crate) fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
+    pub fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
         Self::resolve_in(flags, &|name| std::env::var_os(name), now)
     }
 
@@ -84,27 +84,27 @@ impl Configuration {
     }
 
     /// Returns the shop of a process that has one only.
-    pub(crate) fn single(&self) -> Option<&Arc<Settings>> {
+    pub fn single(&self) -> Option<&Arc<Settings>> {
         self.shops.first().filter(|shop| !shop.mount.is_one_of_several)
     }
 
     /// Returns `true` if all shops are under the policy `development`.
-    pub(crate) fn is_development(&self) -> bool {
+    pub fn is_development(&self) -> bool {
         self.shops.iter().all(|shop| shop.policy == Policy::Development)
     }
 
     /// Returns the data directories of all shops.
-    pub(crate) fn directories(&self) -> BTreeSet<&Path> {
+    pub fn directories(&self) -> BTreeSet<&Path> {
         self.shops.iter().map(|shop| &*shop.sections.data.dir).collect()
     }
 
     /// Returns the time that requests in flight have to finish after a shutdown.
-    pub(crate) fn drain(&self) -> Duration {
+    pub fn drain(&self) -> Duration {
         self.shops.iter().map(|shop| shop.drain).max().unwrap_or_default()
     }
 
     /// Logs the warnings about the settings.
-    pub(crate) fn log_warnings(&self) {
+    pub fn log_warnings(&self) {
         for warning in &self.warnings {
             tracing::warn!("{warning}");
         }
@@ -149,7 +149,7 @@ impl<'a> Common<'a> {
 
 /// Returns the address to listen on, and what one has to ask for to hear of a shop: `true` if TLS is spoken there, a host
 /// and the path of a shop. Whether the files are in order that the configuration names makes no difference.
-pub(crate) fn listener(flags: &ServeOptions) -> Result<Listener, ConfigError> {
+pub fn listener(flags: &ServeOptions) -> Result<Listener, ConfigError> {
     let environment = |name: &str| std::env::var_os(name);
     let path = flags.config.as_deref();
     let text = text(path)?;
@@ -173,13 +173,13 @@ pub(crate) fn listener(flags: &ServeOptions) -> Result<Listener, ConfigError> {
 
 /// Where a process listens, and where the first of its shops is reached.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub struct Listener {
     /// Address that it listens on.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// `true` if it speaks TLS there.
-    pub(crate) tls: bool,
+    pub tls: bool,
     /// Place of its first shop.
-    pub(crate) mount: Mount,
+    pub mount: Mount,
 }
 
 /// Reads the configuration file; there is nothing in it if there is none.
@@ -230,7 +230,7 @@ pub(super) fn address(server: &mut Server, mount: &Mount, document: &Document<'_
 }
 
 /// Returns the shop that a command names, or the only one of the configuration.
-pub(crate) fn shop_named(configuration: &Configuration, name: Option<&ShopId>) -> Result<Arc<Settings>, String> {
+pub fn shop_named(configuration: &Configuration, name: Option<&ShopId>) -> Result<Arc<Settings>, String> {
     let names = || configuration.shops.iter().map(|shop| shop.mount.id.to_string()).collect::<Vec<_>>().join(", ");
     match name {
         Some(name) => {

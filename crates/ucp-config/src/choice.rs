@@ -10,7 +10,7 @@ use ucp_core::purchase::payment::CaptureMode;
 /// Treatment of callers whose UCP profile cannot be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Policy {
+pub enum Policy {
     /// Reject the request.
     Require,
     /// Allow catalog requests only.
@@ -22,7 +22,7 @@ pub(crate) enum Policy {
 /// Access for anonymous callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Anonymous {
+pub enum Anonymous {
     /// The catalog.
     #[default]
     Browsing,
@@ -33,7 +33,7 @@ pub(crate) enum Anonymous {
 /// Level of detail of catalog responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum CatalogView {
+pub enum CatalogView {
     /// Everything on product pages; listings omit long fields.
     #[default]
     Standard,
@@ -66,7 +66,7 @@ impl From<Capture> for CaptureMode {
 /// Signature check of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Check {
+pub enum Check {
     /// Signatures are ignored.
     Off,
     /// A signature must be valid if there is one.
@@ -79,7 +79,7 @@ pub(crate) enum Check {
 /// Responses that are signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Signed {
+pub enum Signed {
     /// Responses of operations that place an order.
     #[default]
     Completing,
@@ -104,7 +104,7 @@ pub(crate) enum TlsVersion {
 /// HTTP status of JSON-RPC errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum McpErrorStatus {
+pub enum McpErrorStatus {
     /// 200 for clients that send `MCP-Protocol-Version`, otherwise the status that matches the error.
     #[default]
     #[serde(alias = "fitting")]
@@ -119,7 +119,7 @@ pub(crate) enum McpErrorStatus {
 /// Backend type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum BackendKind {
+pub enum BackendKind {
     /// The embedded shop.
     #[default]
     Embedded,
@@ -149,7 +149,7 @@ pub(crate) enum CatalogSource {
 /// Format of a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum FeedFormat {
+pub enum FeedFormat {
     /// JSON Lines of UCP products.
     Jsonl,
     /// Shopify's product CSV export.
@@ -163,7 +163,7 @@ pub(crate) enum FeedFormat {
 /// Kind of a token of a Shopify-style API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum TokenKind {
+pub enum TokenKind {
     /// A token for servers.
     #[default]
     Private,
@@ -174,7 +174,7 @@ pub(crate) enum TokenKind {
 /// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// Plain text on a terminal, else JSON.
     #[default]
     Auto,
@@ -189,7 +189,7 @@ pub(crate) enum LogFormat {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum LogLevel {
+pub enum LogLevel {
     /// Nothing.
     Off,
     /// Failures.
@@ -215,7 +215,7 @@ impl fmt::Display for LogLevel {
 /// Transport to a UCP shop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Transport {
+pub enum Transport {
     /// REST.
     Rest,
     /// MCP.

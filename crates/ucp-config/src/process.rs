@@ -14,25 +14,25 @@ use super::{
 
 /// Complete and checked settings of the process.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     /// The listener, and limits of all shops together.
-    pub(crate) server: Server,
+    pub server: Server,
     /// The log.
-    pub(crate) log: Log,
+    pub log: Log,
     /// Traces of calls.
-    pub(crate) telemetry: Telemetry,
+    pub telemetry: Telemetry,
     /// Events of commerce.
-    pub(crate) events: Events,
+    pub events: Events,
     /// The data that shops inherit; its directory has the audit log of the process.
-    pub(crate) data: Data,
+    pub data: Data,
     /// Proxies whose forwarding headers are trusted.
-    pub(crate) trusted_proxies: TrustedProxies,
+    pub trusted_proxies: TrustedProxies,
     /// TLS of the listener; `None` if it speaks plain HTTP.
-    pub(crate) tls: Option<TlsSettings>,
+    pub tls: Option<TlsSettings>,
     /// Admin API, if it is enabled.
-    pub(crate) admin: Option<Admin>,
+    pub admin: Option<Admin>,
     /// Where spans and events are sent.
-    pub(crate) receivers: Receivers,
+    pub receivers: Receivers,
     /// Languages of the pages of those shops that state no directory of their own.
     pub(crate) texts: Texts,
     /// Table of places of those shops that state no file of their own.

@@ -14,8 +14,7 @@ use ucp_trust::{
     signature::visitor,
 };
 
-use super::{document::Document, sections, value::Limit};
-use crate::first_key;
+use super::{document::Document, first_key, sections, value::Limit};
 
 /// Maximum length of a platform's name, in bytes.
 const MAX_NAME: usize = 100;
@@ -25,30 +24,30 @@ const MAX_PROFILE: usize = 256 * 1024;
 
 /// A platform that the operator registered.
 #[derive(Debug)]
-pub(crate) struct Platform {
+pub struct Platform {
     /// Name given by the operator.
-    pub(crate) name: String,
+    pub name: String,
     /// URL of its profile, which identifies it, or the identity of a platform that publishes none.
-    pub(crate) profile: ProfileUrl,
+    pub profile: ProfileUrl,
     /// Its profile, if it is read from a file instead of fetched.
-    pub(crate) pinned: Option<Pinned>,
+    pub pinned: Option<Pinned>,
     /// Hashes of its API keys.
-    pub(crate) api_keys: Vec<KeyHash>,
+    pub api_keys: Vec<KeyHash>,
     /// Its client certificates.
-    pub(crate) certificates: Vec<Fingerprint>,
+    pub certificates: Vec<Fingerprint>,
     /// Address of its keys, if it signs as a bot (Web Bot Auth).
-    pub(crate) signature_agent: Option<ProfileUrl>,
+    pub signature_agent: Option<ProfileUrl>,
     /// Customer group that it belongs to.
-    pub(crate) customer_group: Option<String>,
+    pub customer_group: Option<String>,
     /// Rate limit of its requests, if it has its own.
-    pub(crate) limit: Option<Quota>,
+    pub limit: Option<Quota>,
 }
 
 /// A profile from a file.
-pub(crate) struct Pinned {
-    pub(crate) path: PathBuf,
+pub struct Pinned {
+    pub path: PathBuf,
     /// Content of the file.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 impl fmt::Debug for Pinned {

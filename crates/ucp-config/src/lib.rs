@@ -2,27 +2,30 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`sections`] | the sections of the file: every key, with its documentation and its default |
-//! | [`mod@value`] | types of values |
-//! | [`choice`] | enumerations of flags and the file |
-//! | [`mod@flags`] | the flags, each of which can be set in the environment too |
-//! | [`mod@schema`] | the JSON Schema of the file, and the example file |
-//! | [`document`] | the file as written: the position of each key, and the errors found |
-//! | [`mod@display`] | the settings as text for operators |
-//! | [`mod@admin`] | the listener of the admin API |
-//! | [`mod@catalog`] | the copy of the shop's catalog |
-//! | [`mod@database`] | the database that gateways share |
-//! | [`mod@process`] | what belongs to the process and to none of its shops |
-//! | [`mod@texts`] | the languages of the pages |
-//! | [`mod@several`] | all shops of a process |
-//! | [`mod@mount`] | where one of several shops is reached |
-//! | [`mod@directory`] | the directory of merchants, with the files it refers to |
-//! | [`mod@payment`] | the payment handlers, with their secrets |
-//! | [`platform`] | the registered platforms, with the files and secrets they refer to |
-//! | [`mod@telemetry`] | where spans and events are sent, with the tokens that are asked for there |
-//! | [`mod@tls`] | the certificate of the listener, with the files it is read from |
-//! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
-//! | [`mod@warnings`] | warnings about valid settings that are seldom wanted |
+//! | `sections` | the sections of the file: every key, with its documentation and its default |
+//! | `value` | types of values |
+//! | `choice` | enumerations of flags and the file |
+//! | `flags` | the flags, each of which can be set in the environment too |
+//! | [`environment`] | warnings about variables of the environment that are not read |
+//! | [`schema`] | the JSON Schema of the file, and the example file |
+//! | [`reference`](mod@reference) | the page of all keys |
+//! | `document` | the file as written: the position of each key, and the errors found |
+//! | `display` | the settings as text for operators |
+//! | `admin` | the listener of the admin API |
+//! | `catalog` | the copy of the shop's catalog |
+//! | `database` | the database that gateways share |
+//! | `process` | what belongs to the process and to none of its shops |
+//! | `texts` | the languages of the pages |
+//! | `several` | all shops of a process |
+//! | `mount` | where one of several shops is reached |
+//! | `directory` | the directory of merchants, with the files it refers to |
+//! | `payment` | the payment handlers, with their secrets |
+//! | `platform` | the registered platforms, with the files and secrets they refer to |
+//! | [`first_key`] | the API key that is made at the first start |
+//! | `telemetry` | where spans and events are sent, with the tokens that are asked for there |
+//! | `tls` | the certificate of the listener, with the files it is read from |
+//! | `upstream` | the commerce API behind the gateway, with the token it asks for |
+//! | `warnings` | warnings about valid settings that are seldom wanted |
 //!
 //! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so that none of them
 //! can fail to load once the gateway runs. A configuration file is optional; `docs/gateway.example.toml` shows all of
@@ -35,19 +38,22 @@ mod database;
 mod directory;
 mod display;
 mod document;
-pub(crate) mod flags;
+pub mod environment;
+pub mod first_key;
+mod flags;
 mod mount;
-pub(crate) mod payment;
+mod payment;
 mod platform;
 mod process;
-pub(crate) mod schema;
-pub(crate) mod sections;
+pub mod reference;
+pub mod schema;
+mod sections;
 mod several;
 mod telemetry;
 mod texts;
 mod tls;
 mod upstream;
-pub(crate) mod value;
+mod value;
 mod warnings;
 
 use std::{
@@ -75,76 +81,72 @@ use ucp_trust::{
 };
 use url::{Host, Url};
 
-#[cfg(feature = "directory")]
-pub(crate) use self::directory::Search;
 #[cfg(not(feature = "directory"))]
-pub(crate) use self::directory::WITHOUT;
-pub(crate) use self::{
+pub use self::directory::WITHOUT;
+pub use self::{
     admin::Admin,
     catalog::{CatalogCopy, FeedPlace},
     choice::{
-        Anonymous, BackendKind, CatalogSource, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus,
-        Policy, Signed, TokenKind, Transport,
+        Anonymous, BackendKind, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
+        TokenKind, Transport,
     },
-    directory::Directory,
-    flags::{DataOptions, ServeOptions, UpstreamOptions},
-    mount::Mount,
+    database::database_at,
+    directory::{Directory, Search},
+    flags::{DataOptions, DatabaseOptions, ServeOptions, UpstreamOptions},
     payment::Payment,
     platform::Platform,
     process::Process,
-    sections::{Data, Pages},
+    sections::{Catalog, Data, Pages, Profiles, Server},
     several::{Configuration, Listener, listener, shop_named},
-    telemetry::{Receiver, Receivers},
-    texts::Texts,
+    telemetry::Receiver,
     upstream::{Bot, Upstream, is_exposed},
-    value::{listen, public_url},
+    value::{DatabaseAddress, Number, listen, public_url},
 };
 use self::{
-    document::Document,
-    sections::{Sections, Server},
-    value::{Limit, Number},
+    choice::CatalogSource, document::Document, mount::Mount, sections::Sections, telemetry::Receivers, texts::Texts,
+    value::Limit,
 };
 
 /// Complete and checked configuration of a shop.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// The keys of the file, completed by flags and defaults.
-    pub(crate) sections: Sections,
+    pub sections: Sections,
     /// Identifier of the shop; of one of several, also its hosts and its path.
-    pub(crate) mount: Mount,
+    pub mount: Mount,
     /// Settings of the process.
-    pub(crate) process: Arc<Process>,
+    pub process: Arc<Process>,
     /// Requirements on the profiles of callers.
-    pub(crate) policy: Policy,
+    pub policy: Policy,
     /// Networks that profile URLs may lead to: the public Internet, or also this machine.
-    pub(crate) reach: Reach,
+    pub reach: Reach,
     /// Time that requests in flight have to finish after a shutdown.
-    pub(crate) drain: Duration,
+    pub drain: Duration,
     /// Certificate authorities to trust besides those of the system.
-    pub(crate) extra_roots: Vec<Certificate>,
+    pub extra_roots: Vec<Certificate>,
     /// Database that gateways share; `None` if everything is in the data directory.
-    pub(crate) database: Option<ucp_postgres::Options>,
+    pub database: Option<ucp_postgres::Options>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
-    pub(crate) upstream: Option<Upstream>,
+    pub upstream: Option<Upstream>,
     /// Copy of the shop's catalog; `None` if there is none.
-    pub(crate) catalog: Option<CatalogCopy>,
+    pub catalog: Option<CatalogCopy>,
     /// The registered platforms.
-    pub(crate) platforms: Vec<Platform>,
+    pub platforms: Vec<Platform>,
     /// Payment handlers.
-    pub(crate) payments: Vec<Payment>,
+    pub payments: Vec<Payment>,
     /// The directory of merchants.
-    pub(crate) directory: Directory,
+    pub directory: Directory,
     /// Languages of the pages.
-    pub(crate) texts: Texts,
+    pub texts: Texts,
     /// Warnings about settings that are valid and seldom wanted.
     pub(crate) warnings: Vec<String>,
     /// Number that differs where anything differs that the shop was configured with, the content of files included.
-    pub(crate) fingerprint: u64,
+    pub fingerprint: u64,
 }
 
 /// All errors of a configuration, one line each.
 #[derive(Debug)]
-pub(crate) struct ConfigError(Vec<String>);
+pub struct ConfigError(Vec<String>);
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -162,7 +164,7 @@ impl Settings {
     ///
     /// # Errors
     /// What they are needed for, and how to make one.
-    pub(crate) fn check_keys(&self, keyring: &Keyring) -> Result<(), String> {
+    pub fn check_keys(&self, keyring: &Keyring) -> Result<(), String> {
         let make = "make one with `ucp-gateway keys generate`";
         if self.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
             return Err(format!("answers are to be signed, but there is no key; {make}"));
@@ -320,12 +322,12 @@ impl Settings {
 
     /// Returns the directory of the shop's keys and of what the operator has decided about it: the data directory, or a
     /// directory in it for one of several shops.
-    pub(crate) fn dir(&self) -> PathBuf {
+    pub fn dir(&self) -> PathBuf {
         shop_dir(&self.sections.data.dir, &self.mount.id)
     }
 
     /// Returns the directory of the shop's signing keys.
-    pub(crate) fn keys(&self) -> PathBuf {
+    pub fn keys(&self) -> PathBuf {
         match &self.sections.data.keys_dir {
             Some(dir) => shop_dir(dir, &self.mount.id),
             None => self.dir().join("keys"),
@@ -333,7 +335,7 @@ impl Settings {
     }
 
     /// Returns the URL under which clients reach the shop; those on this machine reach the listener under `local`.
-    pub(crate) fn public_url(&self, local: &Url) -> Url {
+    pub fn public_url(&self, local: &Url) -> Url {
         match &self.sections.server.public_url {
             Some(url) => self.mount.below(url.0.clone()),
             None => self.mount.on(local.clone()),
@@ -342,19 +344,19 @@ impl Settings {
 
     /// Returns `true` if others can reach the gateway and nobody has a credential that it knows, nor is taken at their
     /// word.
-    pub(crate) fn needs_first_key(&self) -> bool {
+    pub fn needs_first_key(&self) -> bool {
         let server = &self.sections.server;
         let private = is_private(server);
         !private && self.policy != Policy::Development && self.platforms.is_empty()
     }
 
     /// Returns `true` if the shop behind the gateway keeps the orders.
-    pub(crate) fn are_orders_elsewhere(&self) -> bool {
+    pub fn are_orders_elsewhere(&self) -> bool {
         self.sections.upstream.backend == BackendKind::Ucp
     }
 
     /// Returns the quotas of all callers; the registered platforms are in the order of [`Settings::platforms`].
-    pub(crate) fn quotas(&self) -> Quotas {
+    pub fn quotas(&self) -> Quotas {
         let limits = &self.sections.limits;
         Quotas {
             anonymous: limits.anonymous.and_then(Limit::quota),
@@ -365,7 +367,7 @@ impl Settings {
     }
 
     /// Returns the API keys, each with the index of its platform in [`Settings::platforms`].
-    pub(crate) fn api_keys(&self) -> ApiKeys<usize> {
+    pub fn api_keys(&self) -> ApiKeys<usize> {
         let of = |(index, platform): (usize, &'_ Platform)| {
             platform.api_keys.clone().into_iter().map(move |key| (key, index))
         };
@@ -373,7 +375,7 @@ impl Settings {
     }
 
     /// Returns the client certificates, each with the index of its platform in [`Settings::platforms`].
-    pub(crate) fn certificates(&self) -> HashMap<Fingerprint, usize> {
+    pub fn certificates(&self) -> HashMap<Fingerprint, usize> {
         let of = |(index, platform): (usize, &'_ Platform)| {
             platform.certificates.clone().into_iter().map(move |certificate| (certificate, index))
         };
@@ -382,7 +384,7 @@ impl Settings {
 }
 
 /// Returns the directory of the keys and decisions of a shop in a data directory.
-pub(crate) fn shop_dir(data_dir: &Path, shop: &ShopId) -> PathBuf {
+pub fn shop_dir(data_dir: &Path, shop: &ShopId) -> PathBuf {
     if *shop == ShopId::default() { data_dir.to_owned() } else { data_dir.join("shops").join(shop.as_str()) }
 }
 
@@ -396,7 +398,7 @@ fn is_private(server: &Server) -> bool {
 }
 
 /// Returns `true` if a URL is one of this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+pub fn is_loopback(url: &Url) -> bool {
     url.host().is_some_and(|host| is_loopback_host(&host))
 }
 

@@ -47,9 +47,9 @@ kinds! {
 }
 
 /// A payment handler.
-pub(crate) struct Payment {
+pub struct Payment {
     /// What the profile says about it.
-    pub(crate) declaration: Declaration,
+    pub declaration: Declaration,
     kind: HandlerKind,
     open: Open,
 }
@@ -67,7 +67,7 @@ impl Payment {
     }
 
     /// Returns `true` if its provider sends events.
-    pub(crate) fn takes_events(&self) -> bool {
+    pub fn takes_events(&self) -> bool {
         self.kind == HandlerKind::Stripe
     }
 
@@ -75,7 +75,7 @@ impl Payment {
     ///
     /// # Errors
     /// The client of a payment service provider cannot be set up.
-    pub(crate) fn open(&self, clock: Clock, roots: &[Certificate]) -> Opened {
+    pub fn open(&self, clock: Clock, roots: &[Certificate]) -> Opened {
         (self.open)(self.declaration.clone(), clock, roots)
     }
 }

@@ -1,13 +1,13 @@
-//! The page of the configuration.
+//! The reference of all keys.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::config::schema::{keys, schema, toml};
+use super::schema::{keys, schema, toml};
 
 /// Formats the page, which is checked in as `docs/configuration.md`.
-pub(crate) fn page() -> String {
+pub fn page() -> String {
     let mut text = "\
 # Configuration
 

@@ -12,7 +12,7 @@ const PREFIX: &str = "UCP_GATEWAY_";
 const NEAR: usize = 3;
 
 /// Returns a warning for each variable whose name is nearly that of one that the command line reads.
-pub(crate) fn warnings(command: &Command) -> Vec<String> {
+pub fn warnings(command: &Command) -> Vec<String> {
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let known = known(command);
     let warning = |(name, meant)| format!("the environment variable {name} is not read; did you mean {meant}?");
@@ -39,15 +39,16 @@ fn misspelt(names: impl Iterator<Item = String>, known: &BTreeSet<String>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::Args as _;
 
     use super::*;
-    use crate::cli::Cli;
+    use crate::{ServeOptions, UpstreamOptions};
 
     #[test]
     fn a_misspelt_name_is_told_with_the_nearest() {
-        let known = known(&Cli::command());
-        assert!(known.contains("UCP_GATEWAY_LISTEN") && known.contains("UCP_GATEWAY_AGENT_PROFILE"), "{known:?}");
+        let below = UpstreamOptions::augment_args(Command::new("mcp"));
+        let known = known(&ServeOptions::augment_args(Command::new("ucp-gateway")).subcommand(below));
+        assert!(known.contains("UCP_GATEWAY_LISTEN") && known.contains("UCP_GATEWAY_BACKEND"), "{known:?}");
         let names = [
             "UCP_GATEWAY_LISTN",
             "UCP_GATEWAY_DATADIR",

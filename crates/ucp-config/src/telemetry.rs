@@ -11,21 +11,22 @@ use super::{
 
 /// A server that telemetry is sent to.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
-    pub(crate) url: Url,
+pub struct Receiver {
+    /// Its address.
+    pub url: Url,
     /// Token that requests show.
-    pub(crate) token: Option<Secret>,
+    pub token: Option<Secret>,
 }
 
 /// Servers that telemetry is sent to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Receivers {
+pub struct Receivers {
     /// Spans, over OTLP.
-    pub(crate) spans: Option<Receiver>,
+    pub spans: Option<Receiver>,
     /// Events, over OTLP.
-    pub(crate) logs: Option<Receiver>,
+    pub logs: Option<Receiver>,
     /// Events, as JSON Lines.
-    pub(crate) events: Option<Receiver>,
+    pub events: Option<Receiver>,
 }
 
 /// Resolves the receivers. The variables of OpenTelemetry hold where the file and the flags say nothing.

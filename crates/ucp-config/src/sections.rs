@@ -43,9 +43,9 @@ pub(super) const API_VERSION: &str = "2026-04";
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 #[schemars(title = "The configuration of ucp-gateway")]
-pub(crate) struct Sections {
+pub struct Sections {
     /// Listeners, TLS and connections.
-    pub(crate) server: Server,
+    pub server: Server,
     /// Log lines on standard error.
     #[schemars(extend("x-process" = true))]
     pub(crate) log: Log,
@@ -56,26 +56,26 @@ pub(crate) struct Sections {
     #[schemars(extend("x-process" = true))]
     pub(crate) events: Events,
     /// Data directory or database.
-    pub(crate) data: Data,
+    pub data: Data,
     /// Upstream commerce API, instead of the embedded shop.
     #[serde(skip_serializing_if = "Upstream::is_embedded")]
-    pub(crate) upstream: Upstream,
+    pub upstream: Upstream,
     /// Synced copy of the upstream catalog, for shops whose API cannot search or that have only a feed. Searches and
     /// lookups use the copy; product pages and carts use the upstream, if there is one.
     #[serde(skip_serializing_if = "Catalog::is_none")]
-    pub(crate) catalog: Catalog,
+    pub catalog: Catalog,
     /// Access for anonymous callers, and for callers whose profile cannot be fetched.
-    pub(crate) callers: Callers,
+    pub callers: Callers,
     /// Fetching and caching of platform profiles.
-    pub(crate) profiles: Profiles,
+    pub profiles: Profiles,
     /// A registered platform. Its requests never wait for a profile fetch. Repeat the section for each.
     pub(crate) platform: Vec<Platform>,
     /// Limits per caller: a rate, or "none". Under the policy `development` the default is "none".
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Checking and creating HTTP message signatures.
-    pub(crate) signatures: Signatures,
+    pub signatures: Signatures,
     /// Checkout pages for buyers.
-    pub(crate) pages: Pages,
+    pub pages: Pages,
     /// A payment handler. Repeat the section for each. Without one, a gateway on loopback has a sandbox, and every
     /// other gateway sends buyers to the shop's own page to pay.
     pub(crate) payment: Vec<Payment>,
@@ -108,12 +108,13 @@ pub(crate) struct ShopEntry {
     pub(crate) path: Option<String>,
 }
 
+/// Listeners, TLS and connections.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Server {
+pub struct Server {
     /// Listen address. A bare port listens on loopback only. (`--listen`, `UCP_GATEWAY_LISTEN`)
     #[schemars(extend("x-process" = true))]
-    pub(crate) listen: Listen,
+    pub listen: Listen,
     /// PEM file with the TLS certificate and its chain, the leaf first. The gateway then speaks https on `listen`,
     /// HTTP/2 and HTTP/1.1. It is reloaded when it changes, like the two files that follow. Without it, the gateway
     /// speaks http, for a proxy in front of it.
@@ -134,7 +135,7 @@ pub(crate) struct Server {
     /// require the admin token, except on loopback under the policy `development`. From other machines, put TLS in
     /// front. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
     #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"), extend("x-process" = true))]
-    pub(crate) admin_listen: Option<Listen>,
+    pub admin_listen: Option<Listen>,
     /// File with the admin token.
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/admin-token", extend("x-process" = true))]
@@ -148,59 +149,59 @@ pub(crate) struct Server {
     pub(super) admin_token: Remark,
     /// If `true`, also serve `/livez` and `/readyz` on the public listener, without details.
     #[schemars(extend("x-process" = true))]
-    pub(crate) probes: bool,
+    pub probes: bool,
     /// Maximum requests per second that the inspector records; further ones are only counted. 0 disables the inspector.
     #[schemars(extend("x-process" = true))]
-    pub(crate) inspected_per_second: Number<0, 1_000, 20>,
+    pub inspected_per_second: Number<0, 1_000, 20>,
     /// Disk space in MB for recorded, masked requests, in the directory `inspector` of `data.dir`; the oldest are
     /// removed first. 0 keeps the last 1,000 in memory only.
     #[schemars(extend("x-process" = true))]
-    pub(crate) inspected_mb: Number<0, 65_536, 32>,
+    pub inspected_mb: Number<0, 65_536, 32>,
     /// If `true`, the inspector also records under policies other than `development`, masked. The admin listener shows
     /// the requests.
     #[schemars(extend("x-process" = true))]
-    pub(crate) inspect: bool,
+    pub inspect: bool,
     /// If `true`, the inspector also keeps unmasked requests in memory under the policy `development`, so that
     /// `ucp-gateway replay` can resend them.
     #[schemars(extend("x-process" = true))]
-    pub(crate) record_whole: bool,
+    pub record_whole: bool,
     /// Public base URL of the gateway. Unset: the listen address. (`--public-url`, `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]
-    pub(crate) public_url: Option<WebUrl>,
+    pub public_url: Option<WebUrl>,
     /// Additional host names of the gateway, without port, such as names of a compose or Kubernetes service that a
     /// proxy sends as `Host`. Requests for other hosts are rejected.
     #[schemars(example = ["ucp-gateway", "ucp-gateway.shops.svc"])]
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Origins of web pages that may call REST and MCP and read the responses (CORS), such as
     /// `https://app.example.com`. Cookies and other browser credentials are not allowed. Pages of all sites may read
     /// the profile and the API documents.
     #[schemars(example = ["https://app.example.com"])]
-    pub(crate) allowed_origins: Vec<String>,
+    pub allowed_origins: Vec<String>,
     /// URL of the shop's website, to which buyers can go when a platform cannot be served.
     #[schemars(example = "https://www.example.com/", extend("x-without" = "none"))]
-    pub(crate) storefront: Option<WebUrl>,
+    pub storefront: Option<WebUrl>,
     /// Maximum number of connections. Idle connections make room for new ones, which wait if there are none.
     /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     #[schemars(extend("x-process" = true))]
-    pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
+    pub max_connections: Number<1, 1_000_000, 1_024>,
     /// Keep-alive timeout in seconds. A proxy in front must use a shorter one. Idle connections make room for new ones
     /// at `max_connections`.
     #[schemars(extend("x-process" = true))]
-    pub(crate) idle_timeout_s: Number<1, 86_400, 75>,
+    pub idle_timeout_s: Number<1, 86_400, 75>,
     /// Time for requests in progress after SIGTERM, in milliseconds. Unset: the longest duration of a request (10
     /// seconds to arrive, the time to fetch a profile, and the time to complete a checkout or to pay).
     #[schemars(example = 40_000, extend("x-process" = true))]
     pub(crate) drain_timeout_ms: Option<Number<0, 600_000>>,
     /// Time after SIGTERM in which requests are still accepted while `/readyz` fails, in milliseconds.
     #[schemars(extend("x-process" = true))]
-    pub(crate) shutdown_delay_ms: Number<0, 600_000, 0>,
+    pub shutdown_delay_ms: Number<0, 600_000, 0>,
     /// Maximum number of concurrent requests; further ones get 503. With several shops, one shop may use at most half
     /// of the slots that are free. Under the policy `development` there is no limit by default.
     #[schemars(extend("x-without" = "no limit"), extend("x-process" = true))]
-    pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
+    pub max_in_flight: Option<Number<1, 1_000_000, 512>>,
     /// Memory for request bodies in MB. One caller may use a quarter of it, and gets 429 beyond that.
     #[schemars(extend("x-process" = true))]
-    pub(crate) bodies_mb: Number<4, 65_536, 64>,
+    pub bodies_mb: Number<4, 65_536, 64>,
     /// Directory of files (*.toml), one shop each, with the keys of a `[[shop]]` at the root. The file name is the
     /// default name of the shop.
     #[schemars(example = "shops.d", extend("x-without" = "none"), extend("x-process" = true))]
@@ -208,10 +209,10 @@ pub(crate) struct Server {
     /// Maximum number of open shops, each with its index, caches and background work. The least recently used one is
     /// closed first.
     #[schemars(extend("x-process" = true))]
-    pub(crate) open_shops: Number<1, 100_000, 100>,
+    pub open_shops: Number<1, 100_000, 100>,
     /// Time without requests after which one of several shops is closed, in seconds. The next request opens it again.
     #[schemars(extend("x-process" = true))]
-    pub(crate) close_idle_s: Number<1, 86_400, 300>,
+    pub close_idle_s: Number<1, 86_400, 300>,
     /// Trusted proxies, as addresses or networks such as 10.0.0.0/8. Their X-Forwarded-For, X-Forwarded-Host and
     /// Forwarded headers are used.
     #[schemars(extend("x-process" = true))]
@@ -219,25 +220,26 @@ pub(crate) struct Server {
     /// HTTP status of errors over MCP: "auto" (for MCP libraries 200, with a rejected tool call as the result of the tool;
     /// for other clients the status that matches the error) or "always" (the matching status for all clients).
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
-    pub(crate) mcp_error_status: McpErrorStatus,
+    pub mcp_error_status: McpErrorStatus,
 }
 
+/// Checkout pages for buyers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Pages {
+pub struct Pages {
     /// Name of the shop on its pages. Unset: the name of its market.
     #[schemars(example = &"Flowers & Co", extend("x-without" = "name of the market"))]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Color of links and buttons, `#` and six hexadecimal digits. It is adjusted where the contrast would be too low.
     #[schemars(example = &"#0b57c2", extend("x-without" = "blue"))]
-    pub(crate) color: Option<HexColor>,
+    pub color: Option<HexColor>,
     /// URL of a logo, 40 pixels high, instead of the name.
     #[schemars(example = "https://shop.example.com/logo.svg", extend("x-without" = "shop name shown"))]
-    pub(crate) logo_url: Option<WebUrl>,
+    pub logo_url: Option<WebUrl>,
     /// One or two sentences about the shop and its products, for agents that choose between several shops. At most 400
     /// characters are used.
     #[schemars(example = &"Cut flowers and potted plants, delivered the same day.", extend("x-without" = "the categories of its products"))]
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
     /// Directory with translations besides English and Spanish: TOML files named after their BCP 47 tag, such as
     /// de.toml, with the differences from English or from the language that `base` names.
     #[schemars(example = "/etc/ucp-gateway/languages", extend("x-without" = "none"))]
@@ -246,23 +248,23 @@ pub(crate) struct Pages {
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Log {
+pub struct Log {
     /// Log format: "auto" (plain text on a terminal, else JSON), "json" or "pretty". (`--log-format`,
     /// `UCP_GATEWAY_LOG_FORMAT`)
-    pub(crate) format: LogFormat,
+    pub format: LogFormat,
     /// Minimum level: "off", "error", "warn", "info" (with one line per request), "debug" or "trace". `RUST_LOG`
     /// overrides it. (`--log-level`, `UCP_GATEWAY_LOG_LEVEL`)
-    pub(crate) level: LogLevel,
+    pub level: LogLevel,
     /// If `true`, the log line of a search includes its query.
-    pub(crate) searches: bool,
+    pub searches: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Events {
+pub struct Events {
     /// A file that events are added to, as a JSON object in each line. Off by default.
     #[schemars(example = "/var/log/ucp-gateway/events.jsonl", extend("x-without" = "none"))]
-    pub(crate) file: Option<FilePath>,
+    pub file: Option<FilePath>,
     /// URL that receives events by POST as JSON Lines (`application/x-ndjson`), up to 512 per request. Events that it
     /// does not accept within about a minute are dropped and counted. Unset: disabled.
     #[schemars(example = "https://analytics.example.com/events", extend("x-without" = "none"))]
@@ -279,7 +281,7 @@ pub(crate) struct Events {
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Telemetry {
+pub struct Telemetry {
     /// OTLP/HTTP endpoint (http/protobuf): spans go to `v1/traces` below it, events to `v1/logs`. Unset:
     /// `OTEL_EXPORTER_OTLP_ENDPOINT` and the other OTLP variables of OpenTelemetry, or else disabled.
     /// (`--otlp-endpoint`, `UCP_GATEWAY_OTLP_ENDPOINT`)
@@ -292,15 +294,16 @@ pub(crate) struct Telemetry {
     #[serde(skip_deserializing)]
     pub(super) token: Remark,
     /// Trace sampling rate in percent, for requests without a `traceparent` header.
-    pub(crate) sampled_percent: Number<0, 100, 100>,
+    pub sampled_percent: Number<0, 100, 100>,
 }
 
+/// Data directory or database.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Data {
+pub struct Data {
     /// Data directory. (`--data-dir`, `UCP_GATEWAY_DATA_DIR`)
     #[schemars(example = &"data", extend("default" = null))]
-    pub(crate) dir: FilePath,
+    pub dir: FilePath,
     /// PostgreSQL database shared by several gateways, for sales, stock and products:
     /// `postgres://user:password@host/database`. Several hosts, separated by commas, are tried in turn for a writable
     /// one. (`--database`, `UCP_GATEWAY_DATABASE`)
@@ -329,23 +332,23 @@ pub(crate) struct Data {
     #[schemars(example = "/etc/ucp-gateway/keys")]
     pub(crate) keys_dir: Option<FilePath>,
     /// Memory for products in MB. (`--cache-mb`, `UCP_GATEWAY_CACHE_MB`)
-    pub(crate) cache_mb: Megabytes<64>,
+    pub cache_mb: Megabytes<64>,
     /// Maximum size of the database in MB. Beyond it, new carts and checkouts get 503.
     #[schemars(extend("x-without" = "no limit"), extend("x-process" = true))]
-    pub(crate) max_mb: Option<Megabytes<16_384>>,
+    pub max_mb: Option<Megabytes<16_384>>,
     /// Minimum free disk space in MB. Below it, new carts and checkouts get 503.
     #[schemars(extend("x-process" = true))]
-    pub(crate) min_free_mb: Megabytes<256>,
+    pub min_free_mb: Megabytes<256>,
     /// Retention of expired carts, and of checkouts without an order, in hours. Those that `limits.held` counts are
     /// kept for one hour.
-    pub(crate) keep_unfinished_hours: Number<1, 87_600, 720>,
+    pub keep_unfinished_hours: Number<1, 87_600, 720>,
     /// Retention of completed checkouts after their expiry, in hours.
-    pub(crate) keep_completed_hours: Number<1, 87_600, 720>,
+    pub keep_completed_hours: Number<1, 87_600, 720>,
     /// Retention of addresses in orders, in days; longer while a refund or a webhook event is pending.
     #[schemars(extend("x-without" = "kept forever"))]
-    pub(crate) keep_addresses_days: Option<Number<1, 36_500, 365>>,
+    pub keep_addresses_days: Option<Number<1, 36_500, 365>>,
     /// Sample shop for an empty data directory: "outfitters" or "flower-shop". (`--sample`, `UCP_GATEWAY_SAMPLE`)
-    pub(crate) sample: SampleName,
+    pub sample: SampleName,
 }
 
 impl Default for Data {
@@ -373,11 +376,11 @@ impl Default for Data {
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Upstream {
+pub struct Upstream {
     /// Backend type: "embedded" (the other keys here have no effect), "shopify" (Shopify's Storefront GraphQL API, or a
     /// compatible one), "http" (an HTTP adapter that implements the backend API), "mapped" (any REST or GraphQL API, by
     /// a mapping file) or "ucp" (a UCP shop). (`--backend`, `UCP_GATEWAY_BACKEND`)
-    pub(crate) backend: BackendKind,
+    pub backend: BackendKind,
     /// URL of the upstream. Use http only on a trusted network. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
     pub(super) url: Option<WebUrl>,
@@ -400,7 +403,7 @@ pub(crate) struct Upstream {
     pub(super) token: Remark,
     /// With "shopify": kind of the token, "private" (for servers) or "public" (for browsers).
     #[schemars(extend("x-only" = "shopify"))]
-    pub(crate) token_kind: TokenKind,
+    pub token_kind: TokenKind,
     /// With "shopify": API version, a year and a month. Unset: the version that the gateway was built for.
     #[schemars(example = API_VERSION, regex(pattern = r"^(unstable|\d{4}-\d{2})$"), extend("x-only" = "shopify"))]
     pub(super) api_version: Option<String>,
@@ -435,7 +438,7 @@ pub(crate) struct Upstream {
     pub(super) mapping_file: Option<FilePath>,
     /// With "ucp": transport, "rest" or "mcp". Unset: REST where the shop's profile has both.
     #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "by the shop's profile"))]
-    pub(crate) transport: Option<Transport>,
+    pub transport: Option<Transport>,
     /// With "ucp": UCP version of the requests. Unset: the newest common one.
     #[schemars(
         example = Release::NEWEST.date(),
@@ -444,30 +447,30 @@ pub(crate) struct Upstream {
     pub(super) release: Option<String>,
     /// With "ucp": maximum number of IDs per lookup. Larger lookups are split. Unset: the usual limit of such an API.
     #[schemars(example = 10, extend("x-only" = "ucp", "x-without" = "the usual limit"))]
-    pub(crate) max_lookup_ids: Option<Number<1, 250>>,
+    pub max_lookup_ids: Option<Number<1, 250>>,
     /// With "ucp": additional origins (scheme, host and port) of the shop's site to which its responses may send
     /// buyers, besides those of its profile and its endpoint. A `continue_url` elsewhere is rejected; other links may
     /// lead anywhere.
     #[schemars(example = &["https://checkout.example.com"], extend("x-only" = "ucp"))]
-    pub(crate) origins: Vec<WebUrl>,
+    pub origins: Vec<WebUrl>,
     /// Connect timeout in milliseconds.
-    pub(crate) connect_timeout_ms: Milliseconds<500>,
+    pub connect_timeout_ms: Milliseconds<500>,
     /// Timeout of a catalog request with all its upstream requests, in milliseconds.
-    pub(crate) read_timeout_ms: Milliseconds<3_000>,
+    pub read_timeout_ms: Milliseconds<3_000>,
     /// Timeout of a cart, checkout or order request with all its upstream requests, in milliseconds.
-    pub(crate) write_timeout_ms: Milliseconds<10_000>,
+    pub write_timeout_ms: Milliseconds<10_000>,
     /// Timeout for placing an order, in milliseconds. A preceding update has its own timeout.
-    pub(crate) complete_timeout_ms: Milliseconds<25_000>,
+    pub complete_timeout_ms: Milliseconds<25_000>,
     /// Maximum number of concurrent catalog requests. Unregistered callers together use at most three quarters of them, and
     /// one of them three eighths.
-    pub(crate) reads_in_flight: Number<1, 100_000, 32>,
+    pub reads_in_flight: Number<1, 100_000, 32>,
     /// Maximum number of concurrent cart requests, and as many for payments and orders.
-    pub(crate) writes_in_flight: Number<1, 100_000, 16>,
+    pub writes_in_flight: Number<1, 100_000, 16>,
     /// Maximum number of requests per second.
     #[schemars(example = 100, extend("x-without" = "no limit"))]
-    pub(crate) per_second: Option<Number<1, 1_000_000>>,
+    pub per_second: Option<Number<1, 1_000_000>>,
     /// Memory for upstream responses in MB.
-    pub(crate) cache_mb: Megabytes<64>,
+    pub cache_mb: Megabytes<64>,
 }
 
 impl Upstream {
@@ -477,9 +480,10 @@ impl Upstream {
     }
 }
 
+/// Synced copy of the upstream catalog.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Catalog {
+pub struct Catalog {
     /// Source of the copy: "none", "backend" (the upstream's `/find`, page by page; with the backends "http" and
     /// "mapped") or "feed" (a file or an https URL; also with the embedded shop, which then sells the feed).
     pub(crate) source: CatalogSource,
@@ -491,32 +495,32 @@ pub(crate) struct Catalog {
     pub(super) feed_url: Option<WebUrl>,
     /// With "feed": format, "jsonl", "shopify", "google-xml" or "google-tsv". Unset: detected from the name or content.
     #[schemars(example = FeedFormat::GoogleXml, extend("x-only" = "feed", "x-without" = "detected"))]
-    pub(crate) format: Option<FeedFormat>,
+    pub format: Option<FeedFormat>,
     /// With "feed": maximum size of the feed in MB.
     #[schemars(extend("x-only" = "feed"))]
-    pub(crate) max_feed_mb: Number<1, 1_048_576, 4_096>,
+    pub max_feed_mb: Number<1, 1_048_576, 4_096>,
     /// With "feed": timeout of the download in seconds.
     #[schemars(extend("x-only" = "feed"))]
-    pub(crate) feed_timeout_s: Number<1, 86_400, 1_800>,
+    pub feed_timeout_s: Number<1, 86_400, 1_800>,
     /// With "feed" and the embedded shop: name of a new shop.
     #[schemars(example = &"Flowers & Co", extend("x-only" = "feed", "x-without" = "Shop"))]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// With "feed" and the embedded shop: currency of a new shop.
     #[schemars(example = &"EUR", extend("x-only" = "feed", "x-without" = "USD"))]
-    pub(crate) currency: Option<Currency>,
+    pub currency: Option<Currency>,
     /// With "feed" and the embedded shop: language of a new shop.
     #[schemars(example = &"de", extend("x-only" = "feed", "x-without" = "en"))]
-    pub(crate) language: Option<String>,
+    pub language: Option<String>,
     /// Interval of incremental syncs in seconds. A feed is downloaded only if it has changed; an upstream is asked for
     /// changes if it supports that in `GET /backend`.
-    pub(crate) interval_s: Number<1, 2_592_000, 900>,
+    pub interval_s: Number<1, 2_592_000, 900>,
     /// Interval of full syncs in hours; with a feed, whenever it has changed.
-    pub(crate) full_interval_hours: Number<1, 8_760, 24>,
+    pub full_interval_hours: Number<1, 8_760, 24>,
     /// Maximum share of products, in percent, that one sync may remove. Beyond it, none is removed until you run
     /// `ucp-gateway catalog sync --accept-loss`.
-    pub(crate) max_loss_percent: Number<0, 100, 20>,
+    pub max_loss_percent: Number<0, 100, 20>,
     /// Number of products per upstream request.
-    pub(crate) page_size: Number<1, 500, 100>,
+    pub page_size: Number<1, 500, 100>,
     /// File with the secret that signs the upstream's events about changed products, sent to `/upstream/catalog` of the
     /// gateway. Unset: the secret of `upstream.signing_secret_file`.
     #[serde(skip_serializing)]
@@ -535,38 +539,39 @@ impl Catalog {
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Callers {
+pub struct Callers {
     /// Treatment of callers whose profile cannot be fetched: "require" rejects them, "lenient" allows catalog requests,
     /// "development" allows everything, also without a profile. Unset: "development" if only this machine can reach the
     /// gateway (it listens on loopback without another public URL), else "require". (`--policy`, `UCP_GATEWAY_POLICY`)
     #[schemars(example = Policy::Require)]
     pub(super) policy: Option<Policy>,
     /// Access for anonymous callers outside of development: "browsing" (the catalog) or "everything".
-    pub(crate) anonymous: Anonymous,
+    pub anonymous: Anonymous,
     /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything on a product
     /// page, to which searches and lookups leave long descriptions and their other forms, further pictures, links
     /// of sellers, barcodes, ids of option values and options that the title of a variant spells
     /// out, "full" for everything, or "compact" for what helps an agent to choose.
-    pub(crate) view: CatalogView,
+    pub view: CatalogView,
 }
 
+/// Fetching and caching of platform profiles.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Profiles {
+pub struct Profiles {
     /// If `true`, profiles may be on this machine, also over plain http. Unset: `true` under the policy "development"
     /// if only this machine can reach the gateway, else `false`.
     #[schemars(example = false)]
     pub(super) loopback: Option<bool>,
     /// Timeout for resolving and connecting to the host of a profile, in milliseconds.
-    pub(crate) connect_timeout_ms: Milliseconds<2_000>,
+    pub connect_timeout_ms: Milliseconds<2_000>,
     /// Timeout for fetching a profile, in milliseconds.
-    pub(crate) timeout_ms: Milliseconds<5_000>,
+    pub timeout_ms: Milliseconds<5_000>,
     /// Rate of profile fetches for unknown platforms, over all callers.
-    pub(crate) fetches: Rate,
+    pub fetches: Rate,
     /// PEM files of additional certificate authorities.
     pub(super) extra_roots: Vec<FilePath>,
     /// Memory for profiles in MB.
-    pub(crate) cache_mb: Number<1, 65_536, 64>,
+    pub cache_mb: Number<1, 65_536, 64>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -623,7 +628,7 @@ pub(crate) struct Platform {
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Rate limit of anonymous requests per network address (IPv6: per /64 network). IPv4 /24 and IPv6 /56 networks have four
     /// times the limit, IPv6 /48 networks sixteen times. The same factors apply to `signed`, `unverified`, `held` and
     /// `held_mb`.
@@ -636,36 +641,36 @@ pub(crate) struct Limits {
     pub(super) unverified: Option<Limit<20, 40>>,
     /// Maximum number of concurrent requests of the shop, within `server.max_in_flight` of all shops.
     #[schemars(example = 64, extend("x-without" = "no limit"))]
-    pub(crate) in_flight: Option<Number<1, 1_000_000>>,
+    pub in_flight: Option<Number<1, 1_000_000>>,
     /// Maximum number of carts and open checkouts per network address, and per domain of signed requests. Registered platforms
     /// are exempt. They are removed an hour after they expire. Under the policy `development` there is no limit by default.
     #[schemars(extend("x-without" = "no limit"))]
-    pub(crate) held: Option<Number<1, 1_000_000, 1_000>>,
+    pub held: Option<Number<1, 1_000_000, 1_000>>,
     /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
     /// limit by default.
     #[schemars(extend("x-without" = "no limit"))]
-    pub(crate) held_mb: Option<Number<1, 65_536, 64>>,
+    pub held_mb: Option<Number<1, 65_536, 64>>,
     /// Maximum number of carts and open checkouts per registered platform. Under the policy `development` there is no limit by
     /// default.
     #[schemars(extend("x-without" = "no limit"))]
-    pub(crate) keyed_held: Option<Number<1, 100_000_000, 1_000_000>>,
+    pub keyed_held: Option<Number<1, 100_000_000, 1_000_000>>,
     /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
     /// limit by default.
     #[schemars(extend("x-without" = "no limit"))]
-    pub(crate) keyed_held_mb: Option<Number<1, 1_048_576, 16_384>>,
+    pub keyed_held_mb: Option<Number<1, 1_048_576, 16_384>>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Signatures {
+pub struct Signatures {
     /// Signature check for catalog requests: `off`, `verify` or `enforce`.
-    pub(crate) browsing: Check,
+    pub browsing: Check,
     /// Signature check for cart and checkout requests: `off`, `verify` or `enforce`.
-    pub(crate) purchase: Check,
+    pub purchase: Check,
     /// Signature check for order requests: `off`, `verify` or `enforce`.
-    pub(crate) order: Check,
+    pub order: Check,
     /// Responses that are signed: "completing" (those that place an order), "all" or "none".
-    pub(crate) responses: Signed,
+    pub responses: Signed,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -23,7 +23,7 @@ use url::Url;
 /// A whole number within limits, and the one that holds where nothing is said, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Number<const LEAST: u32, const MOST: u32, const USUAL: u32 = { u32::MAX }>(pub(super) u32);
+pub struct Number<const LEAST: u32, const MOST: u32, const USUAL: u32 = { u32::MAX }>(pub(super) u32);
 
 /// A time, between noticeable and absurd.
 pub(crate) type Milliseconds<const USUAL: u32> = Number<10, 60_000, USUAL>;
@@ -33,17 +33,17 @@ pub(crate) type Megabytes<const USUAL: u32> = Number<0, 1_048_576, USUAL>;
 
 impl<const LEAST: u32, const MOST: u32, const USUAL: u32> Number<LEAST, MOST, USUAL> {
     /// The number, of things.
-    pub(crate) const fn count(self) -> usize {
+    pub const fn count(self) -> usize {
         self.0 as usize
     }
 
     /// The number, where none is not possible.
-    pub(crate) fn positive(self) -> NonZeroU32 {
+    pub fn positive(self) -> NonZeroU32 {
         NonZeroU32::new(self.0).unwrap_or(NonZeroU32::MIN)
     }
 
     /// So many megabytes in bytes.
-    pub(crate) fn bytes(self) -> u64 {
+    pub fn bytes(self) -> u64 {
         u64::from(self.0) << 20
     }
 
@@ -53,7 +53,7 @@ impl<const LEAST: u32, const MOST: u32, const USUAL: u32> Number<LEAST, MOST, US
     }
 
     /// So many milliseconds.
-    pub(crate) fn time(self) -> Duration {
+    pub fn time(self) -> Duration {
         Duration::from_millis(self.0.into())
     }
 }
@@ -103,7 +103,7 @@ impl<const LEAST: u32, const MOST: u32, const USUAL: u32> JsonSchema for Number<
 /// So much per second in the long run, and so much at once after a pause.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "{ per_second = …, burst = … }")]
-pub(crate) struct Rate {
+pub struct Rate {
     /// How many per second, in the long run.
     per_second: Number<1, 1_000_000>,
     /// How many at once, after a pause.
@@ -212,7 +212,7 @@ impl<const PER_SECOND: u32, const BURST: u32> JsonSchema for Limit<PER_SECOND, B
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("x-path" = true))]
-pub(crate) struct FilePath(pub(super) PathBuf);
+pub struct FilePath(pub(super) PathBuf);
 
 impl Deref for FilePath {
     type Target = Path;
@@ -232,7 +232,7 @@ impl Serialize for FilePath {
 /// The address to listen on: on this machine, where nothing is said.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(crate) struct Listen(pub(crate) SocketAddr);
+pub struct Listen(pub SocketAddr);
 
 impl<'de> Deserialize<'de> for Listen {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -255,7 +255,7 @@ impl<'de> Deserialize<'de> for Listen {
 }
 
 /// Reads an address to listen on. A port alone is one of this machine, and so is `localhost`.
-pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
+pub fn listen(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix("localhost:").unwrap_or(text);
     if let Ok(port) = port.parse() {
         return Ok(SocketAddr::from(([127, 0, 0, 1], port)));
@@ -276,7 +276,7 @@ impl Default for Listen {
 /// A sample, by its name; the first one where nothing is said.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "&'static str")]
-pub(crate) struct SampleName(pub(crate) &'static Sample);
+pub struct SampleName(pub &'static Sample);
 
 impl Default for SampleName {
     fn default() -> Self {
@@ -321,7 +321,7 @@ pub(super) fn sample(name: &str) -> Result<SampleName, String> {
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String", extend("format" = "uri"))]
-pub(crate) struct WebUrl(pub(crate) Url);
+pub struct WebUrl(pub Url);
 
 impl fmt::Debug for WebUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -349,9 +349,9 @@ impl From<WebUrl> for String {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String", extend("pattern" = "^#[0-9A-Fa-f]{6}$"))]
-pub(crate) struct HexColor {
+pub struct HexColor {
     text: String,
-    pub(crate) color: Color,
+    pub color: Color,
 }
 
 impl TryFrom<String> for HexColor {
@@ -374,7 +374,7 @@ fn parsed(text: &str) -> Result<Url, String> {
 }
 
 /// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
-pub(crate) fn public_url(text: &str) -> Result<Url, String> {
+pub fn public_url(text: &str) -> Result<Url, String> {
     let url = parsed(text)?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err("expected an https address (or http, for trying it out)".to_owned());
@@ -391,11 +391,11 @@ pub(crate) fn public_url(text: &str) -> Result<Url, String> {
 /// The address of a database, or of a place that may be one. It can hold a password, and is never printed.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct DatabaseAddress(String);
+pub struct DatabaseAddress(String);
 
 impl DatabaseAddress {
     /// The address with its password.
-    pub(crate) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

@@ -16,15 +16,15 @@ const OWN: [&str; 3] = ["/inspector", "/livez", "/readyz"];
 
 /// Identifier of a shop, and where it is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
     /// Identifier of the shop.
-    pub(crate) id: ShopId,
+    pub id: ShopId,
     /// Its host names, in lower case; none if it is reached under all names that no other shop has.
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// The path below which it lies, without trailing slash; empty at the root.
-    pub(crate) path: String,
+    pub path: String,
     /// `true` for the shop of a process that has several.
-    pub(crate) is_one_of_several: bool,
+    pub is_one_of_several: bool,
 }
 
 impl Mount {

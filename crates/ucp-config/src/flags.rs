@@ -11,27 +11,30 @@ use super::{
     value::{DatabaseAddress, FilePath, Listen, Number, SampleName, WebUrl, listen, public_url, sample},
 };
 
+/// The flags of `serve`.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct ServeOptions {
+pub struct ServeOptions {
     /// Configuration file (TOML). Flags and environment variables override it.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Listen address. A bare port listens on loopback only [default: 127.0.0.1:8080].
     #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS", value_parser = listen)]
-    pub(crate) listen: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
     /// Listen address of the admin API and operator pages [default: disabled].
     #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen)]
-    pub(crate) admin_listen: Option<SocketAddr>,
+    pub admin_listen: Option<SocketAddr>,
+    /// Where its data is.
     #[command(flatten)]
-    pub(crate) data: DataOptions,
+    pub data: DataOptions,
+    /// What is behind it.
     #[command(flatten)]
-    pub(crate) upstream: UpstreamOptions,
+    pub upstream: UpstreamOptions,
     /// Public base URL of the gateway, where it differs from the listen address.
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
-    pub(crate) public_url: Option<Url>,
+    pub public_url: Option<Url>,
     /// HTTP status of JSON-RPC errors [default: auto].
     #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", value_name = "STATUS")]
-    pub(crate) mcp_error_status: Option<McpErrorStatus>,
+    pub mcp_error_status: Option<McpErrorStatus>,
     /// Maximum number of connections [default: 1024].
     #[arg(
         long,
@@ -39,28 +42,30 @@ pub(crate) struct ServeOptions {
         value_name = "NUMBER",
         value_parser = value_parser!(u32).range(1..=1_000_000)
     )]
-    pub(crate) max_connections: Option<u32>,
+    pub max_connections: Option<u32>,
     /// Treatment of callers whose UCP profile cannot be fetched [default: development on loopback, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "POLICY")]
-    pub(crate) policy: Option<Policy>,
+    pub policy: Option<Policy>,
     /// Format of the log [default: auto].
     #[arg(long, env = "UCP_GATEWAY_LOG_FORMAT", value_name = "FORMAT")]
-    pub(crate) log_format: Option<LogFormat>,
+    pub log_format: Option<LogFormat>,
     /// Minimum level of log lines [default: info].
     #[arg(long, env = "UCP_GATEWAY_LOG_LEVEL", value_name = "LEVEL")]
-    pub(crate) log_level: Option<LogLevel>,
+    pub log_level: Option<LogLevel>,
     /// OTLP/HTTP endpoint for trace spans [default: disabled].
     #[arg(long, env = "UCP_GATEWAY_OTLP_ENDPOINT", value_name = "URL")]
-    pub(crate) otlp_endpoint: Option<Url>,
+    pub otlp_endpoint: Option<Url>,
 }
 
+/// The data of a gateway.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct DataOptions {
+pub struct DataOptions {
     /// Data directory. Created with a sample shop if it does not exist [default: ./data].
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
-    pub(crate) data_dir: Option<PathBuf>,
+    pub data_dir: Option<PathBuf>,
+    /// The database, if there is one.
     #[command(flatten)]
-    pub(crate) database: DatabaseOptions,
+    pub database: DatabaseOptions,
     /// Size of the product cache in MB [default: 64].
     #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
     pub(crate) cache_mb: Option<u32>,
@@ -71,7 +76,7 @@ pub(crate) struct DataOptions {
 
 /// The database of a gateway, or of a command on what it stores.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct DatabaseOptions {
+pub struct DatabaseOptions {
     /// PostgreSQL database shared by several gateways: `postgres://user:password@host/database`. Other users of this
     /// machine can read flags: keep passwords in a file or in the environment.
     #[arg(
@@ -90,17 +95,18 @@ pub(crate) struct DatabaseOptions {
     pub(crate) database_ca_file: Option<PathBuf>,
 }
 
+/// The shop behind a gateway.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct UpstreamOptions {
+pub struct UpstreamOptions {
     /// Backend type [default: embedded].
     #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "BACKEND")]
-    pub(crate) backend: Option<BackendKind>,
+    pub backend: Option<BackendKind>,
     /// URL of the upstream shop. Use http only on a trusted network.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_URL", value_name = "URL")]
-    pub(crate) upstream_url: Option<Url>,
+    pub upstream_url: Option<Url>,
     /// File with the upstream access token.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_TOKEN_FILE", value_name = "FILE")]
-    pub(crate) upstream_token_file: Option<PathBuf>,
+    pub upstream_token_file: Option<PathBuf>,
     /// File with the Web Bot Auth signature for a Shopify upstream: the headers `Signature-Agent`, `Signature-Input`
     /// and `Signature`, one per line.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE", value_name = "FILE")]

@@ -14,9 +14,9 @@ use ucp_core::{
 use ucp_net::outbound::Certificate;
 use url::Url;
 
-pub(crate) use self::search::Search;
+pub use self::search::Search;
 #[cfg(not(feature = "directory"))]
-pub(crate) use self::search::WITHOUT;
+pub use self::search::WITHOUT;
 
 use super::{
     document::Document,
@@ -29,17 +29,17 @@ const RESERVED: &str = "dev.ucp.";
 
 /// The directory of merchants.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     /// Whether the draft *Merchant* capability is offered.
-    pub(crate) merchants: bool,
+    pub merchants: bool,
     /// Whether *Location Search* and *Location Lookup* are offered.
-    pub(crate) locations: bool,
+    pub locations: bool,
     /// What the draft's capability is called, where that is not the draft's own name.
-    pub(crate) capability: Option<OwnName>,
+    pub capability: Option<OwnName>,
     /// What the draft's service is called, where that is not the draft's own name.
-    pub(crate) service: Option<OwnName>,
+    pub service: Option<OwnName>,
     /// How it is searched.
-    pub(crate) search: Search,
+    pub search: Search,
 }
 
 impl Directory {

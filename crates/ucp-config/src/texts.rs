@@ -11,9 +11,10 @@ use super::document::Document;
 
 /// Languages, and the directory that they are read from besides those that are built in.
 #[derive(Clone, Debug)]
-pub(crate) struct Texts {
+pub struct Texts {
     directory: Option<PathBuf>,
-    pub(crate) languages: Languages,
+    /// The languages.
+    pub languages: Languages,
 }
 
 impl Texts {

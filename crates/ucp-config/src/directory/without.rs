@@ -2,17 +2,17 @@
 
 use ucp_net::outbound::Certificate;
 
-use crate::config::{
+use crate::{
     document::Document,
     sections::{Geocoder, Merchants},
 };
 
 /// Why there is no directory.
-pub(crate) const WITHOUT: &str = "this binary was built without the feature `directory`; build it with that feature to serve merchants and locations";
+pub const WITHOUT: &str = "this binary was built without the feature `directory`; build it with that feature to serve merchants and locations";
 
 /// Nothing: there is no directory to search.
 #[derive(Clone, Debug)]
-pub(crate) struct Search;
+pub struct Search;
 
 impl Search {
     pub(super) const fn usual() -> Self {
@@ -20,7 +20,7 @@ impl Search {
     }
 
     /// Refuses every key that asks for the directory.
-    pub(in crate::config) fn resolve(
+    pub(crate) fn resolve(
         said: &Merchants,
         geocoder: &mut Geocoder,
         _: &[Certificate],

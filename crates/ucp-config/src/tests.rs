@@ -6,16 +6,28 @@ mod several;
 use std::{fs, net::SocketAddr, path::PathBuf};
 
 use clap::Parser as _;
+use jiff::Timestamp;
 use ucp_trust::{
     api_key::ApiKey,
     limit::{Quota, RateLimits, Share},
 };
 
 use super::*;
-use crate::{cli::Cli, clock};
+
+/// A command line with the flags of the configuration alone.
+#[derive(clap::Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    serve: ServeOptions,
+}
+
+/// The time at which files are read.
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+}
 
 fn flags(arguments: &[&str]) -> ServeOptions {
-    Cli::try_parse_from([&["ucp-gateway"], arguments].concat()).expect("a command line").serve
+    CommandLine::try_parse_from([&["ucp-gateway"], arguments].concat()).expect("a command line").serve
 }
 
 /// What a file in a directory of its own amounts to.
@@ -50,14 +62,13 @@ impl Case {
         let variable =
             |name: &str| self.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
         let directory = format!("{}/", self.directory.path().display());
-        Configuration::resolve_in(&flags, &variable, clock::now())
-            .map_err(|error| error.to_string().replace(&directory, ""))
+        Configuration::resolve_in(&flags, &variable, now()).map_err(|error| error.to_string().replace(&directory, ""))
     }
 }
 
 /// The only shop of the command line.
 fn of_flags(arguments: &[&str]) -> Result<Arc<Settings>, ConfigError> {
-    let all = Configuration::resolve(&flags(arguments), clock::now())?;
+    let all = Configuration::resolve(&flags(arguments), now())?;
     Ok(all.single().cloned().expect("one shop"))
 }
 
@@ -438,7 +449,7 @@ fn operators_are_listened_to_with_a_token_only() {
 
 /// A signature for a bot that expires in so many days, as a merchant gets it.
 fn bot_signature(days: i64) -> String {
-    let now = clock::timestamp().as_second();
+    let now = Timestamp::try_from(now()).expect("a time").as_second();
     let (created, expires) = (now - 24 * 60 * 60, now + days * 24 * 60 * 60);
     format!(
         "Signature-Agent: \"https://shopify.com\"\nSignature-Input: sig1=(\"@authority\" \"signature-agent\");\

@@ -6,7 +6,7 @@ use ucp_core::merchant::{geo::METRES_PER_KILOMETRE, port::Policy};
 use ucp_directory::geocode::{HttpGeocoder, Table, http::Options};
 use ucp_net::outbound::Certificate;
 
-use crate::config::{
+use crate::{
     document::Document,
     sections::{Geocoder, Merchants},
     value::WebUrl,
@@ -14,17 +14,17 @@ use crate::config::{
 
 /// How the directory is searched.
 #[derive(Clone, Debug)]
-pub(crate) struct Search {
+pub struct Search {
     /// What the operator decided about searches.
-    pub(crate) policy: Policy,
+    pub policy: Policy,
     /// How many bytes of merchants to keep in memory.
-    pub(crate) cache_bytes: u64,
+    pub cache_bytes: u64,
     /// The table of places.
-    pub(crate) places: Arc<Table>,
+    pub places: Arc<Table>,
     /// The file of that table; `None` for the places of the sample.
     file: Option<PathBuf>,
     /// The service that is asked where addresses are.
-    pub(crate) geocoder: Option<Arc<HttpGeocoder>>,
+    pub geocoder: Option<Arc<HttpGeocoder>>,
 }
 
 impl Search {
@@ -41,7 +41,7 @@ impl Search {
 
     /// Completes what the file says. The table of places is that of `known`, if it is of the same file: it may be large, and
     /// several shops share it.
-    pub(in crate::config) fn resolve(
+    pub(crate) fn resolve(
         said: &Merchants,
         geocoder: &mut Geocoder,
         roots: &[Certificate],
