@@ -102,13 +102,6 @@ impl Configuration {
     pub fn drain(&self) -> Duration {
         self.shops.iter().map(|shop| shop.drain).max().unwrap_or_default()
     }
-
-    /// Logs the warnings about the settings.
-    pub fn log_warnings(&self) {
-        for warning in &self.warnings {
-            tracing::warn!("{warning}");
-        }
-    }
 }
 
 /// A file that is about one shop.

@@ -229,7 +229,7 @@ impl Running {
         if configuration.single().is_none() {
             self.open_files(&configuration)?;
         }
-        configuration.log_warnings();
+        log_warnings(&configuration);
         let late = differing(process(&before), process(&configuration));
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
         let gone = self.shops.all();
@@ -269,6 +269,13 @@ fn about(settings: &Settings, problem: impl std::fmt::Display) -> String {
     match &settings.mount {
         mount if mount.is_one_of_several => format!("shop `{}`: {problem}", mount.id),
         _ => problem.to_string(),
+    }
+}
+
+/// Logs the warnings about the settings.
+pub(crate) fn log_warnings(configuration: &Configuration) {
+    for warning in &configuration.warnings {
+        tracing::warn!("{warning}");
     }
 }
 

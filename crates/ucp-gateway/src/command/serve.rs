@@ -36,7 +36,7 @@ use crate::{
     local,
     machine::Claims,
     metrics::{Metrics, Sources},
-    running::{Running, tell_service_manager},
+    running::{Running, log_warnings, tell_service_manager},
     shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         }
     }
     wait(&runtime, async {
-        configuration.log_warnings();
+        log_warnings(&configuration);
         // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
         let is_trial = configuration.is_development() && listen.ip().to_canonical().is_loopback();
         if rustix::process::geteuid().is_root() && !is_trial {
