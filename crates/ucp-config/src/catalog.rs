@@ -9,7 +9,7 @@ use url::Url;
 use super::{
     choice::{BackendKind, CatalogSource},
     document::Document,
-    schema, sections,
+    sections,
 };
 
 /// A copy of the shop's catalog.
@@ -36,14 +36,7 @@ pub(super) fn resolve(
     backend: BackendKind,
     document: &mut Document<'_>,
 ) -> Option<CatalogCopy> {
-    let is_feed = said.source == CatalogSource::Feed;
-    for (key, only) in schema::only("catalog").filter(|_| !is_feed) {
-        let key = format!("catalog.{key}");
-        if document.has(&key) {
-            let only = only.join("` or `");
-            document.add(&key, format_args!("this means something with the source `{only}` only"));
-        }
-    }
+    document.refuse_foreign("catalog", said.source, None);
     let webhook_secret = document.secret("catalog.webhook_secret", said.webhook_secret_file.as_deref(), None);
     said.webhook_secret = Some(if webhook_secret.is_some() { "set" } else { "none" }.to_owned());
     let is_contract = matches!(backend, BackendKind::Http | BackendKind::Mapped);

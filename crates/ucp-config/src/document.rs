@@ -14,7 +14,7 @@ use std::{
     sync::LazyLock,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::{
     Spanned,
@@ -24,7 +24,7 @@ use ucp_payment::Secret;
 
 use super::{
     ConfigError, Environment,
-    schema::{PROCESS, SHOP, keys, schema, table as table_of},
+    schema::{PROCESS, SHOP, keys, schema, table as table_of, values},
     sections::{Sections, ShopEntry},
 };
 
@@ -303,6 +303,22 @@ impl<'a> Document<'a> {
         }
         let text = self.about(key, problem);
         self.mistakes.push(Mistake { at: self.file.text.len(), text });
+    }
+
+    /// Refuses the keys of the table at `at` that mean something only with other values of its first key than `own`: those
+    /// that the file has, and one that a flag states.
+    pub(super) fn refuse_foreign(&mut self, at: &str, own: impl Serialize, flag: Option<&str>) {
+        let own = serde_json::to_value(own).unwrap_or_default();
+        let Some(table) = keys(&schema()["properties"][section(at)]) else { return };
+        let tag = table.keys().next().map_or("", |tag| tag);
+        for (key, schema) in table {
+            let Some(only) = schema.get("x-only") else { continue };
+            let path = format!("{at}.{key}");
+            if values(only).all(|only| own != *only) && (flag == Some(key) || self.has(&path)) {
+                let only = values(only).collect::<Vec<_>>().join("` or `");
+                self.add(&path, format_args!("this means something with the {tag} `{only}` only"));
+            }
+        }
     }
 
     /// A value is valid, and seldom wanted.

@@ -15,7 +15,7 @@ use ucp_core::purchase::payment::{Declaration, Handler};
 use ucp_net::outbound::Certificate;
 use ucp_payment::{Clock, Endpoint, Secret};
 
-use super::{choice::HandlerKind, document::Document, schema, sections};
+use super::{choice::HandlerKind, document::Document, sections};
 
 /// Identifier of the sandbox where the file names none. It is the one that the test suites of the protocol use.
 pub(crate) const SANDBOX: &str = "mock_payment_handler";
@@ -147,13 +147,7 @@ impl Entry<'_, '_> {
     }
 
     fn complete(&mut self, said: &mut sections::Payment) -> Option<Payment> {
-        let own = said.kind.name();
-        for (key, only) in schema::only("payment").filter(|(_, only)| only.iter().all(|only| only != own)) {
-            if self.document.has(&format!("{}.{key}", self.at)) {
-                let kinds = only.join("` or `");
-                self.wrong(&key, format_args!("this means something with the kind `{kinds}` only"));
-            }
-        }
+        self.document.refuse_foreign(&self.at, said.kind, None);
         let open = said.kind.resolve(self, said);
         Some(Payment { declaration: self.declaration(said)?, kind: said.kind, open: open? })
     }
@@ -163,25 +157,19 @@ impl Entry<'_, '_> {
             self.wrong("id", "expected 1 to 100 visible ASCII characters");
         }
         let (kind, usual) = (said.kind.name(), said.kind.usual(&said.id));
-        let mut needed = |key: &str, value: &mut Option<String>, usual: Option<&String>| {
+        let mut needed = |key: &str, value: &mut Option<String>, of: fn(&Declaration) -> &String| {
             if value.is_none() {
-                value.clone_from(&usual.cloned());
+                *value = usual.as_ref().map(of).filter(|text| !text.is_empty()).cloned();
             }
             if value.is_none() {
                 self.wrong(key, format_args!("a {kind} needs this: platforms have to know what they are to send"));
             }
             value.clone()
         };
-        let stated = |text: &'_ String| !text.is_empty();
-        let name = needed("name", &mut said.name, usual.as_ref().map(|usual| &usual.name));
-        let version = needed(
-            "version",
-            &mut said.version,
-            usual.as_ref().map(|usual| &usual.version).filter(|text| stated(text)),
-        );
-        let spec = needed("spec", &mut said.spec, usual.as_ref().map(|usual| &usual.spec));
-        let schema =
-            needed("schema", &mut said.schema, usual.as_ref().map(|usual| &usual.schema).filter(|text| stated(text)));
+        let name = needed("name", &mut said.name, |usual| &usual.name);
+        let version = needed("version", &mut said.version, |usual| &usual.version);
+        let spec = needed("spec", &mut said.spec, |usual| &usual.spec);
+        let schema = needed("schema", &mut said.schema, |usual| &usual.schema);
         let usual = usual.map(|usual| (usual.instruments, usual.config));
         let (instruments, config) = usual.unwrap_or_else(|| (vec!["card".to_owned()], Map::new()));
         Some(Declaration {

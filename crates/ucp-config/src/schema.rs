@@ -59,12 +59,6 @@ pub(crate) fn keys(schema: &Value) -> Option<&Map<String, Value>> {
     table(schema)?["properties"].as_object()
 }
 
-/// The keys of a section that mean something with some values of its first key only, with those values.
-pub(super) fn only(section: &str) -> impl Iterator<Item = (String, Vec<String>)> {
-    let keys = keys(&schema()["properties"][section]).cloned().unwrap_or_default().into_iter();
-    keys.filter_map(|(key, schema)| Some((key, values(schema.get("x-only")?).map(str::to_owned).collect())))
-}
-
 /// The texts of a value that is one or an array of them.
 pub(super) fn values(value: &Value) -> impl Iterator<Item = &str> {
     let all = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);

@@ -5,7 +5,6 @@ use std::{
     time::SystemTime,
 };
 
-use clap::ValueEnum as _;
 use jiff::Timestamp;
 use ucp_core::Release;
 use ucp_net::outbound::{self, Identity};
@@ -16,7 +15,6 @@ use url::{Host, Url};
 use super::{
     choice::BackendKind,
     document::Document,
-    schema,
     sections::{self, API_VERSION},
     value::WebUrl,
 };
@@ -109,15 +107,7 @@ pub(super) fn resolve(
         document.add("upstream.signing_secret_file", "either this or a token, not both");
     }
     let identity = identity(said, document);
-    let backend = said.backend.to_possible_value();
-    let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
-    for (key, only) in schema::only("upstream").filter(|(_, only)| only.iter().all(|only| other(only))) {
-        let (flag, key) = (key == "signature_file" && said.signature_file.is_some(), format!("upstream.{key}"));
-        if flag || document.has(&key) {
-            let only = only.join("` or `");
-            document.add(&key, format_args!("this means something with the backend `{only}` only"));
-        }
-    }
+    document.refuse_foreign("upstream", said.backend, said.signature_file.as_ref().map(|_| "signature_file"));
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
     let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
