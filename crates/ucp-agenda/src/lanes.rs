@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tokio::task::Id;
-use ucp_core::port::agenda::{Due, Kind};
+use ucp_core::ports::agenda::{Due, Kind};
 
 /// Maximum number of tasks of a kind that are carried out at once.
 pub(super) const AT_ONCE: usize = 64;

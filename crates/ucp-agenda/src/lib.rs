@@ -25,7 +25,7 @@ use tokio::{
 };
 use ucp_core::{
     Refusal,
-    port::{
+    ports::{
         PortError,
         agenda::{Agenda, Claim, Claimed, Due, Kind, Next, Recorded, Room},
     },

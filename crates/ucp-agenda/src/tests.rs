@@ -1,6 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ucp_core::port::agenda::{Plan, Task};
+use ucp_core::ports::agenda::{Plan, Task};
 use ucp_testkit::{Clock, MemoryLedger, PATIENCE, until};
 
 use super::*;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use ucp_core::{
     Operation, Release,
     operation::{AP2_MANDATE, Offering},
-    port::Trace,
+    ports::Trace,
 };
 use ucp_trust::jwk::PublicKey;
 use url::Url;

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use ucp_core::{Release, port::Trace};
+use ucp_core::{Release, ports::Trace};
 use ucp_trust::signature::{
     RequestLine, Scheme, SigningKey,
     detached::{REQUEST_SIGNATURE, sign_detached},

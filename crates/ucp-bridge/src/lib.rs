@@ -71,11 +71,13 @@ use ucp_core::{
     Code, Operation, Refusal, Release,
     catalog::lookup,
     operation::{AP2_MANDATE, Class, Effect, Offering, Resource, SHOPPING},
-    port::{
+    ports::{
         ForwardedAnswer, ForwardedCall, MAX_IDS, UcpUpstream, Written,
+        caller::Caller,
+        ledger::Ledger,
         owners::{Kind, Owner, Owners},
     },
-    purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
+    purchase::payment::Declaration,
 };
 use ucp_trust::signature::SigningKey;
 use ucp_wire::{dialect, relay};

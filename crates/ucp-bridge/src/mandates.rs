@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use ucp_core::{Code, Refusal, Release, operation::AP2_MANDATE, purchase::caller::Caller};
+use ucp_core::{Code, Refusal, Release, operation::AP2_MANDATE, ports::caller::Caller};
 
 use super::{Bridge, platform, response};
 

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use ucp_core::{
     Code, Operation, Refusal,
     operation::{AP2_MANDATE, Effect, Resource},
-    port::{
+    ports::{
         ForwardedAnswer,
+        caller::Caller,
         owners::{Kind, Owned, Owner},
     },
-    purchase::caller::Caller,
 };
 
 use super::{Bridge, failed, response};

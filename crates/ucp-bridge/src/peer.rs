@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use ucp_core::{
     Operation, Refusal,
     operation::{Class, Effect, Method as RowMethod},
-    port::Trace,
+    ports::Trace,
 };
 use ucp_trust::{
     mandate::{MandateError, verify_authorization},

@@ -10,7 +10,7 @@ use serde::{
 use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Operation, Refusal,
-    port::{Body, PortError},
+    ports::{Body, PortError},
 };
 use ucp_wire::relay;
 

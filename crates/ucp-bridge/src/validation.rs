@@ -30,7 +30,7 @@ use ucp_core::{
     Code, Operation, Refusal,
     money::Currency,
     operation::{Class, Effect},
-    port::owners::Kind,
+    ports::owners::Kind,
     text::{is_invisible, is_unfit},
 };
 use ucp_import::text::{address, tidy_answer};

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName};
 use serde_json::{Map, Value};
 use ucp_core::{
     Code, Operation, Refusal,
-    port::owners::{Kind, Owned, Owner},
+    ports::owners::{Kind, Owned, Owner},
 };
 use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start, detached::Detached};
 use ucp_wire::{dialect, dialect::Seal, relay};

@@ -11,7 +11,7 @@ mod stripe;
 use std::{collections::HashSet, error::Error, fmt, path::Path, sync::Arc};
 
 use serde_json::Map;
-use ucp_core::purchase::payment::{Declaration, Handler};
+use ucp_core::{ports::payment_handler::Handler, purchase::payment::Declaration};
 use ucp_net::outbound::Certificate;
 use ucp_payment::{Clock, Endpoint, Secret};
 

@@ -12,22 +12,27 @@ use ucp_core::{
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{DISCOUNT, FULFILLMENT},
-    port::{self, Catalog as _, PortError, SalesCapabilities},
+    ports::{
+        self, Catalog as _, PortError, SalesCapabilities,
+        caller::BuyerSignals,
+        remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
+    },
+    pricing::{
+        quote,
+        terms::{Amounts, Combines, Discount, Fee, Pickup, PickupPlace, Shipping, ShippingRate, Target, Terms, Value},
+    },
     purchase::{
         buyer::PostalAddress,
-        caller::BuyerSignals,
         discount::Method,
         draft::Draft,
         fulfillment::{self, MethodKind},
-        goods, payment,
-        pricing::quote,
+        payment,
         quote::{Credit, Facts, Good, LineProblem, NamedGood, Purpose, Quote},
-        remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
         remote_cart_ref::RemoteCartRef,
-        terms::{Amounts, Combines, Discount, Fee, Pickup, PickupPlace, Shipping, ShippingRate, Target, Terms, Value},
         totals::{TotalKind, amount_of},
     },
     record,
+    sales::goods,
 };
 use ucp_net::{Failure, Scope, deadline, failure::Reach, lock::ResourceLock};
 use uuid::Uuid;
@@ -546,8 +551,8 @@ impl RemoteCart for ContractShop {
         SalesCapabilities {
             purchases,
             completion: match completion {
-                Completion::Place => port::Completion::Native,
-                Completion::HandOff => port::Completion::HandOff,
+                Completion::Place => ports::Completion::Native,
+                Completion::HandOff => ports::Completion::HandOff,
             },
             orders: completion == Completion::Place,
             extensions: match (delivery || pickup, codes) {

@@ -4,7 +4,7 @@
 //! and path of the endpoint, and no older than [`MAX_AGE`].
 
 use jiff::{SignedDuration, Timestamp};
-use ucp_core::{Code, Refusal, port::Notice};
+use ucp_core::{Code, Refusal, ports::Notice};
 
 use crate::http::{SIGNATURE, SigningSecret, TIMESTAMP};
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use ucp_core::{
     Refusal,
     json::{self, Limits},
-    port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    ports::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
         line_item::{Item, MAX_QUANTITY},
         totals::{TooLarge, TotalKind, Totals},

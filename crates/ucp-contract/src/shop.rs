@@ -24,8 +24,10 @@ use ucp_core::{
     },
     message::Message,
     operation::{Freshness, Operation},
-    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target},
-    purchase::{caller::BuyerSignals, payment::Declaration},
+    ports::{
+        Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target, caller::BuyerSignals,
+    },
+    purchase::payment::Declaration,
 };
 use ucp_import::{
     jsonl::typed,
@@ -527,7 +529,7 @@ fn stale(age: Duration) -> Message {
 impl Catalog for ContractShop {
     fn capabilities(&self) -> CatalogCapabilities {
         let most = self.statement().backend.catalog.most_ids.map_or(USUAL_IDS, usize::from);
-        CatalogCapabilities { most_ids: most.clamp(10, ucp_core::port::MAX_IDS), price_filter: Filtering::Local }
+        CatalogCapabilities { most_ids: most.clamp(10, ucp_core::ports::MAX_IDS), price_filter: Filtering::Local }
     }
 
     fn market(&self) -> Arc<Market> {

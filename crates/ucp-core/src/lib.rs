@@ -21,12 +21,12 @@
 //! | [`port`] | what a backend is asked |
 //! | [`record`] | what is known about a call under way, for the log and the metrics |
 
+pub mod browse;
 pub mod call;
 pub mod cart;
 pub mod catalog;
 pub mod checkout;
 pub mod country;
-mod errands;
 pub mod json;
 pub mod merchant;
 pub mod message;
@@ -35,16 +35,18 @@ pub mod negotiation;
 pub mod operation;
 pub mod order;
 pub mod outcome;
-pub mod port;
+pub mod ports;
+pub mod pricing;
 pub mod purchase;
 pub mod record;
 pub mod refusal;
 pub mod release;
 pub mod rendering;
+pub mod sales;
 pub mod text;
 
 pub use call::{Answer, Outcome, Request};
 pub use operation::Operation;
-pub use port::store::ShopId;
+pub use ports::store::ShopId;
 pub use refusal::{Cause, Code, Refusal};
 pub use release::Release;

@@ -33,7 +33,7 @@ use ucp_core::{
         port::{Geocoder, Hit, Holdings, LocationHit, Merchants, Page, Policy, Query, Resolved},
         record::{Merchant, PostalAddress},
     },
-    port::PortError,
+    ports::PortError,
 };
 use ucp_sqlite::{ShopConnection, SqliteStore, StoreError, watcher::Watcher};
 

@@ -12,7 +12,7 @@ use std::{
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
-use ucp_core::port::PortError;
+use ucp_core::ports::PortError;
 use ucp_sqlite::{SqliteStore, StoreError, WriteError};
 
 /// Page cache of each connection, in KiB: enough for the upper pages of the indexes. Documents have a cache of their

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use ucp_core::{
     Refusal,
     json::{Limits, parse},
-    port::{PortError, agenda::Kind, store::Store},
+    ports::{PortError, agenda::Kind, store::Store},
 };
 use ucp_payment::Secret;
 use ucp_service::{header::require_sound_head, ingress::Peer};

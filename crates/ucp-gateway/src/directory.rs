@@ -7,7 +7,7 @@ use ucp_core::{
     merchant::port::Holdings,
     negotiation::Names,
     operation::{COMMON, MERCHANT, Offering, RESTAURANT},
-    port,
+    ports,
 };
 use ucp_shop::{Opening, sample::Sample};
 use ucp_sqlite::{SqliteStore, StoreError};
@@ -49,7 +49,7 @@ pub(crate) fn sample(sample: &Sample) -> Opening {
 #[derive(Default)]
 pub(crate) struct Opened {
     /// The directory.
-    pub(crate) directory: Option<port::Directory>,
+    pub(crate) directory: Option<ports::Directory>,
     /// Its contents when it was opened.
     pub(crate) holdings: Holdings,
     /// Its present contents.
@@ -73,7 +73,7 @@ pub(crate) fn open(store: &SqliteStore, settings: &ucp_config::Directory) -> Res
     let holdings = *changes.borrow();
     let asked = geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, places);
-    let directory = Some(port::Directory { merchants, geocoder: Arc::new(geocoder) });
+    let directory = Some(ports::Directory { merchants, geocoder: Arc::new(geocoder) });
     Ok(Opened { directory, holdings, changes: Some(changes) })
 }
 

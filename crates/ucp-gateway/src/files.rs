@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use ucp_config::{Data, Number, Settings};
 use ucp_core::{
     ShopId,
-    port::{store::Store, tenants::Tenants},
+    ports::{store::Store, tenants::Tenants},
 };
 use ucp_postgres::{OpenError, Options, PostgresStore};
 use ucp_sqlite::{Room, SqliteStore, StoreError};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use ucp_core::{
     checkout::Checkout,
     order::{Adjustment, Order},
-    port::store::{Happened, Store},
+    ports::store::{Happened, Store},
     purchase::totals::{Total, TotalKind, amount_of},
     record::Step,
 };

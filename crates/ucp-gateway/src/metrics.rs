@@ -12,8 +12,10 @@ use prometheus::{
 };
 use ucp_core::{
     Release,
-    order::outbox::Backlog,
-    port::agenda::{Kind, Tally},
+    ports::{
+        agenda::{Kind, Tally},
+        outbox::Backlog,
+    },
     record::{Stage, Step},
 };
 use ucp_listener::Connections;
@@ -68,16 +70,18 @@ impl Metrics {
             "Completed requests, by outcome",
             &["shop", "transport", "release", "operation", "outcome"],
         )?;
-        let cache =
-            vec("ucp_cache_lookups_total", "Upstream reads, by result of the cache", &["shop", "result"])?;
+        let cache = vec("ucp_cache_lookups_total", "Upstream reads, by result of the cache", &["shop", "result"])?;
         let keys =
             vec("ucp_idempotency_keys_total", "Requests with an idempotency key, by result", &["shop", "result"])?;
         let funnel = vec("ucp_funnel_total", "Funnel steps, by platform and step", &["shop", "platform", "step"])?;
-        let buckets = HistogramOpts::new("ucp_call_duration_seconds", "Request duration in seconds").buckets(SECONDS.to_vec());
+        let buckets =
+            HistogramOpts::new("ucp_call_duration_seconds", "Request duration in seconds").buckets(SECONDS.to_vec());
         let seconds = HistogramVec::new(buckets, &["shop", "transport", "operation"])?;
         registry.register(Box::new(seconds.clone()))?;
-        let by_stage =
-            CounterVec::new(Opts::new("ucp_call_stage_seconds_total", "Time spent on requests in seconds, by stage"), &["stage"])?;
+        let by_stage = CounterVec::new(
+            Opts::new("ucp_call_stage_seconds_total", "Time spent on requests in seconds, by stage"),
+            &["stage"],
+        )?;
         registry.register(Box::new(by_stage.clone()))?;
         let stages = Stage::ALL.map(|stage| by_stage.with_label_values(&[stage.as_str()]));
         let in_flight = IntGauge::new("ucp_calls_in_flight", "Requests in flight")?;
@@ -210,8 +214,7 @@ impl Sources {
         let commits = "Store commits, each flushed to disk";
         read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
         read.counter("ucp_store_writes_total", "Store writes", &[])?.set(&[], written(Activity::writes));
-        read.gauge("ucp_store_queue", "Store writes queued or in progress", &[])?
-            .set(&[], written(Activity::queued));
+        read.gauge("ucp_store_queue", "Store writes queued or in progress", &[])?.set(&[], written(Activity::queued));
         let items = "Exported spans and events, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
         let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events queued for export", &["of"])?;
@@ -235,12 +238,14 @@ impl Sources {
         let held = read.gauge("ucp_body_bytes_held", "Bytes of request bodies in memory", SHOP)?;
         let profiles = read.gauge("ucp_profiles", "Platform profiles in memory", SHOP)?;
         let waiting = read.gauge("ucp_webhooks_waiting", "Pending webhook events", SHOP)?;
-        let age = read.gauge("ucp_webhooks_oldest_seconds", "Age of the oldest pending webhook event, in seconds", SHOP)?;
+        let age =
+            read.gauge("ucp_webhooks_oldest_seconds", "Age of the oldest pending webhook event, in seconds", SHOP)?;
         let attempts = "Webhook delivery attempts, by result";
         let attempts = read.counter("ucp_webhook_attempts_total", attempts, &["shop", "result"])?;
         let events = "Events of the upstream connection, by event";
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
-        let circuit = read.gauge("ucp_upstream_circuit_open", "1 while the circuit breaker of the upstream is open", SHOP)?;
+        let circuit =
+            read.gauge("ucp_upstream_circuit_open", "1 while the circuit breaker of the upstream is open", SHOP)?;
         let payments = "Payment handler calls, by call and result";
         let payments = read.counter("ucp_payment_calls_total", payments, &["shop", "handler", "call", "result"])?;
         let tasks = "Planned and due tasks, by kind";
@@ -251,9 +256,9 @@ impl Sources {
         let lateness = read.gauge("ucp_task_lateness_seconds", lateness, &["shop", "kind"])?;
         let carried_out = "Task runs, by kind and result";
         let carried_out = read.counter("ucp_tasks_carried_out_total", carried_out, &["shop", "kind", "result"])?;
-        let lag = read.gauge("ucp_index_lag_products", "Products whose last change is not in the search index yet", SHOP)?;
-        let sync_age =
-            read.gauge("ucp_catalog_age_seconds", "Age of the catalog copy, in seconds", SHOP)?;
+        let lag =
+            read.gauge("ucp_index_lag_products", "Products whose last change is not in the search index yet", SHOP)?;
+        let sync_age = read.gauge("ucp_catalog_age_seconds", "Age of the catalog copy, in seconds", SHOP)?;
         let sync_running = "1 while a catalog synchronization is running";
         let sync_running = read.gauge("ucp_catalog_sync_running", sync_running, SHOP)?;
         let sync_read = "Products read by the running catalog synchronization";
@@ -269,7 +274,8 @@ impl Sources {
         let slots = self.running.shops.all();
         read.gauge("ucp_shops", "Configured shops", &[])?.set(&[], slots.len() as u64);
         let open = read.gauge("ucp_shops_open", "Open shops", &[])?;
-        let ready = read.gauge("ucp_shop_ready", "1 unless the upstream was unreachable when the shop was opened", SHOP)?;
+        let ready =
+            read.gauge("ucp_shop_ready", "1 unless the upstream was unreachable when the shop was opened", SHOP)?;
         let mut count = 0;
         for slot in &slots {
             let id = slot.id.as_str();

@@ -15,15 +15,17 @@ use ucp_core::{
     Refusal,
     order::{
         AdjustmentStatus, Hold, LineQuantity, Order,
-        money::{self, Settled},
         progress::{Impossible, Tracking},
     },
-    port::{PortError, agenda::Plan, store::Store},
-    purchase::{
+    ports::{
+        PortError,
+        agenda::Plan,
         ledger::{Change, Committed, Kept, Key, Movement, Stored},
-        payment::Handler,
-        totals::{TotalKind, amount_of},
+        payment_handler::Handler,
+        store::Store,
     },
+    purchase::totals::{TotalKind, amount_of},
+    sales::money::{self, Settled},
 };
 use url::Url;
 

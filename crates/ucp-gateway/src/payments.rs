@@ -13,10 +13,7 @@ use axum::{
     routing::post,
 };
 use ucp_config::Settings;
-use ucp_core::{
-    Code, Refusal, Release,
-    purchase::{payment::Handler, sales_service::SalesService},
-};
+use ucp_core::{Code, Refusal, Release, ports::payment_handler::Handler, sales::SalesService};
 use ucp_rest::error;
 use ucp_trust::limit::BodyLimit;
 
@@ -47,7 +44,7 @@ impl PaymentEvents {
     /// [`Refusal`] if a limit is exceeded, the event is not the provider's or cannot be read, or the store fails.
     async fn take(&self, id: &str, request: Request) -> Result<(), Refusal> {
         let handler = self.handler(id)?;
-        let open = |notice: &ucp_core::port::Notice<'_>| handler.notified(notice.headers, notice.body);
+        let open = |notice: &ucp_core::ports::Notice<'_>| handler.notified(notice.headers, notice.body);
         let (attempt, _place) = self.reception.take(request, open).await?;
         let Some(attempt) = attempt else {
             tracing::debug!(handler = id, "payment event that is not about a payment of this gateway");

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use axum::extract::Request;
 use ucp_config::Settings;
-use ucp_core::{Refusal, port::Notice};
+use ucp_core::{Refusal, ports::Notice};
 use ucp_service::{body, ingress::Peer};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},

@@ -23,15 +23,14 @@ use ucp_core::{
     catalog::cursor::{CursorSecret, Cursors},
     merchant::port::Holdings,
     operation::{AP2_MANDATE, Offering},
-    port::{
+    ports::{
         self, Backend,
         agenda::{Claimed, Kind, Next},
+        payment_handler::Handler,
         store::Store,
     },
-    purchase::{
-        payment::{Declaration, Handler},
-        sales_service::SalesService,
-    },
+    purchase::payment::Declaration,
+    sales::SalesService,
 };
 use ucp_handoff::Brand;
 use ucp_mcp::{About, Server, http::ErrorStatus};
@@ -305,11 +304,11 @@ impl Shop {
 }
 
 /// Returns what agents are told about the shop.
-fn about(name: &str, settings: &Settings, shop: &port::Shop, data: &DataDirectory) -> About {
+fn about(name: &str, settings: &Settings, shop: &ports::Shop, data: &DataDirectory) -> About {
     let ucp_config::Pages { name: own, logo_url, description, .. } = &settings.sections.pages;
     let catalog = match shop {
-        port::Shop::Facts { catalog, .. } => Some(Arc::clone(catalog)),
-        port::Shop::Upstream(_) => None,
+        ports::Shop::Facts { catalog, .. } => Some(Arc::clone(catalog)),
+        ports::Shop::Upstream(_) => None,
     };
     let products = data.products().map(|products| Arc::new(products.clone()) as _);
     About::new(own.as_deref().unwrap_or(name))

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, MissedTickBehavior, timeout},
 };
-use ucp_core::{ShopId, port::PortError};
+use ucp_core::{ShopId, ports::PortError};
 
 use crate::{backend::retention, clock, command::chain, files::Place, openings::Opener, running::Running};
 

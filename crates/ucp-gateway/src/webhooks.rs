@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use async_trait::async_trait;
 use http::HeaderValue;
 use ucp_config::Settings;
-use ucp_core::{Refusal, Release, port::store::Store, purchase::sales_service::permalink, record::Tracer};
+use ucp_core::{Refusal, Release, ports::store::Store, record::Tracer, sales::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_trust::{address::is_unpublished, post::Poster};

@@ -21,11 +21,12 @@ use maud::{Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Release,
-    checkout::{Checkout, handoff::Page},
+    checkout::Checkout,
     purchase::{
         payment::{AuthenticationStep, Challenge},
         totals::{TotalKind, amount_of},
     },
+    sales::handoff::Page,
 };
 use url::Url;
 

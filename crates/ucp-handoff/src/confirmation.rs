@@ -3,8 +3,8 @@
 
 use maud::{Markup, html};
 use ucp_core::{
-    checkout::handoff::{Desktop, Payment},
     purchase::totals::{TotalKind, amount_of},
+    sales::handoff::{Desktop, Payment},
 };
 
 use crate::{

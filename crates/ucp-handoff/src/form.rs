@@ -5,8 +5,8 @@ use bytes::Bytes;
 use http::{HeaderMap, header::CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Limited};
 use ucp_core::{
-    checkout::handoff::{Chosen, Details, Goal, Step},
     purchase::buyer::PostalAddress,
+    sales::handoff::{Chosen, Details, Goal, Step},
     text::is_unfit,
 };
 use ucp_service::body::DEADLINE;

@@ -15,7 +15,7 @@
 //! Pages are rendered here and need neither scripts nor anything from elsewhere but pictures of the goods; surfaces that platforms
 //! show have a script that talks to them. Texts of shops, platforms and buyers are escaped by the template language, without exception: nothing in this crate renders markup that came as data. A
 //! form is answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
-//! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
+//! [`ucp_core::sales::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
 mod address;
 mod authentication;
@@ -44,10 +44,12 @@ use http::{
 use maud::{Markup, html};
 use ucp_core::{
     Code, Refusal,
-    checkout::handoff::{Done, Page},
     message::Message,
-    purchase::sales_service::SalesService,
     record::{self, Transport},
+    sales::{
+        SalesService,
+        handoff::{Done, Page},
+    },
 };
 use ucp_service::Ingress;
 use url::Url;

@@ -14,12 +14,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ucp_core::{
     Code, Refusal,
     catalog::product::Link,
-    checkout::handoff::Over,
     money::Currency,
     purchase::{
         line_item::Item,
         totals::{Total, TotalKind},
     },
+    sales::handoff::Over,
 };
 use url::Url;
 

@@ -3,10 +3,7 @@
 use maud::{Markup, html};
 use ucp_core::{
     cart::Cart,
-    checkout::{
-        Checkout, Status,
-        handoff::{Desktop, Payment},
-    },
+    checkout::{Checkout, Status},
     message::{Message, Severity},
     money::Currency,
     purchase::{
@@ -15,6 +12,7 @@ use ucp_core::{
         line_item::LineItem,
         totals::{TotalKind, amount_of},
     },
+    sales::handoff::{Desktop, Payment},
 };
 
 use crate::{

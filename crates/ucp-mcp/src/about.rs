@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use ucp_core::{
     Operation,
     catalog::{filter::Criteria, product::Category},
-    port::{Catalog, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, Query, caller::BuyerSignals},
     text::clean,
 };
 

@@ -5,7 +5,7 @@
 //! key. The payload is the member that the operation table names.
 
 use serde_json::{Map, Value};
-use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
+use ucp_core::{Code, Operation, Refusal, operation::Row, ports::Trace};
 use ucp_service::{Call, Endpoint, access::Admission, agent::Stated};
 use ucp_wire::lenient;
 

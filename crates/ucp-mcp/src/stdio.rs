@@ -3,7 +3,7 @@
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use ucp_core::{Code, Refusal, port::Trace};
+use ucp_core::{Code, Refusal, ports::Trace};
 use ucp_service::{access::Principal, agent::Stated, body};
 
 use crate::{

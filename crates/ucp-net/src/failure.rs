@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ucp_core::port::PortError;
+use ucp_core::ports::PortError;
 
 use super::upstream_request::{Received, Unreadable};
 

@@ -25,9 +25,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ucp_core::{
     message::Message,
+    ports::payment_handler::Handler,
     purchase::payment::{
-        Attempt, AuthenticationStep, Capture, CaptureMode, Challenge, Credential, Declaration, Handler, Instrument,
-        Moved, Settlement, Tender,
+        Attempt, AuthenticationStep, Capture, CaptureMode, Challenge, Credential, Declaration, Instrument, Moved,
+        Settlement, Tender,
     },
 };
 

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use ucp_core::port::{
+use ucp_core::ports::{
     PortError,
     agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
 };

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use ucp_core::port::{
+use ucp_core::ports::{
     PortError,
     buyers::{
         Buyers, Erasure, PersonalData, UNKNOWN, buyer_mark, is_refunding, mark, need, without_addresses, without_tokens,

@@ -14,12 +14,13 @@ use tokio_postgres::Error;
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
-    order::{Order, outbox::task},
-    port::agenda::{Plan, Task},
-    purchase::{
+    order::Order,
+    ports::{
+        agenda::{Plan, Task},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Stored},
-        mandate::Presented,
+        outbox::task,
     },
+    purchase::mandate::Presented,
 };
 use uuid::Uuid;
 

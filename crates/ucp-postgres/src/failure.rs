@@ -2,7 +2,7 @@
 
 use deadpool_postgres::PoolError;
 use tokio_postgres::{Error, error::SqlState};
-use ucp_core::port::PortError;
+use ucp_core::ports::PortError;
 
 /// Text that a statement of a commit fails with if a document is not of the version that the change is based on.
 pub(crate) const STALE: &str = "the change is based on an older version, and is decided again";

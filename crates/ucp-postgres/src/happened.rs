@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use tokio_postgres::Error;
-use ucp_core::port::{PortError, store::Happened};
+use ucp_core::ports::{PortError, store::Happened};
 use uuid::Uuid;
 
 use crate::{
@@ -36,7 +36,7 @@ const CHECKOUTS: &str = "WITH moved AS (UPDATE told SET checkouts_until = $3 WHE
     AND status NOT IN ('completed', 'canceled') AND attempted_at IS NULL ORDER BY expires_at, made";
 
 impl PostgresStore {
-    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::port::store::Store::happened).
+    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::ports::store::Store::happened).
     pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
         let now = Value::Number(nanoseconds(now));
         let limit = Value::Number(signed(AT_ONCE));

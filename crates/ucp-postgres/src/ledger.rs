@@ -7,8 +7,10 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    port::PortError,
-    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+    ports::{
+        PortError,
+        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+    },
 };
 
 use crate::{

@@ -8,12 +8,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_postgres::Error;
-use ucp_core::{
-    order::outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
-    port::{
-        PortError,
-        agenda::{Agenda as _, Kind, Plan},
-    },
+use ucp_core::ports::{
+    PortError,
+    agenda::{Agenda as _, Kind, Plan},
+    outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
 };
 
 use crate::{

@@ -1,10 +1,10 @@
 //! Owners of the carts, checkouts and orders of a remote shop. How long they are kept is told in [`Store::prune`].
 //!
-//! [`Store::prune`]: ucp_core::port::store::Store::prune
+//! [`Store::prune`]: ucp_core::ports::store::Store::prune
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use ucp_core::port::{
+use ucp_core::ports::{
     PortError,
     owners::{Kind, Owned, Owner, Owners, RETENTION},
 };

@@ -4,17 +4,16 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ucp_core::{
-    order::{Order, outbox::task},
-    port::{
+    order::Order,
+    ports::{
         PortError,
         buyers::Retention,
+        ledger::{Holding, Stored},
+        outbox::task,
         owners::MOST as MOST_OWNERS,
         store::{Forwarded, HELD_FOR, Happened, KEPT_FOR, REMEMBERED_FOR, SETTLED_FOR, Store, TAKEN_FOR},
     },
-    purchase::{
-        ledger::{Holding, Stored},
-        mandate::Mandate,
-    },
+    purchase::mandate::Mandate,
 };
 use uuid::Uuid;
 

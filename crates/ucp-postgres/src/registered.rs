@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio_postgres::Error;
-use ucp_core::purchase::ledger::{Bound, Full};
+use ucp_core::ports::ledger::{Bound, Full};
 
 use crate::connection::{Connection, Value};
 

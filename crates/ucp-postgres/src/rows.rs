@@ -1,7 +1,7 @@
 //! Rows as the ports read them.
 
 use tokio_postgres::Row as Found;
-use ucp_core::port::{
+use ucp_core::ports::{
     PortError,
     rows::{FromRow, Row},
 };

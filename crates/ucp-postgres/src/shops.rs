@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 use ucp_core::{
     ShopId,
-    port::{PortError, buyers::Retention, store::Store, tenants::Tenants},
+    ports::{PortError, buyers::Retention, store::Store, tenants::Tenants},
 };
 
 use crate::{connection::Value, failure::Failure, store::PostgresStore, text::nanoseconds};

@@ -7,7 +7,7 @@ use tokio_postgres::{Error, Row};
 use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
-    port::{PortError, buyers::Retention},
+    ports::{PortError, buyers::Retention},
     record::{self, Stage},
 };
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use sha2::{Digest as _, Sha256};
-pub(crate) use ucp_core::port::rows::{nanoseconds, signed, timestamp};
+pub(crate) use ucp_core::ports::rows::{nanoseconds, signed, timestamp};
 
 /// Maximum length of a text in a key, in bytes. Of a longer one, the digest is the key.
 const LONGEST: usize = 480;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_postgres::{Error, Row as Stored};
-use ucp_core::port::transfer::{Cell, Kind, Position, Row, Table, Transfer, TransferError};
+use ucp_core::ports::transfer::{Cell, Kind, Position, Row, Table, Transfer, TransferError};
 use uuid::Uuid;
 
 use crate::{

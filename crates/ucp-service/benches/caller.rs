@@ -135,7 +135,7 @@ fn call(profile: &str) -> Call {
         languages: Vec::new(),
         view: None,
         admission: Principal::Anonymous.into(),
-        trace: ucp_core::port::Trace::default(),
+        trace: ucp_core::ports::Trace::default(),
     }
 }
 

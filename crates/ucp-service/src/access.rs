@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Refusal,
     operation::{Class, Effect},
-    purchase::ledger::{Bound, Holder},
+    ports::ledger::{Bound, Holder},
 };
 use ucp_net::Scope;
 use ucp_trust::{

@@ -1,7 +1,7 @@
 //! Input and output of the [handler](crate::handle): calls, replies and faults.
 
 use serde_json::Value;
-use ucp_core::{Operation, Refusal, Release, port::Trace};
+use ucp_core::{Operation, Refusal, Release, ports::Trace};
 use ucp_wire::{encoded::Encoded, view::View};
 
 use crate::{access::Admission, agent::Stated};

@@ -11,13 +11,14 @@ use jiff::Timestamp;
 use tracing::Instrument as _;
 use ucp_core::{
     Answer, Code, Outcome, Refusal, Request,
+    browse::{detail::detail, lookup::lookup, search::search},
     call::{CatalogRequest, DirectoryRequest, SaleRequest},
-    catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
+    catalog::cursor::Cursors,
     merchant,
     message::{Message, Severity},
     operation::{Class, Effect, Row},
-    port::{Backend, Catalog, Commerce, Decision, Directory, ForwardedCall, Shop, Then, UcpUpstream},
-    purchase::{
+    ports::{
+        Backend, Catalog, Commerce, Decision, Directory, ForwardedCall, Shop, Then, UcpUpstream,
         caller::{BuyerSignals, Caller},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
-    purchase::ledger::{Kept, Key},
+    ports::ledger::{Kept, Key},
     record::{self, Repetition},
 };
 use ucp_wire::encoded::{Encoded, RpcError};

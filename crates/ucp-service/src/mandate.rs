@@ -15,10 +15,8 @@ use ucp_core::{
     message::Message,
     negotiation::Active,
     operation::AP2_MANDATE,
-    purchase::{
-        mandate::{Evidence, Mandate, refused},
-        mandate_verifier::MandateVerifier,
-    },
+    ports::mandate_verifier::MandateVerifier,
+    purchase::mandate::{Evidence, Mandate, refused},
 };
 use ucp_trust::{
     directory::{Directory, Known},

@@ -18,10 +18,12 @@ use ucp_core::{
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
     operation::{Class, Offering},
-    port::ForwardedAnswer,
-    purchase::{
+    ports::{
+        ForwardedAnswer,
         caller::{BuyerSignals, Caller},
         mandate_verifier::MandateVerifier,
+    },
+    purchase::{
         payment,
         totals::{Total, TotalKind},
     },

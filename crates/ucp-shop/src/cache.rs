@@ -184,7 +184,7 @@ where
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use ucp_core::{catalog::record::Record, port::Target};
+    use ucp_core::{catalog::record::Record, ports::Target};
 
     use super::*;
 

@@ -10,7 +10,7 @@ use rusqlite::OptionalExtension as _;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     catalog::{market::Market, record::Record},
-    purchase::terms::Terms,
+    pricing::terms::Terms,
 };
 use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError};
 

@@ -16,7 +16,7 @@ use ucp_core::{
         product::Availability,
         record::{Record, VariantRecord},
     },
-    port::Target,
+    ports::Target,
 };
 use ucp_sqlite::{
     Put, Rejected, ShopConnection, WriteError, checksum,

@@ -88,7 +88,7 @@ mod tests {
             }
             // Terms are kept as JSON.
             let text = serde_json::to_string(&terms).expect("writes");
-            assert_eq!(serde_json::from_str::<ucp_core::purchase::terms::Terms>(&text).expect("reads"), terms);
+            assert_eq!(serde_json::from_str::<ucp_core::pricing::terms::Terms>(&text).expect("reads"), terms);
             assert_eq!(self::named(sample.name).expect("named").name, sample.name);
         }
         assert!(named("Flower-Shop").is_none());

@@ -24,8 +24,7 @@ use ucp_core::{
         product::Product,
         record::Record,
     },
-    port::{Catalog, Match, Named, Page, PortError, Query, Target},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, Match, Named, Page, PortError, Query, Target, caller::BuyerSignals},
     record::{self, Cached, Stage},
 };
 use ucp_sqlite::{

@@ -25,7 +25,7 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 use tokio::time::Instant;
-use ucp_core::purchase::caller::BuyerSignals;
+use ucp_core::ports::caller::BuyerSignals;
 use url::Url;
 
 use super::{

@@ -20,7 +20,7 @@ use ucp_core::{
         product::Link,
     },
     money::Currency,
-    purchase::caller::BuyerSignals,
+    ports::caller::BuyerSignals,
 };
 
 use super::{client::Client, documents, text};

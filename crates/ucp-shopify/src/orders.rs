@@ -14,7 +14,7 @@ use sha2::Sha256;
 use ucp_core::{
     Code, Refusal,
     money::{Amount, Currency},
-    port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    ports::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
         line_item::{Item, MAX_QUANTITY},
         totals::{Total, TotalKind, Totals},

@@ -7,7 +7,7 @@ use rusqlite::params;
 use serde_json::Value;
 use ucp_core::{
     catalog::cursor::CursorSecret,
-    port::{
+    ports::{
         PortError,
         buyers::{Buyers, Erasure, PersonalData, buyer_mark, mark, need, without_addresses, without_tokens},
     },

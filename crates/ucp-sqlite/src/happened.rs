@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
-use ucp_core::port::{PortError, store::Happened};
+use ucp_core::ports::{PortError, store::Happened};
 
 use crate::{
     connection::ShopConnection,
@@ -22,7 +22,7 @@ const AT_ONCE: i64 = 500;
 const UNFINISHED: &str = "status NOT IN ('completed', 'canceled') AND attempted_at IS NULL";
 
 impl SqliteStore {
-    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::port::store::Store::happened).
+    /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::ports::store::Store::happened).
     pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
         let now = nanoseconds(now);
         // Nothing is written, and nothing flushed, while nothing happens.

@@ -11,7 +11,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
-use ucp_core::port::{
+use ucp_core::ports::{
     PortError,
     owners::{Kind, Owned, Owner, Owners, RETENTION},
 };
@@ -104,7 +104,7 @@ impl SqliteStore {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
-    use ucp_core::{Release, port::store::Store as _};
+    use ucp_core::{Release, ports::store::Store as _};
 
     use super::*;
 

@@ -6,16 +6,14 @@ use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
 use ucp_core::{
     order::Order,
-    port::{
+    ports::{
         PortError,
         buyers::Retention,
+        ledger::{Holding, Stored},
         owners::MOST as MOST_OWNERS,
         store::{Forwarded, HELD_FOR, Happened, KEPT_FOR, REMEMBERED_FOR, SETTLED_FOR, Store, TAKEN_FOR},
     },
-    purchase::{
-        ledger::{Holding, Stored},
-        mandate::Mandate,
-    },
+    purchase::mandate::Mandate,
 };
 
 use crate::{

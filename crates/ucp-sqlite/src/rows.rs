@@ -1,8 +1,8 @@
 //! Rows as the ports read them.
 
 use rusqlite::types::Type;
-use ucp_core::port::rows::{FromRow, Row};
-pub(crate) use ucp_core::port::rows::{nanoseconds, signed, timestamp};
+use ucp_core::ports::rows::{FromRow, Row};
+pub(crate) use ucp_core::ports::rows::{nanoseconds, signed, timestamp};
 
 struct Columns<'a>(&'a rusqlite::Row<'a>);
 

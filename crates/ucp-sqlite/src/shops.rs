@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use ucp_core::{
     ShopId,
-    port::{PortError, buyers::Retention, store::Store, tenants::Tenants},
+    ports::{PortError, buyers::Retention, store::Store, tenants::Tenants},
 };
 
 use crate::{error::StoreError, rows::nanoseconds, store::SqliteStore};

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
-    port::{PortError, buyers::Retention},
+    ports::{PortError, buyers::Retention},
     record::{self, Stage},
 };
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rusqlite::{params_from_iter, types::Value};
-use ucp_core::port::transfer::{Cell, Position, Row, Table, Transfer, TransferError};
+use ucp_core::ports::transfer::{Cell, Position, Row, Table, Transfer, TransferError};
 
 use crate::store::SqliteStore;
 

@@ -1,9 +1,9 @@
 //! Webhook events in the database, queued with the task that tells them.
 
 use jiff::Timestamp;
-use ucp_core::{
-    order::outbox::{WebhookMessage, task},
-    port::agenda::Plan,
+use ucp_core::ports::{
+    agenda::Plan,
+    outbox::{WebhookMessage, task},
 };
 
 use crate::{agenda, connection::ShopConnection, rows::nanoseconds};

@@ -8,8 +8,7 @@ use ucp_contract::ContractShop;
 use ucp_core::{
     catalog::market::{Market, Presentation},
     message::Message,
-    port::{Catalog, Named, Page, PortError, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, Named, Page, PortError, Query, caller::BuyerSignals},
 };
 use ucp_shop::Shop;
 

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use ucp_core::{
     message::{Message, Severity},
     money::Amount,
-    purchase::payment::{Attempt, AuthenticationStep, Declaration, Handler, Settlement, Tender},
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, AuthenticationStep, Declaration, Settlement, Tender},
 };
 
 use crate::{PATIENCE, give_way, locked, within};

@@ -14,14 +14,12 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    port::{
+    ports::{
         PortError,
         agenda::{Agenda, Claim, Claimed, Due, Entry, Kind, Plan, Recorded, Rested, Room, Tally, Task},
-    },
-    purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
-        mandate::Mandate,
     },
+    purchase::mandate::Mandate,
 };
 
 use crate::{give_way, locked};

@@ -14,8 +14,7 @@ use ucp_core::{
         market::{Market, Presentation},
         record::{Record, VariantRecord},
     },
-    port::{Catalog, Match, Named, Page, PortError, Query, Target},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, Match, Named, Page, PortError, Query, Target, caller::BuyerSignals},
 };
 
 use crate::{give_way, locked};

@@ -10,19 +10,20 @@ use ucp_core::{
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
     order::Order,
-    port::{
+    ports::{
         self, Backend, Catalog, Commerce as _, Decision, Then,
         agenda::{Agenda as _, Claim, Kind, Room},
+        caller::{BuyerSignals, Caller},
+        ledger::{Committed, Ledger},
+        payment_handler::Handler,
     },
+    pricing::terms::Terms,
     purchase::{
         buyer::Buyer,
-        caller::{BuyerSignals, Caller},
         draft::{Draft, LineDraft},
-        ledger::{Committed, Ledger},
-        payment::{Credential, Handler, Instrument, Tender},
-        sales_service::SalesService,
-        terms::Terms,
+        payment::{Credential, Instrument, Tender},
     },
+    sales::SalesService,
 };
 
 use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random, shelf::PlainCursors};
@@ -134,7 +135,7 @@ impl Shop {
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
         Backend {
-            shop: port::Shop::Facts { catalog, sales: Arc::new(self.sales.clone()) },
+            shop: ports::Shop::Facts { catalog, sales: Arc::new(self.sales.clone()) },
             directory: None,
             cursors: Arc::new(PlainCursors),
         }

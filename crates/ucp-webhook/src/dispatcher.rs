@@ -20,11 +20,11 @@ use http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
 use ucp_core::{
     Refusal,
-    order::{
-        View,
+    order::View,
+    ports::{
+        agenda::{Claimed, Next},
         outbox::{Attempted, Content, Outbox, Payload, State},
     },
-    port::agenda::{Claimed, Next},
     record::{self, Tracer},
 };
 use ucp_trust::{

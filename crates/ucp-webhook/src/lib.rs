@@ -9,7 +9,7 @@
 //!
 //! A webhook event is repeated until it is accepted or settled otherwise, so it can arrive more than once; the events
 //! of one order are sent in their order. Nothing about events in flight is kept here: the
-//! [outbox](ucp_core::order::outbox) and the tasks that tell it are on disk, so that a process can end at any moment, and
+//! [outbox](ucp_core::ports::outbox) and the tasks that tell it are on disk, so that a process can end at any moment, and
 //! several can share one outbox.
 
 pub mod dispatcher;

@@ -2,9 +2,9 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
-use ucp_core::order::{
-    View,
-    outbox::{WebhookEvent, WebhookMessage},
+use ucp_core::{
+    order::View,
+    ports::outbox::{WebhookEvent, WebhookMessage},
 };
 use ucp_trust::{
     address::ProfileUrl,

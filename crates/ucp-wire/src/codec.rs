@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 use ucp_core::{
-    Answer, Code, Operation, Outcome, Refusal, Release, Request, negotiation::Active, order, port::NEGOTIATED,
+    Answer, Code, Operation, Outcome, Refusal, Release, Request, negotiation::Active, order, ports::NEGOTIATED,
     rendering::Extent,
 };
 

@@ -15,7 +15,7 @@ use ucp_bridge::{Token, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::Offering,
-    port::{Trace, UcpUpstream as _, owners::Kind},
+    ports::{Trace, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::wait;
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};

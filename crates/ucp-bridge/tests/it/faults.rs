@@ -5,7 +5,7 @@ use ucp_bridge::profile::Transport;
 use ucp_core::{
     Code, Operation, Refusal, Release,
     operation::Offering,
-    port::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, owners::Kind},
+    ports::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::log::Log;
 use ucp_trust::mandate::authorize;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;
 use ucp_core::{
     Operation, Release,
-    port::{ForwardedCall, owners::Kind},
+    ports::{ForwardedCall, owners::Kind},
 };
 use ucp_trust::{jwk::read_set, signature::detached::Detached};
 

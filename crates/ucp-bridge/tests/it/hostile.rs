@@ -7,7 +7,7 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;
-use ucp_core::{Code, Operation, Release, port::owners::Kind};
+use ucp_core::{Code, Operation, Release, ports::owners::Kind};
 
 use super::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 

@@ -11,8 +11,7 @@ use ucp_bridge::{Bridge, platform, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::{AP2_MANDATE, Offering},
-    port::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, owners::Kind},
-    purchase::caller::Caller,
+    ports::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, caller::Caller, owners::Kind},
 };
 use ucp_trust::{
     mandate::{authorize, verify_authorization},

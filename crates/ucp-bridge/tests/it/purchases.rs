@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ucp_bridge::{Options, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
-    port::{ForwardedCall, UcpUpstream as _, owners::Kind},
+    ports::{ForwardedCall, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::log::Log;
 use ucp_trust::mandate::authorize;
@@ -206,7 +206,7 @@ async fn a_purchase_under_a_mandate_is_told_without_a_signature_that_does_not_ho
             Stub::offering(release, &ucp_core::operation::Offering::everything(), std::slice::from_ref(&public)).await;
         let options = options(&stub, Transport::Rest);
         let buyer = mandating("agent", release, std::slice::from_ref(&platform));
-        let owner = ucp_core::port::owners::Owner { platform: buyer.owner.clone(), release, mandates: true };
+        let owner = ucp_core::ports::owners::Owner { platform: buyer.owner.clone(), release, mandates: true };
         options.owners.claim(Kind::Checkout, "x1", &owner, super::stub::now()).await.expect("claimed");
         let bridge = opened(options).await.expect("a bridge");
         let mut sealed = said;

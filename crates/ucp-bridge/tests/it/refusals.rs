@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use ucp_bridge::{Token, profile::Transport};
-use ucp_core::{Code, Operation, Release, port::owners::Kind};
+use ucp_core::{Code, Operation, Release, ports::owners::Kind};
 use ucp_testkit::log::Log;
 
 use super::stub::{Act, Got, Stub, ask, call, document, key, opened, options, own, tool, ucp};

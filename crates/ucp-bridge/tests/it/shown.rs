@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;
-use ucp_core::{Operation, Release, port::owners::Kind};
+use ucp_core::{Operation, Release, ports::owners::Kind};
 use ucp_testkit::log::Log;
 
 use super::{

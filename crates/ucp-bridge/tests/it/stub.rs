@@ -22,15 +22,13 @@ use ucp_core::{
     message::Message,
     negotiation::Active,
     operation::Offering,
-    port::{
+    ports::{
         ForwardedAnswer, ForwardedCall, PortError, Trace, UcpUpstream as _,
+        caller::{BuyerSignals, Caller},
+        mandate_verifier::MandateVerifier,
         owners::{Kind, Owned, Owner, Owners},
     },
-    purchase::{
-        caller::{BuyerSignals, Caller},
-        mandate::{Evidence, Mandate},
-        mandate_verifier::MandateVerifier,
-    },
+    purchase::mandate::{Evidence, Mandate},
 };
 use ucp_net::coalescing::Capacity;
 use ucp_testkit::{Host, MemoryLedger, host::Peer};

@@ -9,7 +9,7 @@ use ucp_bridge::{Bridge, profile::Transport, webhook::ShopWebhook};
 use ucp_core::{
     Code, Refusal, Release,
     operation::Offering,
-    port::owners::{Kind, Owner},
+    ports::owners::{Kind, Owner},
 };
 use ucp_testkit::{log::Log, wait};
 use ucp_trust::signature::{

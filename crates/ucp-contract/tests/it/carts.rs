@@ -10,15 +10,15 @@ use ucp_core::{
     cart,
     checkout::{self, Status},
     operation::ById,
+    ports::caller::Caller,
+    pricing::terms::Terms,
     purchase::{
         buyer::PostalAddress,
-        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         payment::Instrument,
-        sales_service::SalesService,
-        terms::Terms,
         totals::{TotalKind, amount_of},
     },
+    sales::SalesService,
 };
 use ucp_net::{
     Failure, Received, Scope,

@@ -5,13 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use ucp_contract::{ContractShop, Question, Transport};
 use ucp_core::{
-    catalog::{
-        Context,
-        lookup::{self, lookup},
-        search::{self, search},
-    },
-    port::Catalog as _,
-    purchase::caller::BuyerSignals,
+    browse::{lookup::lookup, search::search},
+    catalog::{Context, lookup, search},
+    ports::{Catalog as _, caller::BuyerSignals},
 };
 use ucp_net::{Failure, coalescing::Capacity};
 use ucp_testkit::shelf::PlainCursors;

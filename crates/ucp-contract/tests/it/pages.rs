@@ -17,12 +17,13 @@ use tokio::time::Instant;
 use ucp_contract::{ContractShop, Question, Reply, Transport};
 use ucp_core::{
     Code, Refusal,
+    browse::search::search,
     catalog::{
         filter::{Filters, PriceFilter},
-        search::{self, search},
+        search,
     },
     money::Amount,
-    purchase::caller::BuyerSignals,
+    ports::caller::BuyerSignals,
 };
 use ucp_net::{Counters, Failure, coalescing::Capacity};
 use ucp_testkit::shelf::PlainCursors;

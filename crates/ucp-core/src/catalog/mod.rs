@@ -8,7 +8,7 @@
 //! | [`filter`] | the filters that search, lookup and `get_product` share |
 //! | [`selection`] | the option engine behind `get_product` |
 //! | [`featured`] | which variant stands for a product |
-//! | [`search`], [`lookup`], [`detail`] | the three operations |
+//! | [`search`], [`lookup`], [`detail`] | requests and answers of the three operations |
 //! | [`cursor`] | opaque, sealed page positions |
 
 pub mod cursor;
@@ -21,9 +21,6 @@ pub mod product;
 pub mod record;
 pub mod search;
 pub mod selection;
-
-#[cfg(test)]
-mod tests;
 
 /// The buyer's provisional circumstances as the platform tells them: hints, never facts (UCP *Context*).
 ///

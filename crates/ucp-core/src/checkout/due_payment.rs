@@ -7,9 +7,9 @@ use crate::purchase::payment::Tender;
 #[derive(Debug)]
 pub struct DuePayment {
     /// Checkout, with the attempt.
-    pub(super) checkout: Checkout,
+    pub(crate) checkout: Checkout,
     /// Version of the checkout once the attempt is stored.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// Instrument and credential; `None` if there is nothing to pay.
-    pub(super) tender: Option<Tender>,
+    pub(crate) tender: Option<Tender>,
 }

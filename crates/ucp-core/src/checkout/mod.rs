@@ -3,31 +3,20 @@
 //! | module | content |
 //! | :-- | :-- |
 //! | [`status`] | the state machine |
-//! | `operations` | create, get, update and cancel |
-//! | `completion` | decisions about payments: their begin and their end |
 //! | [`due_payment`] | a payment that has begun and is to be made |
-//! | [`settlement`] | payments carried out: made, asked for, called off |
-//! | [`handoff`] | steps that the buyer takes on the shop's page |
-//! | [`placing`] | orders that buyers place on pages of a shop behind another API |
 
-mod completion;
 pub mod due_payment;
-pub mod handoff;
-mod operations;
-pub mod placing;
-pub mod settlement;
 pub mod status;
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     catalog::product::Link,
     message::Message,
     money::Currency,
-    port::agenda::{Kind, Task},
     purchase::{
         approval::Approval,
         discount::Discounts,
@@ -99,35 +88,11 @@ pub struct Checkout {
     pub expires_at: Timestamp,
 }
 
-/// Time after which the end of a payment is asked for whose call may be gone.
-const ASKED_AFTER: SignedDuration = SignedDuration::from_secs(2);
-
 impl Checkout {
     /// Returns the status of the checkout.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.state.status()
-    }
-
-    /// Returns the task that settles the payment in progress: when its buyer has to have been authenticated, if it waits
-    /// for that. `None` if there is no such payment.
-    #[must_use]
-    pub fn task(&self) -> Option<Task> {
-        let attempt = self.state.attempt()?;
-        let due = match &attempt.challenge {
-            Some(challenge) if challenge.answer.is_none() => challenge.until,
-            Some(_) => attempt.begun_at,
-            None => attempt.begun_at.checked_add(ASKED_AFTER).unwrap_or(Timestamp::MAX),
-        };
-        let party = if attempt.at_shop { "shop" } else { &attempt.handler_id };
-        Some(Task {
-            kind: Kind::Settle,
-            key: self.id.clone(),
-            lane: format!("{}:{party}", Kind::Settle.as_str()),
-            name: Some(attempt.id.clone()),
-            due,
-            body: self.owner.clone(),
-        })
     }
 }
 

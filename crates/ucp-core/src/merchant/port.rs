@@ -15,7 +15,7 @@ use super::{
     geo::Point,
     record::{Location, Merchant, Method, PostalAddress, Precision},
 };
-use crate::{catalog::filter::CategoryPath, port::PortError};
+use crate::{catalog::filter::CategoryPath, ports::PortError};
 
 /// What there is in a directory: operations about nothing are not offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

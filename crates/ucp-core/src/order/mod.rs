@@ -4,9 +4,6 @@
 //! append-only.
 
 pub mod capture;
-pub mod money;
-mod operations;
-pub mod outbox;
 pub mod progress;
 
 use jiff::Timestamp;

@@ -1,8 +1,7 @@
 //! Mandates: proofs that the buyer agreed to exactly these terms (UCP *AP2 Mandates*; rules AP2-01 to AP2-06).
 //!
-//! Format, signatures and keys of mandates are checked behind the port
-//! [`MandateVerifier`](super::mandate_verifier::MandateVerifier). The core decides when a mandate is required: once the
-//! extension was negotiated for a checkout, for the rest of its life.
+//! Format, signatures and keys of mandates are checked behind a [port](crate::ports::mandate_verifier). The core decides
+//! when a mandate is required: once the extension was negotiated for a checkout, for the rest of its life.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Input and output of the [pricing](super::pricing) engine.
+//! Input and output of the [pricing](crate::pricing) engine.
 
 use std::collections::BTreeMap;
 

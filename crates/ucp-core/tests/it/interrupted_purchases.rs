@@ -14,11 +14,9 @@ use ucp_core::{
     cart,
     checkout::{self, Checkout, Status},
     operation::ById,
-    purchase::{
-        caller::Caller,
-        terms::Terms,
-        totals::{TotalKind, amount_of},
-    },
+    ports::caller::Caller,
+    pricing::terms::Terms,
+    purchase::totals::{TotalKind, amount_of},
 };
 use ucp_testkit::{
     Course, Fate, Shop, interrupted,

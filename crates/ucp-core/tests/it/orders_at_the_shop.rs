@@ -7,11 +7,10 @@ use ucp_core::{
     call::SaleRequest,
     checkout::{self, Status},
     operation::ById,
-    purchase::{
-        payment::{Handler as _, Tender},
-        sales_service::SalesService,
-        terms::Terms,
-    },
+    ports::payment_handler::Handler as _,
+    pricing::terms::Terms,
+    purchase::payment::Tender,
+    sales::SalesService,
 };
 use ucp_testkit::{
     Course, Fate, ScriptedHandler, Shop, interrupted,

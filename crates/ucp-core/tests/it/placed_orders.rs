@@ -6,17 +6,19 @@ use async_trait::async_trait;
 use ucp_core::{
     Answer, Code, Outcome, Refusal,
     call::SaleRequest,
-    checkout::{Create, Update, View, placing::Placed, status::Status},
+    checkout::{Create, Update, View, status::Status},
     message::Message,
     operation::ById,
-    port::{Commerce as _, Notice, OrderInbox, PlacedLine, PlacedOrder, PortError},
-    purchase::{
+    ports::{
+        Commerce as _, Notice, OrderInbox, PlacedLine, PlacedOrder, PortError,
         caller::Caller,
         ledger::{Committed, Ledger as _},
+    },
+    purchase::{
         line_item::Item,
-        sales_service::{ORPHANED_AFTER, SalesService},
         totals::{TotalKind, Totals, amount_of},
     },
+    sales::{ORPHANED_AFTER, SalesService, placing::Placed},
 };
 use ucp_testkit::{
     Shop,

@@ -14,17 +14,20 @@ use ucp_core::{
     call::SaleRequest,
     cart,
     operation::ById,
-    port::{Completion, PortError, SalesCapabilities, agenda::Agenda as _},
-    purchase::{
+    ports::{
+        Completion, PortError, SalesCapabilities,
+        agenda::Agenda as _,
         caller::BuyerSignals,
-        payment::{Attempt, Handler as _, Settlement},
-        pricing,
-        quote::{Facts, Good, NamedGood},
+        payment_handler::Handler as _,
         remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
-        remote_cart_ref::RemoteCartRef,
-        sales_service::{ORPHANED_AFTER, SalesService},
-        terms::Terms,
     },
+    pricing::{self, terms::Terms},
+    purchase::{
+        payment::{Attempt, Settlement},
+        quote::{Facts, Good, NamedGood},
+        remote_cart_ref::RemoteCartRef,
+    },
+    sales::{ORPHANED_AFTER, SalesService},
 };
 use ucp_testkit::{
     Fate, ScriptedHandler, Shop,

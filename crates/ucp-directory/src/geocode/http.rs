@@ -37,7 +37,7 @@ use ucp_core::{
         record::PostalAddress,
     },
     operation::Freshness,
-    port::PortError,
+    ports::PortError,
 };
 use ucp_net::{
     CallKind, Clock, CoalescingCache, Failure, Filled, Key, Received, Unreadable, Upstream, UpstreamRequest, Verdict,

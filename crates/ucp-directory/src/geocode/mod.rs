@@ -24,7 +24,7 @@ use ucp_core::{
         port::{Geocoder, Resolved},
         record::{Geo, Merchant, PostalAddress, Precision},
     },
-    port::PortError,
+    ports::PortError,
     text::words,
 };
 

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use serde_json::{Map, json};
 use ucp_core::{
     money::{Amount, Currency},
-    purchase::payment::{Attempt, Credential, Handler as _, Instrument, Settlement, Tender},
+    ports::payment_handler::Handler as _,
+    purchase::payment::{Attempt, Credential, Instrument, Settlement, Tender},
 };
 use ucp_payment::{
     Processor,

@@ -11,7 +11,8 @@ use serde_json::Value;
 use ucp_core::{
     Refusal,
     message::Message,
-    purchase::payment::{Attempt, Capture, Declaration, Handler, Moved, Refund, Settlement, Tender},
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, Capture, Declaration, Moved, Refund, Settlement, Tender},
 };
 
 /// Numbers of the results of a shop's payment handlers.

@@ -17,8 +17,8 @@ use http::{
 use tokio::task::JoinSet;
 use ucp_config::Settings;
 use ucp_core::{
-    port::{self, Catalog},
-    purchase::{ledger::Ledger, payment::Handler, sales_service::SalesService},
+    ports::{self, Catalog, ledger::Ledger, payment_handler::Handler},
+    sales::SalesService,
 };
 use ucp_net::outbound::Certificate;
 use ucp_shop::{Opening, Shop};
@@ -60,7 +60,7 @@ pub(super) fn open(
     let catalog = Arc::clone(&sales.catalog);
     let mut opened = Opened {
         name: shop.market().name.clone(),
-        shop: port::Shop::Facts { catalog, sales: Arc::new(sales.clone()) },
+        shop: ports::Shop::Facts { catalog, sales: Arc::new(sales.clone()) },
         handlers: sales.declarations(),
         sales: Some(sales),
         pages: true,

@@ -10,10 +10,7 @@ use ucp_contract::{
     orders::OrderEvents,
     shop::RENEWAL,
 };
-use ucp_core::{
-    port::{Completion, OrderInbox},
-    purchase::remote_cart::RemoteCart as _,
-};
+use ucp_core::ports::{Completion, OrderInbox, remote_cart::RemoteCart as _};
 use ucp_net::coalescing::Capacity;
 
 use super::{Opened, Place, chance, down, monotonic, reached, synchronised};

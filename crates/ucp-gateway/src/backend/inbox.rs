@@ -10,7 +10,11 @@ use axum::{
     routing::post,
 };
 use ucp_bridge::platform::ORDERS_PATH;
-use ucp_core::{Refusal, Release, checkout::placing::Placed, port::OrderInbox, purchase::sales_service::SalesService};
+use ucp_core::{
+    Refusal, Release,
+    ports::OrderInbox,
+    sales::{SalesService, placing::Placed},
+};
 use ucp_rest::error;
 
 use super::Place;

@@ -48,10 +48,10 @@ use ucp_config::{BackendKind, Data, Settings, Upstream, is_exposed};
 use ucp_contract::Transport;
 use ucp_core::{
     catalog::cursor::CursorSecret,
-    port::{self, Catalog, OrderInbox, buyers::Retention, store::Store},
-    purchase::{
-        ledger::Ledger, payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms,
-    },
+    ports::{self, Catalog, OrderInbox, buyers::Retention, ledger::Ledger, remote_cart::RemoteCart, store::Store},
+    pricing::terms::Terms,
+    purchase::payment::Declaration,
+    sales::SalesService,
 };
 use ucp_net::{
     self, Counters,
@@ -184,7 +184,7 @@ pub(crate) struct Opened {
     /// Display name of the shop.
     pub(crate) name: String,
     /// Ports of the backend.
-    pub(crate) shop: port::Shop,
+    pub(crate) shop: ports::Shop,
     /// Payment handlers that buyers can use.
     pub(crate) handlers: Arc<[Declaration]>,
     /// Sales service, if the gateway itself carries out purchases.
@@ -341,7 +341,7 @@ impl Opened {
         let notices = order_inbox.map(|inbox| inbox::router(inbox, sales.clone(), place));
         Self {
             name: shop.market().name.clone(),
-            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
+            shop: ports::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
             handlers: sales.declarations(),
             sales: Some(sales),
             pages: false,

@@ -24,8 +24,7 @@ use ucp_config::Settings;
 use ucp_core::{
     catalog::market::{Market, Presentation},
     message::Message,
-    port::{Catalog, CatalogCapabilities, Named, Page, PortError, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, CatalogCapabilities, Named, Page, PortError, Query, caller::BuyerSignals},
 };
 use ucp_postgres::PostgresStore;
 use ucp_shop::{

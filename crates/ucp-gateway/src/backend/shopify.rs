@@ -6,7 +6,7 @@ use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
 use ucp_config::TokenKind;
-use ucp_core::port::OrderInbox;
+use ucp_core::ports::OrderInbox;
 use ucp_net::coalescing::Capacity;
 use ucp_payment::Secret;
 use ucp_rest::publication::MAX_AGE;

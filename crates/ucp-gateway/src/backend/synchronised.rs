@@ -22,7 +22,7 @@ use ucp_core::{
     Refusal, Release,
     catalog::market::Market,
     money::Currency,
-    port::{self, Catalog as _, Notice},
+    ports::{self, Catalog as _, Notice},
 };
 use ucp_postgres::{PostgresStore, events::Changed};
 use ucp_rest::error;
@@ -113,7 +113,7 @@ pub(super) async fn before_shop(
     let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
     let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings, shared))?;
     let catalog = SynchronisedCatalog::new(products, Some(shop), synchroniser.clone());
-    if let port::Shop::Facts { catalog: own, .. } = &mut opened.shop {
+    if let ports::Shop::Facts { catalog: own, .. } = &mut opened.shop {
         *own = Arc::new(catalog.clone());
     }
     let secret = secret(copy).or(upstream_secret);

@@ -20,9 +20,9 @@ use ucp_bridge::{
 use ucp_config::{Number, Transport as Wanted};
 use ucp_core::{
     Refusal, Release,
-    order::outbox::WebhookMessage,
-    port::{
+    ports::{
         Shop, UcpUpstream as _,
+        outbox::WebhookMessage,
         store::{Forwarded, Store},
     },
 };

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ucp_core::port::buyers::Erasure;
+use ucp_core::ports::buyers::Erasure;
 
 use super::{
     Done,

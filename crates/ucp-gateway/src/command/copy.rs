@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use ucp_config::{DatabaseAddress, database_at};
 use ucp_core::{
     ShopId,
-    port::transfer::{Row, TABLES, Table, Transfer, TransferError},
+    ports::transfer::{Row, TABLES, Table, Transfer, TransferError},
 };
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;

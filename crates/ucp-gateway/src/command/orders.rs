@@ -7,10 +7,8 @@ use ucp_config::{Configuration, ServeOptions, shop_named};
 use ucp_core::{
     ShopId,
     order::{Hold, LineQuantity, Order},
-    purchase::{
-        ledger::Stored,
-        totals::{TotalKind, amount_of},
-    },
+    ports::ledger::Stored,
+    purchase::totals::{TotalKind, amount_of},
 };
 
 use super::{

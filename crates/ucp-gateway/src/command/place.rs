@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use tokio::runtime::Runtime;
 use ucp_config::{DatabaseOptions, Settings};
-use ucp_core::{ShopId, port::store::Store};
+use ucp_core::{ShopId, ports::store::Store};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use ucp_core::{catalog::market::Market, purchase::terms::Terms};
+use ucp_core::{catalog::market::Market, pricing::terms::Terms};
 use ucp_shop::Database;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use ucp_core::port::store::Store;
+use ucp_core::ports::store::Store;
 
 use super::{FOLDER, disk};
 

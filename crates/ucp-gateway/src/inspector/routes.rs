@@ -16,7 +16,7 @@ use http::{
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::broadcast::error::RecvError;
-use ucp_core::order::outbox::WebhookEvent;
+use ucp_core::ports::outbox::WebhookEvent;
 use ucp_workbench::Facts;
 use url::form_urlencoded;
 

@@ -13,7 +13,7 @@ use std::{
 
 use jiff::Timestamp;
 use tokio::time::timeout;
-use ucp_core::port::{PortError, store::Store};
+use ucp_core::ports::{PortError, store::Store};
 
 use super::entry::Summary;
 use crate::{backend::retention, clock, files::Place, running::Running, slot::Slot};

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, header};
 use proptest::{prelude::*, test_runner::TestRunner};
 use tokio::time::{Instant, sleep, timeout};
 use tower::service_fn;
-use ucp_core::{Code, Refusal, port::PortError};
+use ucp_core::{Code, Refusal, ports::PortError};
 use ucp_net::{
     Author, CallKind, Failure, Lane, Options, Reach, Received, Scope, Snapshot, Unreadable, Upstream, UpstreamRequest,
     Verdict,

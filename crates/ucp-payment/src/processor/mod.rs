@@ -59,7 +59,8 @@ use tokio::time::Instant;
 use ucp_core::{
     message::Message,
     money::Amount,
-    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Handler, Moved, Settlement, Tender},
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Moved, Settlement, Tender},
 };
 
 use ucp_net::outbound;

@@ -40,8 +40,9 @@ use ucp_core::{
     Code, Refusal,
     message::Message,
     money::Currency,
+    ports::payment_handler::Handler,
     purchase::payment::{
-        Attempt, AuthenticationStep, Capture, CaptureMode, Declaration, Handler, Moved, Refund, Settlement, Tender,
+        Attempt, AuthenticationStep, Capture, CaptureMode, Declaration, Moved, Refund, Settlement, Tender,
     },
 };
 use ucp_net::outbound::SetupError;

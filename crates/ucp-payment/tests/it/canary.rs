@@ -4,7 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use ucp_core::purchase::payment::{Attempt, Credential, Handler, Tender};
+use ucp_core::{
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, Credential, Tender},
+};
 use ucp_fake_psp::{FakeStripe, Fault};
 use ucp_payment::{
     Processor, Sandbox, Stripe,

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde_json::json;
 use ucp_core::{
     money::Amount,
-    purchase::payment::{Attempt, Capture, CaptureMode, Handler, Moved, Settlement, Tender},
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, Capture, CaptureMode, Moved, Settlement, Tender},
 };
 use ucp_fake_psp::{FakePsp, FakeStripe, Fault, Options, psp::Payment};
 use ucp_payment::{Processor, Stripe, processor, stripe};

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ucp_core::purchase::payment::{Attempt, Handler as _, Settlement};
+use ucp_core::{
+    ports::payment_handler::Handler as _,
+    purchase::payment::{Attempt, Settlement},
+};
 use ucp_fake_psp::{FakePsp, Options};
 use ucp_payment::{
     Processor,

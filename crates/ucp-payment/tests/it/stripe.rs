@@ -11,11 +11,10 @@ use jiff::Timestamp;
 use serde_json::json;
 use ucp_core::{
     money::Amount,
+    ports::payment_handler::Handler as _,
     purchase::{
         buyer::PostalAddress,
-        payment::{
-            Attempt, AuthenticationStep, Credential, Handler as _, Instrument, Moved, Refund, Settlement, Tender,
-        },
+        payment::{Attempt, AuthenticationStep, Credential, Instrument, Moved, Refund, Settlement, Tender},
     },
 };
 use ucp_fake_psp::{FakeStripe, Fault, Options, Order};

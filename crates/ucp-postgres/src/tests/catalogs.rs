@@ -1,6 +1,6 @@
 //! Numbered changes of products.
 
-use ucp_core::purchase::ledger::{Change, Committed, Ledger as _};
+use ucp_core::ports::ledger::{Change, Committed, Ledger as _};
 use ucp_testkit::{
     postgres,
     store::fixtures::{ALICE, at, checkout, movement, order_of},
@@ -201,12 +201,12 @@ async fn what_a_shop_has_said_to_have_changed_is_read_by_every_gateway() {
     assert_eq!(read(Some(4)).await, (String::new(), 4, false));
     // What is too old is no longer kept, and who was not here is told so.
     let week = 7 * 24 * 3_600;
-    ucp_core::port::store::Store::prune(&store, jiff::Timestamp::from_second(150 + week).expect("a time"))
+    ucp_core::ports::store::Store::prune(&store, jiff::Timestamp::from_second(150 + week).expect("a time"))
         .await
         .expect("prunes");
     assert_eq!(read(Some(0)).await, ("b c\0".into(), 4, true));
     assert_eq!(read(Some(2)).await, ("b c\0".into(), 4, false));
-    ucp_core::port::store::Store::prune(&store, jiff::Timestamp::from_second(250 + week).expect("a time"))
+    ucp_core::ports::store::Store::prune(&store, jiff::Timestamp::from_second(250 + week).expect("a time"))
         .await
         .expect("prunes");
     assert_eq!(read(Some(2)).await, (String::new(), 4, true));

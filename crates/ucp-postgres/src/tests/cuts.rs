@@ -1,12 +1,10 @@
 //! Connections that are cut between any two messages: what was answered as done is done once, and what is not known is found out.
 
-use ucp_core::{
-    order::outbox::{Attempted, Outbox as _, State, WebhookMessage},
-    port::{
-        agenda::{Agenda as _, Claim, Kind, Recorded, Room},
-        store::{Forwarded, Store as _},
-    },
-    purchase::ledger::{Change, Committed, Ledger as _},
+use ucp_core::ports::{
+    agenda::{Agenda as _, Claim, Kind, Recorded, Room},
+    ledger::{Change, Committed, Ledger as _},
+    outbox::{Attempted, Outbox as _, State, WebhookMessage},
+    store::{Forwarded, Store as _},
 };
 use ucp_testkit::{
     postgres::{self, CuttingProxy, Side},

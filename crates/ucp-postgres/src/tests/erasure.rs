@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ucp_core::{
     order::{LineQuantity, progress::Tracking},
-    port::{
+    ports::{
         buyers::{Buyers as _, Retention},
+        ledger::{Change, Committed, Ledger as _, Stored},
         store::Store as _,
     },
-    purchase::ledger::{Change, Committed, Ledger as _, Stored},
 };
 use ucp_testkit::{
     PATIENCE, postgres,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ucp_core::{
     ShopId,
-    purchase::ledger::{Change, Committed, Key, Ledger as _},
+    ports::ledger::{Change, Committed, Key, Ledger as _},
 };
 use ucp_testkit::{
     PATIENCE,

@@ -1,6 +1,6 @@
 //! Names that come from outside, and what callers without a credential may hold.
 
-use ucp_core::purchase::ledger::{Change, Committed, Full, Key, Ledger as _};
+use ucp_core::ports::ledger::{Change, Committed, Full, Key, Ledger as _};
 use ucp_testkit::{
     postgres,
     store::fixtures::{ALICE, at, cart, holder, kept},

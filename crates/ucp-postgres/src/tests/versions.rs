@@ -1,8 +1,8 @@
 //! Two versions of the gateway on one database.
 
-use ucp_core::{
-    port::store::Store as _,
-    purchase::ledger::{Change, Committed, Ledger as _},
+use ucp_core::ports::{
+    ledger::{Change, Committed, Ledger as _},
+    store::Store as _,
 };
 use ucp_testkit::{
     postgres::{self, Cluster},

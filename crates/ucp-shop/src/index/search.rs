@@ -19,7 +19,7 @@ use ucp_core::{
     catalog::{filter::Criteria, market::Presentation},
     message::Message,
     money::Currency,
-    port::Query,
+    ports::Query,
     text::quoted,
 };
 

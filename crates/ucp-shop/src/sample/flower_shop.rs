@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use ucp_core::{
     catalog::{market::Market, record::Record},
-    purchase::terms::Terms,
+    pricing::terms::Terms,
 };
 
 use super::recipe;

@@ -172,7 +172,7 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     fs::write(directory.path().join("index"), "in the way").expect("writes");
     let shop = open_with(directory.path(), &catalog());
     let error = shop.find(&query(Some("walnut")), &BuyerSignals::default()).await.expect_err("no index");
-    assert!(matches!(error, ucp_core::port::PortError::Unavailable { .. }), "{error:?}");
+    assert!(matches!(error, ucp_core::ports::PortError::Unavailable { .. }), "{error:?}");
     assert_eq!(named(&shop, &["a"], &presentation("en", "USD")).await[0].len(), 1);
     fs::remove_file(directory.path().join("index")).expect("removes");
     shop.refresh().await;

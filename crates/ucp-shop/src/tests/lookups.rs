@@ -1,6 +1,6 @@
 //! What identifiers name.
 
-use ucp_core::port::Target;
+use ucp_core::ports::Target;
 use ucp_testkit::{PATIENCE, within};
 
 use super::*;

@@ -20,8 +20,7 @@ use ucp_core::{
         market::{Market, Presentation},
         record::Record,
     },
-    port::{Catalog as _, Match, Named, Page, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog as _, Match, Named, Page, Query, caller::BuyerSignals},
 };
 use ucp_sqlite::{Put, Rejected};
 

@@ -1,6 +1,6 @@
 //! Several shops in one data directory.
 
-use ucp_core::{ShopId, purchase::ledger::Ledger as _};
+use ucp_core::{ShopId, ports::ledger::Ledger as _};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! What is in stock, and what that means for the catalog.
 
 use proptest::prelude::*;
-use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Movement};
+use ucp_core::ports::ledger::{Change, Committed, Ledger as _, Movement};
 use ucp_sqlite::{ShopConnection, SqliteStore, revision::newest_revision};
 use ucp_testkit::{
     PATIENCE,
@@ -122,7 +122,7 @@ proptest! {
 
 async fn is_available(shop: &Shop, variant: &str) -> bool {
     let found = named(shop, &[variant], &presentation("en", "USD")).await;
-    let ucp_core::port::Target::Variant(position) = found[0][0].target else { panic!("{found:?}") };
+    let ucp_core::ports::Target::Variant(position) = found[0][0].target else { panic!("{found:?}") };
     let availability = &found[0][0].product.variants[position].availability;
     assert_eq!(availability.status.as_deref() == Some("out_of_stock"), !availability.available);
     availability.available
@@ -273,7 +273,7 @@ async fn sold_goods_are_never_given_back() {
     // A month later, nobody needs to know of the sales.
     let takings = || store.snapshot(|db| db.query_row("SELECT count(*) FROM takings", (), |row| row.get::<_, i64>(0)));
     assert!(takings().expect("counts") > 0);
-    ucp_core::port::store::Store::prune(store, time(180 + 31 * 24 * 3_600)).await.expect("prunes");
+    ucp_core::ports::store::Store::prune(store, time(180 + 31 * 24 * 3_600)).await.expect("prunes");
     assert_eq!(takings().expect("counts"), 0);
 }
 

@@ -7,12 +7,14 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use ucp_core::purchase::{
-    buyer::PostalAddress,
-    draft::{Draft, MethodDraft},
-    fulfillment::{Destination, Method, MethodKind},
-    quote::Previous,
-    remote_cart::PriceRequest,
+use ucp_core::{
+    ports::remote_cart::PriceRequest,
+    purchase::{
+        buyer::PostalAddress,
+        draft::{Draft, MethodDraft},
+        fulfillment::{Destination, Method, MethodKind},
+        quote::Previous,
+    },
 };
 
 use super::shape::{Cart, DeliveryOption, Group};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use ucp_core::{
     Code, Refusal,
     message::{Message, Severity},
-    port::PortError,
+    ports::PortError,
 };
 
 use super::{

@@ -32,14 +32,12 @@ use ucp_core::{
     Refusal,
     message::{Message, Severity},
     operation::{DISCOUNT, FULFILLMENT},
-    port::{Catalog as _, Completion, PortError, SalesCapabilities},
-    purchase::{
+    ports::{
+        Catalog as _, Completion, PortError, SalesCapabilities,
         caller::BuyerSignals,
-        line_item::MAX_QUANTITY,
-        quote::Purpose,
         remote_cart::{PriceQuote, PriceRequest, RemoteCart},
-        remote_cart_ref::RemoteCartRef,
     },
+    purchase::{line_item::MAX_QUANTITY, quote::Purpose, remote_cart_ref::RemoteCartRef},
 };
 use ucp_net::{CallKind, Failure, Unreadable, deadline, failure::Reach, lock::ResourceLock};
 

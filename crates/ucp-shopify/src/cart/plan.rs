@@ -11,12 +11,12 @@ use std::{
 use serde_json::{Map, Value, json};
 use ucp_core::{
     operation::{DISCOUNT, FULFILLMENT},
+    ports::remote_cart::PriceRequest,
     purchase::{
         buyer::PostalAddress,
         draft::Draft,
         fulfillment::MethodKind,
         quote::{Previous, Purpose},
-        remote_cart::PriceRequest,
     },
 };
 

@@ -17,13 +17,15 @@ use ucp_core::{
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{DISCOUNT, FULFILLMENT},
-    port::PortError,
+    ports::{
+        PortError,
+        remote_cart::{PriceQuote, PriceRequest},
+    },
     purchase::{
         discount::{self, Applied, Discounts},
         fulfillment::MethodKind,
         line_item::{Item, LineItem},
         quote::{Purpose, Quote},
-        remote_cart::{PriceQuote, PriceRequest},
         remote_cart_ref::RemoteCartRef,
         totals::{Total, TotalKind, Totals},
     },

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, json};
 use ucp_core::{
     operation::{Freshness, Operation},
-    purchase::caller::BuyerSignals,
+    ports::caller::BuyerSignals,
     text::clean,
 };
 

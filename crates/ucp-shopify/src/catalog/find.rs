@@ -18,8 +18,7 @@ use ucp_core::{
     },
     message::Message,
     operation::Operation,
-    port::{Page, PortError, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Page, PortError, Query, caller::BuyerSignals},
     text::clean,
 };
 

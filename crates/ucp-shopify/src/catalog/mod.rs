@@ -38,8 +38,7 @@ use ucp_core::{
         product::Product,
     },
     operation::{Freshness, Operation},
-    port::{Catalog, CatalogCapabilities, Filtering, Named, Page, PortError, Query},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog, CatalogCapabilities, Filtering, Named, Page, PortError, Query, caller::BuyerSignals},
 };
 
 use super::{

@@ -19,8 +19,7 @@ use ucp_core::{
         product::{Product, Variant},
     },
     operation::{Freshness, Operation},
-    port::{Match, Named, PortError, Target},
-    purchase::caller::BuyerSignals,
+    ports::{Match, Named, PortError, Target, caller::BuyerSignals},
 };
 
 use super::{

@@ -7,11 +7,11 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    port::agenda::Plan,
-    purchase::{
+    ports::{
+        agenda::Plan,
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Stored, is_counted_to},
-        mandate::Presented,
     },
+    purchase::mandate::Presented,
 };
 
 use crate::{

@@ -17,8 +17,10 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    port::PortError,
-    purchase::ledger::{Change, Committed, Full, Kept, Key, Ledger, Stored},
+    ports::{
+        PortError,
+        ledger::{Change, Committed, Full, Kept, Key, Ledger, Stored},
+    },
 };
 
 use self::entry::Entry;

@@ -6,12 +6,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
-use ucp_core::{
-    order::outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
-    port::{
-        PortError,
-        agenda::{Kind, Plan},
-    },
+use ucp_core::ports::{
+    PortError,
+    agenda::{Kind, Plan},
+    outbox::{Attempted, Backlog, Content, Outbox, State, WebhookEvent, WebhookMessage, task},
 };
 
 use crate::{

@@ -1,8 +1,8 @@
 //! Retention of webhook events.
 
-use ucp_core::{
-    port::store::Store as _,
-    purchase::ledger::{Change, Committed, Ledger as _, Stored},
+use ucp_core::ports::{
+    ledger::{Change, Committed, Ledger as _, Stored},
+    store::Store as _,
 };
 use ucp_testkit::shop::order;
 

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
-    port::agenda::{Agenda, Claim, Due, Kind, Plan, Recorded, Rested, Room, Task},
-    purchase::{
+    ports::{
+        agenda::{Agenda, Claim, Due, Kind, Plan, Recorded, Rested, Room, Task},
         ledger::{Change, Committed},
-        remote_cart_ref::RemoteCartRef,
     },
+    purchase::remote_cart_ref::RemoteCartRef,
 };
 
 use super::{

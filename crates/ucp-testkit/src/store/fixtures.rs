@@ -6,10 +6,8 @@ use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
     order::Order,
-    purchase::{
-        ledger::{Bound, Change, Committed, Holder, Kept, Key, Ledger, Movement, Stored},
-        payment::Attempt,
-    },
+    ports::ledger::{Bound, Change, Committed, Holder, Kept, Key, Ledger, Movement, Stored},
+    purchase::payment::Attempt,
 };
 
 /// A platform.

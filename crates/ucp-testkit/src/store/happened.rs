@@ -3,8 +3,10 @@
 use jiff::Timestamp;
 use ucp_core::{
     checkout::{Checkout, State},
-    port::store::{Happened, Store},
-    purchase::ledger::{Change, Committed},
+    ports::{
+        ledger::{Change, Committed},
+        store::{Happened, Store},
+    },
 };
 
 use super::{

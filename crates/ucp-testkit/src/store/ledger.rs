@@ -1,11 +1,13 @@
-//! Rules of the [`Ledger`](ucp_core::purchase::ledger::Ledger): documents, versions, owners, keys, stock.
+//! Rules of the [`Ledger`](ucp_core::ports::ledger::Ledger): documents, versions, owners, keys, stock.
 
 use ucp_core::{
     cart::Cart,
     checkout::{Checkout, State},
     order::{Confirmation, Order},
-    port::agenda::{Agenda as _, Kind, Plan},
-    purchase::ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Ledger as _},
+    ports::{
+        agenda::{Agenda as _, Kind, Plan},
+        ledger::{Bound, Change, Committed, Full, Holder, Kept, Key, Ledger as _},
+    },
 };
 
 use super::{

@@ -26,7 +26,10 @@ pub mod shops;
 
 use std::sync::Arc;
 
-use ucp_core::{ShopId, port::store::Store, purchase::ledger::Ledger};
+use ucp_core::{
+    ShopId,
+    ports::{ledger::Ledger, store::Store},
+};
 
 /// Data of a store, which outlives the handles on it.
 pub trait StoreUnderTest: Sized {
@@ -98,7 +101,7 @@ macro_rules! store_suite {
     };
 }
 
-/// Tests that a store keeps the rules of the [`Ledger`] and of its [agenda](ucp_core::port::agenda::Agenda), from the name of its [`StoreUnderTest`].
+/// Tests that a store keeps the rules of the [`Ledger`] and of its [agenda](ucp_core::ports::agenda::Agenda), from the name of its [`StoreUnderTest`].
 #[macro_export]
 macro_rules! ledger_suite {
     ($subject:ident) => {
@@ -133,7 +136,7 @@ macro_rules! ledger_suite {
     };
 }
 
-/// Tests that a store keeps the rules of the [`Outbox`](ucp_core::order::outbox::Outbox), from the name of its
+/// Tests that a store keeps the rules of the [`Outbox`](ucp_core::ports::outbox::Outbox), from the name of its
 /// [`StoreUnderTest`].
 #[macro_export]
 macro_rules! outbox_suite {
@@ -158,7 +161,7 @@ macro_rules! outbox_suite {
     };
 }
 
-/// Tests that a store keeps the rules of the [`Owners`](ucp_core::port::owners::Owners), from the name of its
+/// Tests that a store keeps the rules of the [`Owners`](ucp_core::ports::owners::Owners), from the name of its
 /// [`StoreUnderTest`].
 #[macro_export]
 macro_rules! owners_suite {

@@ -5,17 +5,15 @@ use serde_json::json;
 use ucp_core::{
     Release,
     checkout::{Checkout, State},
-    order::outbox::{Outbox, Payload, WebhookMessage},
     order::{Confirmation, Order},
-    port::{
+    ports::{
         buyers::Buyers as _,
+        ledger::{Bound, Change, Committed, Holder, Key, Ledger as _},
+        outbox::{Outbox, Payload, WebhookMessage},
         owners::{Kind, Owner, Owners},
         store::{Forwarded, Store},
     },
-    purchase::{
-        ledger::{Bound, Change, Committed, Holder, Key, Ledger as _},
-        mandate::{Mandate, Presented},
-    },
+    purchase::mandate::{Mandate, Presented},
 };
 
 use super::{

@@ -9,13 +9,12 @@ use proptest::{
 };
 use ucp_core::{
     Release,
-    order::{
-        LineQuantity,
+    order::{LineQuantity, progress::Tracking},
+    ports::{
+        agenda::{Agenda as _, Claim, Due, Kind, Recorded, Room},
+        ledger::{Change, Committed, Ledger, Stored},
         outbox::{Attempted, Content, Outbox, Payload, State, WebhookEvent, WebhookMessage},
-        progress::Tracking,
     },
-    port::agenda::{Agenda as _, Claim, Due, Kind, Recorded, Room},
-    purchase::ledger::{Change, Committed, Ledger, Stored},
 };
 
 use super::StoreUnderTest;

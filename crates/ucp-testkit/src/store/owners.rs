@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use ucp_core::{
     Release,
-    port::owners::{Kind, Owned, Owner, Owners},
+    ports::owners::{Kind, Owned, Owner, Owners},
 };
 
 use super::StoreUnderTest;

@@ -4,13 +4,13 @@ use ucp_core::{
     Release, ShopId,
     cart::Cart,
     checkout::Checkout,
-    order::outbox::{Attempted, Outbox},
-    port::{
+    ports::{
         agenda::{Agenda as _, Kind as Task, Plan, Room},
+        ledger::{Change, Committed, Ledger as _},
+        outbox::{Attempted, Outbox},
         owners::{Kind, Owner, Owners},
         store::Store,
     },
-    purchase::ledger::{Change, Committed, Ledger as _},
 };
 
 use super::{

@@ -14,10 +14,10 @@ use tokio::task::JoinHandle;
 use ucp_agenda::{Runner, Worker};
 use ucp_core::{
     Release,
-    order::outbox::{Backlog, State, WebhookEvent, WebhookMessage, task},
-    port::{
+    ports::{
         PortError,
         agenda::{Agenda as _, Kind, Plan},
+        outbox::{Backlog, State, WebhookEvent, WebhookMessage, task},
     },
 };
 use ucp_testkit::{MemoryLedger, shop::order, within};

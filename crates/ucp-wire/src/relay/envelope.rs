@@ -6,7 +6,7 @@ use ucp_core::{
     message::{Message, Severity},
     negotiation::Active,
     operation::ORDER,
-    port::{ForwardedAnswer, Written},
+    ports::{ForwardedAnswer, Written},
 };
 
 use super::prune::prune;

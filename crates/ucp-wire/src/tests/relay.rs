@@ -7,7 +7,7 @@ use ucp_core::{
     message::{Message, Severity},
     negotiation::{Active, Names},
     operation::Offering,
-    port::ForwardedAnswer,
+    ports::ForwardedAnswer,
     purchase::payment::Declaration,
 };
 

@@ -22,7 +22,7 @@ use super::{
     record::{Merchant, PostalAddress, Precision},
     search::{self, Filters, LocationFilter, Radius, Unit},
 };
-use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message, port::PortError};
+use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message, ports::PortError};
 
 struct Directory {
     merchants: Vec<Arc<Merchant>>,

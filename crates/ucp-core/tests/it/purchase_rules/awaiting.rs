@@ -1,8 +1,8 @@
 //! Payments that wait for their buyer, who confirms them at the bank (3-D Secure).
 
 use ucp_core::{
-    checkout::handoff::{Done, Page, Step},
-    port::agenda::Agenda as _,
+    ports::agenda::Agenda as _,
+    sales::handoff::{Done, Page, Step},
 };
 use ucp_testkit::interrupted;
 

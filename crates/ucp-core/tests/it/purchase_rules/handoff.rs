@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use ucp_core::{
-    checkout::handoff::{Chosen, Desktop, Details, Done, Goal, Page, Payment, Step},
-    purchase::payment::{Attempt, Declaration, Handler, Settlement},
+    ports::payment_handler::Handler,
+    purchase::payment::{Attempt, Declaration, Settlement},
+    sales::handoff::{Chosen, Desktop, Details, Done, Goal, Page, Payment, Step},
 };
 
 use super::*;

@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use ucp_core::{
     negotiation::{Active, Declaration},
     operation::{AP2_MANDATE, CHECKOUT},
-    purchase::{
-        mandate::{Evidence, Mandate, refused},
-        mandate_verifier::MandateVerifier,
-    },
+    ports::mandate_verifier::MandateVerifier,
+    purchase::mandate::{Evidence, Mandate, refused},
 };
 
 use super::*;

@@ -20,12 +20,12 @@ use ucp_core::{
     message::{Message, Severity},
     operation::{BUYER_CONSENT, ById, CART, DISCOUNT, FULFILLMENT},
     order,
+    ports::caller::Caller,
+    pricing::terms::Terms,
     purchase::{
         buyer::{Buyer, Consent, PostalAddress, Purpose},
-        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, MethodDraft},
         payment::Tender,
-        terms::Terms,
         totals::{TotalKind, amount_of},
     },
 };

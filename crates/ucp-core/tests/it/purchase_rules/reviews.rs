@@ -2,7 +2,7 @@
 //! (UCP *Checkout*, severity `requires_buyer_review`; rule CHK-02).
 
 use serde_json::json;
-use ucp_core::checkout::handoff::{Desktop, Done, Page, Payment, Step};
+use ucp_core::sales::handoff::{Desktop, Done, Page, Payment, Step};
 
 use super::*;
 

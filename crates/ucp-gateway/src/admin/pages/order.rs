@@ -5,10 +5,8 @@ use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use ucp_core::{
     order::{AdjustmentStatus, Order},
-    purchase::{
-        ledger::Stored,
-        totals::{TotalKind, amount_of},
-    },
+    ports::ledger::Stored,
+    purchase::totals::{TotalKind, amount_of},
 };
 
 use super::{

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ucp_core::{
-    order::outbox::State as WebhookState,
-    port::agenda::{Kind, Tally},
+    ports::{
+        agenda::{Kind, Tally},
+        outbox::State as WebhookState,
+    },
     purchase::totals::{TotalKind, amount_of},
     record::Step,
 };

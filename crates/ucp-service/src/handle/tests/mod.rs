@@ -10,8 +10,8 @@ use ucp_core::{
     Code, Operation, Release,
     catalog::market::{Market, Presentation},
     operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
-    port::{self, Catalog, Named, Page, PortError, Query},
-    purchase::{caller::BuyerSignals, terms::Terms},
+    ports::{self, Catalog, Named, Page, PortError, Query, caller::BuyerSignals},
+    pricing::terms::Terms,
 };
 use ucp_testkit::{Shop, shelf::PlainCursors};
 use ucp_trust::{
@@ -102,7 +102,7 @@ fn broken_shop() -> Backend {
     let market = Arc::new(serde_json::from_value(market).expect("a market"));
     let catalog = Arc::new(Broken { market });
     let sales = Arc::new(Shop::new(Terms::default()).sales.clone());
-    Backend { shop: port::Shop::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
+    Backend { shop: ports::Shop::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
 }
 
 /// A handler that several calls can go through.
@@ -132,7 +132,7 @@ fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
         languages: Vec::new(),
         view: None,
         admission: Principal::Anonymous.into(),
-        trace: ucp_core::port::Trace::default(),
+        trace: ucp_core::ports::Trace::default(),
     }
 }
 

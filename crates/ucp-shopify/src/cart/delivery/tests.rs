@@ -1,7 +1,9 @@
-use ucp_core::purchase::{
-    caller::Caller,
-    draft::{FulfillmentDraft, GroupDraft},
-    quote::Purpose,
+use ucp_core::{
+    ports::caller::Caller,
+    purchase::{
+        draft::{FulfillmentDraft, GroupDraft},
+        quote::Purpose,
+    },
 };
 use ucp_testkit::shop::platform;
 

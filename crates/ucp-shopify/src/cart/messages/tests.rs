@@ -1,9 +1,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use ucp_core::purchase::{
-    draft::Draft,
-    quote::{Previous, Purpose},
-    remote_cart::PriceRequest,
+use ucp_core::{
+    ports::remote_cart::PriceRequest,
+    purchase::{
+        draft::Draft,
+        quote::{Previous, Purpose},
+    },
 };
 use ucp_testkit::shop::{draft, platform};
 

@@ -1,9 +1,11 @@
 use proptest::prelude::*;
-use ucp_core::purchase::{
-    buyer,
-    caller::Caller,
-    draft::{DestinationDraft, FulfillmentDraft, MethodDraft},
-    fulfillment::{Destination, Fulfillment, Method},
+use ucp_core::{
+    ports::caller::Caller,
+    purchase::{
+        buyer,
+        draft::{DestinationDraft, FulfillmentDraft, MethodDraft},
+        fulfillment::{Destination, Fulfillment, Method},
+    },
 };
 use ucp_testkit::shop::{draft, platform};
 

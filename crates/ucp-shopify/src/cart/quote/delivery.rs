@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use ucp_core::{
     message::{Message, Severity},
     money::Currency,
+    ports::remote_cart::PriceRequest,
     purchase::{
         buyer::PostalAddress,
         fulfillment::{self, AvailableMethod, Fulfillment, Method, MethodKind},
-        remote_cart::PriceRequest,
         totals::Totals,
     },
 };

@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ucp_core::{
     catalog::market::Market,
+    ports::caller::Caller,
     purchase::{
         buyer::PostalAddress,
-        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         quote::Previous,
         totals::amount_of,

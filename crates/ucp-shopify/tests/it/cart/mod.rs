@@ -18,10 +18,10 @@ use ucp_core::{
     cart, checkout,
     message::Message,
     operation::ById,
+    ports::caller::Caller,
+    pricing::terms::Terms,
     purchase::{
-        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, MethodDraft},
-        terms::Terms,
         totals::{TotalKind, amount_of},
     },
 };

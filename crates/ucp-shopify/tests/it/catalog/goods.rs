@@ -6,8 +6,7 @@ use ucp_core::{
         detail,
         product::{Product, SelectedOption},
     },
-    port::{Catalog as _, Named},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog as _, Named, caller::BuyerSignals},
 };
 
 use super::{

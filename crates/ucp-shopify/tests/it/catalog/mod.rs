@@ -21,15 +21,16 @@ use std::{
 use tokio::time::Instant;
 use ucp_core::{
     Refusal,
+    browse::{detail::detail, lookup::lookup, search::search},
     catalog::{
         Context,
-        detail::{self, Detail, detail},
+        detail::{self, Detail},
         filter::Filters,
-        lookup::{self, Listing, Resolved, lookup},
-        search::{self, Found, search},
+        lookup::{self, Listing, Resolved},
+        search::{self, Found},
     },
     outcome::Outcome,
-    purchase::caller::BuyerSignals,
+    ports::caller::BuyerSignals,
 };
 use ucp_shopify::{SetupError, Storefront, Token, catalog::Options};
 use ucp_testkit::shelf::PlainCursors;

@@ -11,13 +11,10 @@ use std::{
 use serde_json::{Value, json};
 use ucp_core::{
     Code,
-    catalog::{
-        detail,
-        lookup::{self, lookup},
-    },
+    browse::lookup::lookup,
+    catalog::{detail, lookup},
     message::Message,
-    port::Catalog as _,
-    purchase::caller::BuyerSignals,
+    ports::{Catalog as _, caller::BuyerSignals},
 };
 use ucp_net::{Lane, breaker::Circuit};
 use ucp_shopify::{SetupError, Token};

@@ -10,11 +10,11 @@ use ucp_core::{
     checkout::{self, View},
     message::Message,
     operation::ById,
+    ports::caller::Caller,
+    pricing::terms::Terms,
     purchase::{
         buyer::PostalAddress,
-        caller::Caller,
         draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
-        terms::Terms,
         totals::{Total, TotalKind, amount_of},
     },
 };

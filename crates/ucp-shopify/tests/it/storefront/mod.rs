@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use ucp_core::{
     Code,
+    browse::{detail::detail, lookup::lookup, search::search},
     catalog::{
         Context,
-        detail::{self, Detail, detail},
+        detail::{self, Detail},
         filter::{Filters, PriceFilter},
-        lookup::{self, lookup},
+        lookup,
         product::{Product, SelectedOption},
-        search::{self, search},
+        search,
     },
     message::Message,
     money::Amount,
     outcome::Outcome,
-    port::{Catalog as _, Named},
-    purchase::caller::BuyerSignals,
+    ports::{Catalog as _, Named, caller::BuyerSignals},
 };
 use ucp_shopify::{Storefront, Token, catalog::Options};
 use ucp_testkit::shelf::PlainCursors;

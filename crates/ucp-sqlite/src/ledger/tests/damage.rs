@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::{Connection, config::DbConfig};
 use tempfile::TempDir;
-use ucp_core::{Code, port::PortError};
+use ucp_core::{Code, ports::PortError};
 
 use super::{failures, *};
 use crate::{StoreError, checksum, store::FILE};

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ucp_core::{Code, port::PortError};
+use ucp_core::{Code, ports::PortError};
 use ucp_testkit::{
     PATIENCE,
     leash::{self, Leashed, Lines},

@@ -12,7 +12,7 @@ use serde_json::json;
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
-    purchase::ledger::{Change, Committed, Kept, Key, Ledger as _},
+    ports::ledger::{Change, Committed, Kept, Key, Ledger as _},
 };
 use ucp_testkit::store::fixtures::{
     ALICE, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying,

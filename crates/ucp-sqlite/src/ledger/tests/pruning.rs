@@ -3,8 +3,8 @@
 use ucp_core::{
     checkout::State,
     order::{Confirmation, Expectation, Order},
-    port::{buyers::Retention, store::Store as _},
-    purchase::{buyer::PostalAddress, ledger::Full},
+    ports::{buyers::Retention, ledger::Full, store::Store as _},
+    purchase::buyer::PostalAddress,
 };
 use ucp_testkit::{PATIENCE, store::fixtures::holder, until};
 

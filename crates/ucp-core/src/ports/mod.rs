@@ -1,0 +1,37 @@
+//! Ports: the interfaces that a backend implements.
+//!
+//! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself
+//! ([`UcpUpstream`]). A backend implements the ports of the operations that it supports; the gateway mounts and
+//! advertises nothing else.
+
+pub mod agenda;
+mod backend;
+mod body;
+pub mod buyers;
+pub mod caller;
+mod catalog;
+mod commerce;
+mod error;
+pub mod ledger;
+pub mod mandate_verifier;
+mod order_inbox;
+pub mod outbox;
+pub mod owners;
+pub mod payment_handler;
+pub mod remote_cart;
+pub mod rows;
+pub mod store;
+mod tasks;
+pub mod tenants;
+pub mod transfer;
+mod ucp_upstream;
+
+pub use self::{
+    backend::{Backend, Directory, Shop},
+    body::{Body, NEGOTIATED, Written},
+    catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
+    commerce::{Commerce, Completion, Decision, SalesCapabilities, Then},
+    error::PortError,
+    order_inbox::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},
+};
