@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use ucp_core::{Operation, Release, message::Message, negotiation::Active, purchase::payment::Declaration};
-
-use crate::purchase::payment::Handlers;
+use ucp_core::{Operation, Release, message::Message, negotiation::Active};
 
 /// Returns `true` if an answer is an error response without a resource.
 #[must_use]
@@ -58,21 +56,6 @@ impl<'a> Success<'a> {
     pub(crate) fn new(release: Release, operation: Operation, active: &'a Active) -> Self {
         let capabilities = Capabilities::relevant(operation, active);
         Self { version: Dated(release.date()), status: "success", capabilities }
-    }
-}
-
-/// Protocol metadata of a checkout.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct CheckoutSuccess<'a> {
-    #[serde(flatten)]
-    success: Success<'a>,
-    /// Payment handlers that the checkout can be paid with.
-    payment_handlers: Handlers<'a>,
-}
-
-impl<'a> CheckoutSuccess<'a> {
-    pub(crate) fn new(release: Release, operation: Operation, active: &'a Active, handlers: &'a [Declaration]) -> Self {
-        Self { success: Success::new(release, operation, active), payment_handlers: handlers.into() }
     }
 }
 

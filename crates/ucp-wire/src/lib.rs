@@ -13,7 +13,7 @@
 //! | [`encoded`], [`offer`], [`site`], [`upgrade`] | answers, capabilities, profile input, differences of releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
 //! | [`mod@pre_catalog`] | the releases before the catalog, with the catalog of the founding documents |
-//! | `catalog`, `purchase`, `merchant` | the newest release: requests, shapes and answers |
+//! | `catalog`, `purchase`, `merchant` | the newest release: requests, and the shapes of answers |
 //! | `request`, `response`, `envelope` | requests and answers of every operation, and the envelope of answers |
 //! | [`splice`] | assembling answers from serialized parts |
 //! | [`relay`] | rewriting documents of a shop that speaks UCP itself, between releases |

@@ -1,13 +1,23 @@
-//! Answers of every operation, in the newest release.
+//! Encoding of answers of every operation, in the newest release.
+//!
+//! The JSON of each product is serialized in parts, once per release, and answers are spliced together from these parts
+//! (see [`ucp_core::rendering`]).
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `catalog`, `purchase`, `merchant` | answers about products, purchases and merchants |
+//! | `older` | parts of answers about products, in older releases |
+
+mod catalog;
+mod merchant;
+mod older;
+mod purchase;
 
 use serde_json::{Map, Value};
 use ucp_core::{Answer, Operation, Release, negotiation::Active, operation::Effect, rendering::Extent};
 
 use crate::{
-    catalog::response as catalog,
     envelope::Success,
-    merchant::response as merchant,
-    purchase::response as purchase,
     splice::{Document, members},
 };
 

@@ -1,10 +1,10 @@
 //! The catalog on the wire: search, lookup and `get_product`.
 //!
-//! The JSON of each product is serialized in parts, once per release, and answers are spliced together from these parts
-//! (see [`ucp_core::rendering`]).
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`request`] | requests, and their conversion to domain requests |
+//! | [`shape`], [`unit_price`] | the shapes of answers |
 
-mod older;
 pub(crate) mod request;
-pub(crate) mod response;
 pub(crate) mod shape;
 pub(crate) mod unit_price;

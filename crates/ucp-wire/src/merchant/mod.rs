@@ -11,10 +11,8 @@
 //! | :-- | :-- |
 //! | [`request`] | requests, and their conversion to domain requests |
 //! | [`shape`] | the shapes of answers |
-//! | [`response`] | encoding of answers |
 
 pub(crate) mod request;
-pub(crate) mod response;
 pub(crate) mod shape;
 
 #[cfg(test)]

@@ -10,11 +10,9 @@
 //! | [`payment`] | payment instruments: stated with credentials, returned without |
 //! | [`consent`] | consent of buyers, in its two forms |
 //! | [`shape`] | the shapes of answers |
-//! | [`response`] | encoding of answers |
 
 mod address;
 pub(crate) mod consent;
 pub(crate) mod payment;
 pub(crate) mod request;
-pub(crate) mod response;
 pub(crate) mod shape;

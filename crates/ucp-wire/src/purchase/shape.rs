@@ -6,14 +6,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use ucp_core::{
+    Operation, Release,
     catalog::product::Link,
     message::Message,
     money::{Amount, Currency},
-    purchase::buyer::PostalAddress,
+    negotiation::Active,
+    purchase::{buyer::PostalAddress, payment::Declaration},
 };
 
-use super::{consent::Decisions, payment::Payment};
-use crate::envelope::{CheckoutSuccess, Success};
+use super::{
+    consent::Decisions,
+    payment::{Handlers, Payment},
+};
+use crate::envelope::Success;
 
 /// A cart.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -53,6 +58,21 @@ pub(crate) struct Cart<'a> {
     pub(crate) continue_url: Option<&'a str>,
     /// Time at which the cart expires, as RFC 3339.
     pub(crate) expires_at: String,
+}
+
+/// Protocol metadata of a checkout.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CheckoutSuccess<'a> {
+    #[serde(flatten)]
+    success: Success<'a>,
+    /// Payment handlers that the checkout can be paid with.
+    payment_handlers: Handlers<'a>,
+}
+
+impl<'a> CheckoutSuccess<'a> {
+    pub(crate) fn new(release: Release, operation: Operation, active: &'a Active, handlers: &'a [Declaration]) -> Self {
+        Self { success: Success::new(release, operation, active), payment_handlers: handlers.into() }
+    }
 }
 
 /// A checkout.

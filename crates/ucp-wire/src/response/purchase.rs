@@ -11,17 +11,17 @@ use ucp_core::{
     purchase::{buyer, discount, fulfillment, fulfillment::MethodKind, line_item, totals},
 };
 
-use super::{
-    payment::Payment,
-    shape::{
-        Action, ActionConfig, Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Described, Discounts,
-        Expectation, Fulfillment, FulfillmentAvailableMethod, FulfillmentDestination, FulfillmentEvent,
-        FulfillmentGroup, FulfillmentMethod, FulfillmentOption, Item, LineItem, LineQuantity, Order, OrderConfirmation,
-        OrderFulfillment, OrderLineItem, OrderQuantity, Total,
-    },
-};
 use crate::{
-    envelope::{CheckoutSuccess, Success},
+    envelope::Success,
+    purchase::{
+        payment::Payment,
+        shape::{
+            Action, ActionConfig, Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, CheckoutSuccess,
+            Described, Discounts, Expectation, Fulfillment, FulfillmentAvailableMethod, FulfillmentDestination,
+            FulfillmentEvent, FulfillmentGroup, FulfillmentMethod, FulfillmentOption, Item, LineItem, LineQuantity,
+            Order, OrderConfirmation, OrderFulfillment, OrderLineItem, OrderQuantity, Total,
+        },
+    },
     splice::json,
 };
 

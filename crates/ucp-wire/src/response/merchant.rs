@@ -6,11 +6,15 @@ use ucp_core::{
     negotiation::Active,
 };
 
-use super::shape::{
-    Geo, GetMerchantResponse, Location, LocationInput, LocationLookupResponse, LocationSearchResponse, LookupLocation,
-    Merchant, MerchantSearchResponse,
+use crate::{
+    catalog::shape::Pagination,
+    envelope::Success,
+    merchant::shape::{
+        Geo, GetMerchantResponse, Location, LocationInput, LocationLookupResponse, LocationSearchResponse,
+        LookupLocation, Merchant, MerchantSearchResponse,
+    },
+    splice::json,
 };
-use crate::{catalog::shape::Pagination, envelope::Success, splice::json};
 
 /// Encodes a page of merchants. `active` are the capabilities negotiated with the caller.
 pub(crate) fn search_merchants(operation: Operation, found: &search::Found, active: &Active) -> String {

@@ -1,4 +1,4 @@
-//! Encoding of answers about the catalog. [`shape`](super::shape) holds the schemas of the result.
+//! Encoding of answers about the catalog. [`shape`](crate::catalog::shape) holds the schemas of the result.
 
 use serde::Serialize;
 use ucp_core::{
@@ -13,15 +13,15 @@ use ucp_core::{
     rendering::{Extent, Rendering},
 };
 
-use super::{
-    older,
-    shape::{
-        DetailOption, DetailOptionValue, InputCorrelation, OptionValue, Pagination, ProductMembers, ProductOption,
-        VariantMembers,
-    },
-    unit_price::UnitPrice,
-};
+use super::older;
 use crate::{
+    catalog::{
+        shape::{
+            DetailOption, DetailOptionValue, InputCorrelation, OptionValue, Pagination, ProductMembers, ProductOption,
+            VariantMembers,
+        },
+        unit_price::UnitPrice,
+    },
     splice::{Document, object},
     view,
 };
