@@ -23,7 +23,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{command::chain, files::Place, running::Running};
+use crate::{cause::chain, files::Place, running::Running};
 
 /// Path of the answer whether the process is alive.
 pub(crate) const LIVENESS: &str = "/livez";

@@ -9,6 +9,7 @@ mod audit;
 mod backend;
 mod callers;
 mod calls;
+mod cause;
 mod cli;
 mod clock;
 mod command;
@@ -105,7 +106,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            command::output::remark!("ucp-gateway: {}", command::chain(&*error));
+            command::output::remark!("ucp-gateway: {}", cause::chain(&*error));
             ExitCode::FAILURE
         }
     }

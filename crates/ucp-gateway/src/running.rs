@@ -18,8 +18,8 @@ use url::Url;
 
 use crate::{
     backend::DataDirectory,
+    cause::chain,
     clock,
-    command::chain,
     decisions::Decisions,
     files::Files,
     machine::Claims,

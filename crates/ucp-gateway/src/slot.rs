@@ -29,7 +29,7 @@ use url::Url;
 use crate::{
     backend::{DataDirectory, Down},
     callers,
-    command::chain,
+    cause::chain,
     decisions::Decisions,
     files::Files,
     pool::Pool,

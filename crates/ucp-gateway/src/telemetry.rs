@@ -345,7 +345,7 @@ impl Visit for Members<'_> {
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
-        self.0.string(field.name(), &crate::command::chain(value));
+        self.0.string(field.name(), &crate::cause::chain(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

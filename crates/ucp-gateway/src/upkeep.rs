@@ -18,7 +18,7 @@ use tokio::{
 };
 use ucp_core::{ShopId, ports::PortError};
 
-use crate::{backend::retention, clock, command::chain, files::Place, openings::Opener, running::Running};
+use crate::{backend::retention, cause::chain, clock, files::Place, openings::Opener, running::Running};
 
 /// Interval at which shops with something to do are looked for, and idle ones are closed.
 const INTERVAL: Duration = Duration::from_secs(1);

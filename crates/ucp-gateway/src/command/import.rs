@@ -27,11 +27,11 @@ use ucp_shop::{
 use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
 
 use super::{
-    Done, chain,
+    Done,
     output::{remark, say},
     runtime::runtime,
 };
-use crate::{backend::Import as SharedImport, clock, progress::bar};
+use crate::{backend::Import as SharedImport, cause::chain, clock, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;

@@ -20,7 +20,10 @@ use super::{
     output::{remark, say},
     runtime::{runtime, wait},
 };
-use crate::terminal::{Paint, shown};
+use crate::{
+    cause::chain,
+    terminal::{Paint, shown},
+};
 
 /// Maximum time until the gateway takes a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -107,7 +110,7 @@ impl Inspected {
             request = request.bearer_auth(token.trim());
         }
         let asked = request.send().await;
-        asked.map_err(|error| format!("the gateway at {} cannot be asked: {}", self.url, super::chain(&error)).into())
+        asked.map_err(|error| format!("the gateway at {} cannot be asked: {}", self.url, chain(&error)).into())
     }
 }
 

@@ -38,9 +38,3 @@ use std::process::ExitCode;
 
 /// Result of a command: its exit code, or an error that is printed to standard error.
 pub(crate) type Done = Result<ExitCode, Box<dyn std::error::Error>>;
-
-/// Formats an error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}

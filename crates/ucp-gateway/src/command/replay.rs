@@ -13,13 +13,13 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    Done, chain,
+    Done,
     inspect::{Inspected, PATIENCE, body},
     message::signing_key,
     output::say,
     runtime::{runtime, wait},
 };
-use crate::{clock, terminal::Paint};
+use crate::{cause::chain, clock, terminal::Paint};
 
 /// Maximum number of differences that are printed.
 const SHOWN: usize = 50;
