@@ -2,7 +2,8 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`Directory`] | the merchants port: the index, documents, and the watch for changes |
+//! | [`engine`] | the operations on merchants and locations, and the index that finds them |
+//! | [`Directory`] | the merchants of a store: the index, documents, and the watch for changes |
 //! | [`import`] | import of a file of merchants |
 //! | [`geocode`] | coordinates of addresses, from tables or a service |
 //! | [`merchants`] | the tables of merchants: all that an import needs |
@@ -10,6 +11,7 @@
 //!
 //! Index, cached documents and known addresses follow the database, whichever process changes it.
 
+pub mod engine;
 pub mod geocode;
 pub mod import;
 pub mod merchants;
@@ -29,15 +31,18 @@ use tokio::sync::watch::{Receiver, Sender};
 use ucp_core::{
     Refusal, ShopId,
     merchant::{
-        index::{Index, IndexBuilder},
-        port::{Geocoder, Hit, Holdings, LocationHit, Merchants, Page, Policy, Query, Resolved},
+        criteria::Policy,
         record::{Merchant, PostalAddress},
     },
-    ports::PortError,
+    ports::{Holdings, PortError},
 };
 use ucp_sqlite::{ShopConnection, SqliteStore, StoreError, watcher::Watcher};
 
 use self::{
+    engine::{
+        index::{Index, IndexBuilder},
+        port::{Geocoder, Hit, LocationHit, Merchants, Page, Query, Resolved},
+    },
     geocode::{Known, KnownBuilder},
     watch::watch,
     workers::Workers,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use ucp_core::merchant::port::Criteria;
+use ucp_core::merchant::criteria::Criteria;
 use ucp_sqlite::Put;
 use ucp_testkit::{PATIENCE, until};
 

@@ -1,13 +1,14 @@
 //! Composition of the directory of merchants, which is served beside the shop: its enabled operations, the names of its
 //! capabilities, its sample data, and the geocoder that locates addresses.
 
+use std::sync::Arc;
+
 use tokio::sync::watch::Receiver;
 use ucp_core::{
     Operation,
-    merchant::port::Holdings,
     negotiation::Names,
     operation::{COMMON, MERCHANT, Offering, RESTAURANT},
-    ports,
+    ports::{self, Holdings},
 };
 use ucp_shop::{Opening, sample::Sample};
 use ucp_sqlite::{SqliteStore, StoreError};
@@ -49,7 +50,7 @@ pub(crate) fn sample(sample: &Sample) -> Opening {
 #[derive(Default)]
 pub(crate) struct Opened {
     /// The directory.
-    pub(crate) directory: Option<ports::Directory>,
+    pub(crate) directory: Option<Arc<dyn ports::Directory>>,
     /// Its contents when it was opened.
     pub(crate) holdings: Holdings,
     /// Its present contents.
@@ -59,10 +60,11 @@ pub(crate) struct Opened {
 /// Opens the directory if any of its operations is enabled. Blocks until all merchants are read.
 #[cfg(feature = "directory")]
 pub(crate) fn open(store: &SqliteStore, settings: &ucp_config::Directory) -> Result<Opened, StoreError> {
-    use std::sync::Arc;
-
-    use ucp_core::merchant::port::Geocoder;
-    use ucp_directory::{Directory, geocode::Chain};
+    use ucp_directory::{
+        Directory,
+        engine::{Engine, port::Geocoder},
+        geocode::Chain,
+    };
 
     if !settings.merchants && !settings.locations {
         return Ok(Opened::default());
@@ -73,8 +75,8 @@ pub(crate) fn open(store: &SqliteStore, settings: &ucp_config::Directory) -> Res
     let holdings = *changes.borrow();
     let asked = geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, places);
-    let directory = Some(ports::Directory { merchants, geocoder: Arc::new(geocoder) });
-    Ok(Opened { directory, holdings, changes: Some(changes) })
+    let directory = Arc::new(Engine { merchants, geocoder: Arc::new(geocoder) });
+    Ok(Opened { directory: Some(directory), holdings, changes: Some(changes) })
 }
 
 /// Returns nothing: in a binary without the feature `directory`, settings that enable the directory are refused.

@@ -21,10 +21,9 @@ use ucp_config::{McpErrorStatus, Settings};
 use ucp_core::{
     Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
-    merchant::port::Holdings,
     operation::{AP2_MANDATE, Offering},
     ports::{
-        self, Backend,
+        self, Backend, Holdings,
         agenda::{Claimed, Kind, Next},
         payment_handler::Handler,
         store::Store,

@@ -20,7 +20,7 @@ use tokio::{
     sync::{Mutex, watch::Receiver},
 };
 use ucp_config::{Policy, Settings};
-use ucp_core::{Refusal, ShopId, merchant::port::Holdings};
+use ucp_core::{Refusal, ShopId, ports::Holdings};
 use ucp_net::shares::Groups;
 use ucp_service::ingress::Rules;
 use ucp_trust::{keyring::Keyring, limit::Permit};

@@ -7,18 +7,16 @@
 use std::{error::Error as _, fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
-use jiff::Timestamp;
 use tracing::Instrument as _;
 use ucp_core::{
     Answer, Code, Outcome, Refusal, Request,
     browse::{detail::detail, lookup::lookup, search::search},
-    call::{CatalogRequest, DirectoryRequest, SaleRequest},
+    call::{CatalogRequest, SaleRequest},
     catalog::cursor::Cursors,
-    merchant,
     message::{Message, Severity},
     operation::{Class, Effect, Row},
     ports::{
-        Backend, Catalog, Commerce, Decision, Directory, ForwardedCall, Shop, Then, UcpUpstream,
+        Backend, Catalog, Commerce, Decision, ForwardedCall, Shop, Then, UcpUpstream,
         caller::{BuyerSignals, Caller},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },
@@ -328,7 +326,7 @@ impl Inner {
                 let directory = self.backend.directory.as_ref().ok_or_else(|| {
                     Refusal::internal().because("there is no directory, but its operations are mounted")
                 })?;
-                Outcome::Answer(consult(directory, &*self.backend.cursors, request, self.backend.shop.now()).await?)
+                Outcome::Answer(directory.answer(request, &*self.backend.cursors, self.backend.shop.now()).await?)
             }
             (_, Shop::Upstream(relay)) => return relay_to(&**relay, &platform, relayed, view).await,
             (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
@@ -375,29 +373,6 @@ async fn browse(
             Outcome::Answer(lookup(catalog, &request, buyer_signals).await?.into())
         }
         CatalogRequest::GetProduct(request) => detail(catalog, &request, buyer_signals).await?.map(Answer::from),
-    })
-}
-
-/// Answers a request about merchants and their locations as of `now`.
-async fn consult(
-    directory: &Directory,
-    cursors: &dyn Cursors,
-    request: DirectoryRequest,
-    now: Timestamp,
-) -> Result<Answer, Refusal> {
-    let Directory { merchants, geocoder } = directory;
-    let (merchants, geocoder) = (&**merchants, &**geocoder);
-    Ok(match request {
-        DirectoryRequest::SearchMerchants(request) => {
-            merchant::search::search(merchants, cursors, geocoder, &request, now).await?.into()
-        }
-        DirectoryRequest::GetMerchant(request) => merchant::detail::detail(merchants, &request, now).await?.into(),
-        DirectoryRequest::SearchLocations(request) => {
-            merchant::location::search(merchants, cursors, &request, now).await?.into()
-        }
-        DirectoryRequest::LookupLocations(request) => {
-            merchant::location::lookup(merchants, &request, now).await?.into()
-        }
     })
 }
 

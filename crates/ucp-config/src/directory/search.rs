@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::BufReader, path::PathBuf, sync::Arc};
 
-use ucp_core::merchant::{geo::METRES_PER_KILOMETRE, port::Policy};
+use ucp_core::merchant::{criteria::Policy, geo::METRES_PER_KILOMETRE};
 use ucp_directory::geocode::{HttpGeocoder, Table, http::Options};
 use ucp_net::outbound::Certificate;
 

@@ -84,7 +84,8 @@ impl Place {
     }
 
     /// Every member, for telling queries apart.
-    pub(super) fn members(&self) -> [Option<&str>; 4] {
+    #[must_use]
+    pub fn members(&self) -> [Option<&str>; 4] {
         [&self.country, &self.region, &self.locality, &self.postal_code].map(|member| member.as_deref())
     }
 

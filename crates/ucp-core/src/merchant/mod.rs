@@ -1,8 +1,8 @@
-//! A directory of merchants and the places where they are: the draft capability `dev.ucp.menu.merchant` and UCP's
-//! *Location Search* and *Location Lookup*, on one engine.
+//! Merchants and the places where they are: the draft capability `dev.ucp.menu.merchant` and UCP's *Location Search* and
+//! *Location Lookup*.
 //!
-//! The unit of the engine is the location. A merchant is found when one and the same location satisfies everything a
-//! caller demands of a location.
+//! The unit of a search is the location. A merchant is found when one and the same location satisfies everything a
+//! caller demands of a location. A [directory](crate::ports::Directory) finds them.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -10,33 +10,31 @@
 //! | [`hours`], [`schedule`] | opening hours, and what they mean at an instant |
 //! | [`geo`] | points and distances |
 //! | [`address`] | where an address is, in words that can be compared |
-//! | [`words`] | texts as words for comparison |
-//! | [`port`] | what a directory and a geocoder are asked |
-//! | [`index`] | a whole directory in memory, and how it answers |
-//! | [`search`], [`detail`] | the operations of the draft |
-//! | [`location`] | the operations of the standard |
-//! | [`listing`], [`paging`] | what their answers share |
+//! | [`criteria`] | what a location has to meet, within the policy of the operator |
+//! | [`search`], [`detail`] | requests and answers of the draft |
+//! | [`location`] | requests and answers of the standard |
+//! | [`listing`] | what their answers share |
 
 pub mod address;
+pub mod criteria;
 pub mod detail;
 pub mod geo;
 pub mod hours;
-pub mod index;
 pub mod listing;
 pub mod location;
-pub mod paging;
-pub mod port;
 pub mod record;
 pub mod schedule;
 pub mod search;
-pub mod words;
-
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 
-use self::{address::Place, port::Preference};
+use self::address::Place;
+
+/// Default number of entries per page.
+pub const DEFAULT_LIMIT: usize = 10;
+
+/// Maximum number of entries per page.
+pub const MAX_LIMIT: usize = 25;
 
 /// The buyer's provisional circumstances as the platform tells them: hints, never facts (UCP *Context*).
 ///
@@ -60,10 +58,6 @@ impl Context {
     #[must_use]
     pub fn place(&self) -> Place {
         Place::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
-    }
-
-    fn preference(&self) -> Preference {
-        Preference { place: self.place(), intent: self.intent.clone() }
     }
 }
 

@@ -18,7 +18,6 @@ use super::{
     geo::Point,
     hours::{DailyHours, ExceptionHours},
     schedule::Schedule,
-    words::plain_text,
 };
 use crate::catalog::product::{Description, Media};
 
@@ -419,6 +418,54 @@ fn complete(path: &str, description: &mut Description) -> Result<(), Unusable> {
         description.plain = Some(plain_text(formatted));
     }
     Ok(())
+}
+
+/// What an HTML or Markdown text says, without its marks. For comparison and as a fallback, not for display as markup.
+fn plain_text(formatted: &str) -> String {
+    let mut plain = String::with_capacity(formatted.len());
+    let mut rest = formatted;
+    while let Some(mark) = rest.find(['<', '&', '*', '_', '#', '`', '[', ']', '>']) {
+        plain.push_str(&rest[..mark]);
+        let (sign, after) = (&rest[mark..=mark], &rest[mark + 1..]);
+        rest = match sign {
+            // A tag separates words; a lone bracket is text.
+            "<" if after.starts_with(|next: char| next.is_ascii_alphabetic() || "/!?".contains(next)) => {
+                plain.push(' ');
+                after.find('>').map_or("", |end| &after[end + 1..])
+            }
+            "<" => {
+                plain.push('<');
+                after
+            }
+            "&" => {
+                let entities = [
+                    ("amp;", "&"),
+                    ("lt;", "<"),
+                    ("gt;", ">"),
+                    ("quot;", "\""),
+                    ("#39;", "'"),
+                    ("apos;", "'"),
+                    ("nbsp;", " "),
+                ];
+                let (text, length) = entities
+                    .into_iter()
+                    .find(|(name, _)| after.starts_with(name))
+                    .map_or(("&", 0), |(name, text)| (text, name.len()));
+                plain.push_str(text);
+                &after[length..]
+            }
+            // The address of a Markdown link.
+            "]" if after.starts_with('(') => after.find(')').map_or("", |end| &after[end + 1..]),
+            // A mark inside a word is a letter of it.
+            "_" if plain.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric) => {
+                plain.push('_');
+                after
+            }
+            _ => after,
+        };
+    }
+    plain.push_str(rest);
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn address(path: &str, url: &str) -> Result<(), Unusable> {

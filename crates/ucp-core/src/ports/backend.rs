@@ -4,12 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{catalog::Catalog, commerce::Commerce, ledger::Ledger, ucp_upstream::UcpUpstream};
-use crate::{
-    catalog::cursor::Cursors,
-    merchant::port::{Geocoder, Merchants},
-    operation::Offering,
-};
+use super::{catalog::Catalog, commerce::Commerce, directory::Directory, ledger::Ledger, ucp_upstream::UcpUpstream};
+use crate::{catalog::cursor::Cursors, operation::Offering};
 
 /// Ports of one business.
 #[derive(Clone)]
@@ -17,7 +13,7 @@ pub struct Backend {
     /// Shop that sells the goods.
     pub shop: Shop,
     /// Directory of merchants and their locations; `None` if there is none.
-    pub directory: Option<Directory>,
+    pub directory: Option<Arc<dyn Directory>>,
     /// Encoder and decoder of the cursors that callers get for the next page.
     pub cursors: Arc<dyn Cursors>,
 }
@@ -66,23 +62,8 @@ impl Shop {
     }
 }
 
-/// Ports of a directory of merchants.
-#[derive(Clone)]
-pub struct Directory {
-    /// Merchants and their locations.
-    pub merchants: Arc<dyn Merchants>,
-    /// Geocoder of the addresses that callers name.
-    pub geocoder: Arc<dyn Geocoder>,
-}
-
 impl std::fmt::Debug for Backend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Backend").finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Directory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Directory").finish_non_exhaustive()
     }
 }

@@ -11,6 +11,7 @@ pub mod buyers;
 pub mod caller;
 mod catalog;
 mod commerce;
+mod directory;
 mod error;
 pub mod ledger;
 pub mod mandate_verifier;
@@ -27,10 +28,11 @@ pub mod transfer;
 mod ucp_upstream;
 
 pub use self::{
-    backend::{Backend, Directory, Shop},
+    backend::{Backend, Shop},
     body::{Body, NEGOTIATED, Written},
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
     commerce::{Commerce, Completion, Decision, SalesCapabilities, Then},
+    directory::{Directory, Holdings},
     error::PortError,
     order_inbox::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},

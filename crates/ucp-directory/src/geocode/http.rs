@@ -31,11 +31,7 @@ use async_trait::async_trait;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::Instant;
 use ucp_core::{
-    merchant::{
-        address::Place,
-        port::{Geocoder, Resolved},
-        record::PostalAddress,
-    },
+    merchant::{address::Place, record::PostalAddress},
     operation::Freshness,
     ports::PortError,
 };
@@ -48,6 +44,8 @@ use ucp_net::{
     deadline, retry, upstream,
 };
 use url::Url;
+
+use crate::engine::port::{Geocoder, Resolved};
 
 pub use ucp_net::outbound::{Certificate, SetupError};
 

@@ -21,12 +21,13 @@ use ucp_core::{
     merchant::{
         address::Place,
         geo::Point,
-        port::{Geocoder, Resolved},
         record::{Geo, Merchant, PostalAddress, Precision},
     },
     ports::PortError,
     text::words,
 };
+
+use crate::engine::port::{Geocoder, Resolved};
 
 pub use self::{
     http::HttpGeocoder,

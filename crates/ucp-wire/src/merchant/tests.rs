@@ -3,7 +3,7 @@
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 use ucp_core::call::DirectoryRequest;
-use ucp_core::{Operation, Release, Request, merchant::port::Policy};
+use ucp_core::{Operation, Release, Request, merchant::criteria::Policy};
 
 use crate::{
     codec::read,

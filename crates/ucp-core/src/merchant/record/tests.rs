@@ -119,3 +119,15 @@ fn reverse_domain_names_are_told_from_others() {
         assert!(!is_reverse_domain(name), "{name}");
     }
 }
+
+#[test]
+fn markup_is_taken_off() {
+    for (formatted, plain) in [
+        ("<p>Fish &amp; <b>chips</b></p><p>Daily</p>", "Fish & chips Daily"),
+        ("# Late\n**night** _pizza_ at [ours](https://pizza.example.com)", "Late night pizza at ours"),
+        ("snake_case, 1 < 2, &bogus; <unclosed", "snake_case, 1 < 2, &bogus;"),
+        ("", ""),
+    ] {
+        assert_eq!(plain_text(formatted), plain);
+    }
+}

@@ -3,8 +3,10 @@
 use serde_json::{Map, Value};
 use ucp_core::{
     json,
-    merchant::{geo::Point, port::Resolved, record::Precision},
+    merchant::{geo::Point, record::Precision},
 };
+
+use crate::engine::port::Resolved;
 
 /// How much of an answer is read.
 const LIMITS: json::Limits = json::Limits { depth: 16, values: 5_000 };

@@ -1,6 +1,6 @@
 //! Where a page ends: the sort key of its last entry, complete enough to go on from when that entry is gone.
 
-use crate::{Code, Refusal};
+use ucp_core::{Code, Refusal};
 
 /// A sort key: the more relevant first, then the nearer, then by folded name, then by id.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,14 @@ use std::{cmp::Reverse, collections::HashSet};
 use geographiclib_rs::{DirectGeodesic as _, Geodesic};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
+use ucp_core::merchant::{
+    criteria::{Circle, Criteria},
+    record::Precision,
+};
 
 use super::{
     super::{
-        port::{Circle, Criteria, Hit, LocationHit, Page, Preference, Query},
-        record::Precision,
+        port::{Hit, LocationHit, Page, Preference, Query},
         words::sought_terms,
     },
     *,

@@ -1,11 +1,15 @@
 //! `search_locations` and `lookup_locations`.
 
-use super::*;
-use crate::Code;
+use ucp_core::Code;
+
+use super::{
+    super::location::{lookup, search as search_locations},
+    *,
+};
 
 fn placed(demands: Demands) -> Result<Vec<String>, Refusal> {
     let request = location::SearchRequest { demands, limit: Some(1_000), ..location::SearchRequest::default() };
-    let answer = run(location::search(&directory(), &PlainCursors, &request, at(EVENING)))?;
+    let answer = run(search_locations(&directory(), &PlainCursors, &request, at(EVENING)))?;
     Ok(answer.locations.iter().map(|listed| listed.location().id.clone()).collect())
 }
 
@@ -64,7 +68,7 @@ fn demands_that_cannot_be_judged_are_refused() {
         assert_eq!(placed(demands).expect_err(instant).path.as_deref(), Some("$.filters.hours.open_at"), "{instant}");
     }
     let empty = location::SearchRequest { limit: Some(0), ..location::SearchRequest::default() };
-    assert!(run(location::search(&directory(), &PlainCursors, &empty, at(EVENING))).is_err());
+    assert!(run(search_locations(&directory(), &PlainCursors, &empty, at(EVENING))).is_err());
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn locations_are_paged_through() {
         location::SearchRequest { limit: Some(1), context: american(), ..location::SearchRequest::default() };
     let mut seen = Vec::new();
     loop {
-        let page = run(location::search(&directory(), &PlainCursors, &request, at(EVENING))).expect("a page");
+        let page = run(search_locations(&directory(), &PlainCursors, &request, at(EVENING))).expect("a page");
         assert_eq!((page.total, page.locations.len()), (Some(3), 1));
         seen.extend(page.locations.iter().map(|listed| listed.location().id.clone()));
         assert!(seen.len() <= 3, "no end of pages: {seen:?}");
@@ -83,7 +87,7 @@ fn locations_are_paged_through() {
         }
         let other = location::SearchRequest { query: Some("pizza".into()), ..request.clone() };
         assert_eq!(
-            run(location::search(&directory(), &PlainCursors, &other, at(EVENING))).expect_err("another query").code,
+            run(search_locations(&directory(), &PlainCursors, &other, at(EVENING))).expect_err("another query").code,
             Code::InvalidCursor
         );
     }
@@ -97,7 +101,7 @@ fn what_has_gone_since_it_was_found_is_not_shown() {
     hidden.locations[0].public = false;
     directory.merchants[0] = Arc::new(hidden);
     directory.merchants.remove(1);
-    let answer = run(location::search(&directory, &PlainCursors, &location::SearchRequest::default(), at(EVENING)))
+    let answer = run(search_locations(&directory, &PlainCursors, &location::SearchRequest::default(), at(EVENING)))
         .expect("a page");
     let ids: Vec<_> = answer.locations.iter().map(|listed| listed.location().id.as_str()).collect();
     assert_eq!(ids, ["loc_oakland"]);
@@ -109,7 +113,7 @@ fn what_has_gone_since_it_was_found_is_not_shown() {
 fn looked_up(ids: &[&str], demands: Demands) -> location::Resolved {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
     let request = location::LookupRequest { ids, demands, context: Context::default() };
-    run(location::lookup(&directory(), &request, at(EVENING))).expect("an answer")
+    run(lookup(&directory(), &request, at(EVENING))).expect("an answer")
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn a_lookup_says_which_identifiers_led_where() {
     let christmas = Demands { open_at: Some("2026-12-26T01:00:00Z".into()), ..Demands::default() };
     assert_eq!(looked_up(&["loc_mission"], christmas).locations.len(), 0);
     let request = location::LookupRequest { ids: vec!["loc_mission".into()], ..location::LookupRequest::default() };
-    let noted = run(location::lookup(&directory(), &request, at("2026-12-26T01:00:00Z"))).expect("an answer").messages;
+    let noted = run(lookup(&directory(), &request, at("2026-12-26T01:00:00Z"))).expect("an answer").messages;
     assert_eq!(noted.iter().map(code).collect::<Vec<_>>(), ["holiday_hours_active"]);
 }
 
@@ -156,6 +160,6 @@ fn a_lookup_beyond_the_limit_is_cut_off_and_says_so() {
     assert!(content.contains("100") && content.contains(" 2 "), "{content}");
 
     let none = location::LookupRequest::default();
-    let refusal = run(location::lookup(&directory(), &none, at(EVENING))).expect_err("refused");
+    let refusal = run(lookup(&directory(), &none, at(EVENING))).expect_err("refused");
     assert_eq!(refusal.path.as_deref(), Some("$.ids"));
 }

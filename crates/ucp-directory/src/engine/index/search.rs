@@ -10,21 +10,24 @@ use std::{
 };
 
 use jiff::Timestamp;
-
-use super::{
-    Index, Site, Spot, Symbol,
-    best::{After, Best, Candidate},
-    position::Position,
-};
-use crate::{
+use ucp_core::{
     Refusal,
     merchant::{
         address::Place,
+        criteria::{Circle, Criteria},
         geo::{Chord, Point, Position as InSpace, Rim},
-        port::{Circle, Criteria, Hit, LocationHit, Page, Preference, Query},
         schedule::Local,
+    },
+};
+
+use super::{
+    super::{
+        port::{Hit, LocationHit, Page, Preference, Query},
         words::sought_terms,
     },
+    Index, Site, Spot, Symbol,
+    best::{After, Best, Candidate},
+    position::Position,
 };
 
 /// Criteria of a query, as numbers of the index.
@@ -237,7 +240,7 @@ impl Index {
     /// One page of the merchants that a query finds.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) for an invalid position.
+    /// [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an invalid position.
     pub fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
         let after = after(query, &self.merchants_by_name, |own| {
             let entry = &self.merchants[own as usize];
@@ -316,7 +319,7 @@ impl Index {
     /// One page of the locations that a query finds.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) for an invalid position.
+    /// [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an invalid position.
     pub fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
         let after = after(query, &self.sites_by_name, |own| {
             let site = &self.sites[own as usize];

@@ -19,19 +19,22 @@ mod tests;
 use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
+use ucp_core::{
+    catalog::filter::CategoryPath,
+    merchant::{
+        address::Place,
+        geo::Point,
+        record::{Location, Merchant, Method},
+        schedule::{self, Timetable},
+    },
+    text::fold,
+};
 
 use self::{
     grid::{Grid, Spot},
     terms::{Terms, TermsBuilder},
 };
-use super::{
-    address::Place,
-    geo::Point,
-    record::{Location, Merchant, Method},
-    schedule::{self, Timetable},
-    words::indexed_terms,
-};
-use crate::{catalog::filter::CategoryPath, text::fold};
+use super::words::indexed_terms;
 
 /// Weights of a term: in a name, in a tag, category or town, in a description (each hit counts once, where it counts
 /// most).

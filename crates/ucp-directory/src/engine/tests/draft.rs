@@ -1,17 +1,15 @@
 //! `search_merchants` and `get_merchant`.
 
-use super::*;
-use crate::{
+use ucp_core::{
     Code,
-    merchant::{
-        detail::{self, detail},
-        search::FulfillmentMethod,
-    },
+    merchant::{detail, search::FulfillmentMethod},
     message::Severity,
 };
 
+use super::{super::detail::detail, *};
+
 fn refused(request: &search::Request) -> Refusal {
-    run(search::search(&directory(), &PlainCursors, &Map::default(), request, at(EVENING))).expect_err("refused")
+    run(search_merchants(&directory(), &PlainCursors, &Map::default(), request, at(EVENING))).expect_err("refused")
 }
 
 #[test]
@@ -93,7 +91,7 @@ fn a_radius_of_too_many_metres_reaches_around_the_earth() {
     let reached = |miles: f64| {
         let filters = Filters { location: near("94105", miles), ..Filters::default() };
         let request = search::Request { filters, context: american(), ..search::Request::default() };
-        run(search::search(&directory(), &PlainCursors, &Map::default(), &request, at(EVENING)))
+        run(search_merchants(&directory(), &PlainCursors, &Map::default(), &request, at(EVENING)))
             .map(|found| found.total)
     };
     assert_eq!(reached(f64::MAX), reached(20_000.0));
@@ -108,7 +106,7 @@ fn the_country_of_the_address_goes_before_that_of_the_context() {
         let address = filters.location.as_mut().and_then(|filter| filter.address.as_mut()).expect("an address");
         address.address_country = country.map(str::to_owned);
         let request = search::Request { filters, context: american(), ..search::Request::default() };
-        run(search::search(&directory(), &PlainCursors, &map, &request, at(EVENING))).expect("an answer");
+        run(search_merchants(&directory(), &PlainCursors, &map, &request, at(EVENING))).expect("an answer");
     };
     ask(None);
     ask(Some(" "));
@@ -167,7 +165,7 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
     let ask = |miles| {
         let filters = Filters { location: near("94105", miles), ..Filters::default() };
         let request = search::Request { filters, ..search::Request::default() };
-        run(search::search(&capped, &PlainCursors, &Map::default(), &request, at(EVENING)))
+        run(search_merchants(&capped, &PlainCursors, &Map::default(), &request, at(EVENING)))
     };
     assert_eq!(ask(8.0).expect_err("too far").path.as_deref(), Some("$.filters.location.radius.value"));
     assert!(ask(6.0).is_ok());
@@ -185,7 +183,7 @@ fn pages_follow_each_other_as_of_the_first() {
     assert_eq!((names(&first), first.total), (vec!["mch_diner"], Some(2)));
     request.cursor = first.cursor;
     // Long after both have closed.
-    let later = run(search::search(&directory, &PlainCursors, &Map::default(), &request, at("2026-11-23T20:00:00Z")))
+    let later = run(search_merchants(&directory, &PlainCursors, &Map::default(), &request, at("2026-11-23T20:00:00Z")))
         .expect("a page");
     assert_eq!((names(&later), &later.cursor), (vec!["mch_abc123"], &None));
 
@@ -217,7 +215,7 @@ fn places_and_radii_tell_queries_apart() {
         let filters = Filters { location, ..Filters::default() };
         let request =
             search::Request { filters, cursor, context: american(), limit: Some(1), ..search::Request::default() };
-        run(search::search(&directory, &PlainCursors, &Map::default(), &request, at(EVENING)))
+        run(search_merchants(&directory, &PlainCursors, &Map::default(), &request, at(EVENING)))
     };
     let cursor = ask(near("94105", 8.0), None).expect("a page").cursor;
     assert!(cursor.is_some() && ask(near("94105", 8.0), cursor.clone()).is_ok());
@@ -241,7 +239,7 @@ fn a_page_holds_ten_unless_asked_otherwise() {
 fn holidays_and_restricted_regions_are_told() {
     let request = search::Request { query: "owl".into(), ..search::Request::default() };
     let on = |instant: &str| {
-        run(search::search(&directory(), &PlainCursors, &Map::default(), &request, at(instant)))
+        run(search_merchants(&directory(), &PlainCursors, &Map::default(), &request, at(instant)))
             .expect("an answer")
             .messages
     };

@@ -6,7 +6,9 @@
 
 use std::cmp::Reverse;
 
-use super::{super::geo::Chord, ordinal, position::Position};
+use ucp_core::merchant::geo::Chord;
+
+use super::{ordinal, position::Position};
 
 /// Number of candidates that are collected before those that cannot be on the page are dropped.
 const MANY: usize = 2_048;
@@ -119,7 +121,9 @@ impl<'q> Best<'q> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::super::geo::Point, *};
+    use ucp_core::merchant::geo::Point;
+
+    use super::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]

@@ -7,9 +7,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::super::{
+use ucp_core::merchant::{
+    criteria::Circle,
     geo::{Point, Position},
-    port::Circle,
 };
 
 /// Cells per degree.

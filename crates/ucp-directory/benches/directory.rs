@@ -1,5 +1,4 @@
-//! What a search over a large directory costs, without transport and store: `cargo bench -p ucp-core --bench
-//! directory`.
+//! What a search over a large directory costs, without transport and store: `cargo bench -p ucp-directory`.
 //!
 //! 100,000 locations of 60,000 merchants, most of them in ten towns, as directories are. Before it measures, it says
 //! how much memory the index takes.
@@ -13,11 +12,14 @@ use serde_json::{Value, json};
 use ucp_core::{
     catalog::filter::CategoryPath,
     merchant::{
+        criteria::{Circle, Criteria},
         geo::Point,
-        index::{Index, IndexBuilder},
-        port::{Circle, Criteria, Query},
         record::Merchant,
     },
+};
+use ucp_directory::engine::{
+    index::{Index, IndexBuilder},
+    port::Query,
 };
 
 const MERCHANTS: u64 = 60_000;

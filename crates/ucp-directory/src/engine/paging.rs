@@ -4,14 +4,7 @@
 //! every page. Both are sealed.
 
 use jiff::Timestamp;
-
-use crate::{Code, Refusal, catalog::cursor::Cursors};
-
-/// How many entries a page holds when the caller names no number.
-pub const DEFAULT_LIMIT: usize = 10;
-
-/// How many entries a page holds at most.
-pub const MAX_LIMIT: usize = 25;
+use ucp_core::{Code, Refusal, catalog::cursor::Cursors};
 
 /// Where a page starts, and as of when everything on it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +43,9 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
+    use ucp_testkit::shelf::PlainCursors;
+
     use super::*;
-    use crate::catalog::cursor::tests::PlainCursors;
 
     #[test]
     fn later_pages_are_judged_at_the_instant_of_the_first() {

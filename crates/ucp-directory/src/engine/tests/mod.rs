@@ -12,17 +12,27 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    Context,
-    geo::Point,
-    hours::Day,
-    index::{Index, IndexBuilder},
-    location::{self, Demands, Distance},
-    port::{Circle, Criteria, Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
-    record::{Merchant, PostalAddress, Precision},
-    search::{self, Filters, LocationFilter, Radius, Unit},
+use ucp_core::{
+    Refusal,
+    merchant::{
+        Context,
+        criteria::{Circle, Criteria, Policy},
+        geo::Point,
+        hours::Day,
+        location::{self, Demands, Distance},
+        record::{Merchant, PostalAddress, Precision},
+        search::{self, Filters, LocationFilter, Radius, Unit},
+    },
+    message::Message,
+    ports::PortError,
 };
-use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message, ports::PortError};
+use ucp_testkit::shelf::PlainCursors;
+
+use super::{
+    index::{Index, IndexBuilder},
+    port::{Geocoder, Hit, LocationHit, Merchants, Page, Preference, Query, Resolved},
+    search::search as search_merchants,
+};
 
 struct Directory {
     merchants: Vec<Arc<Merchant>>,
@@ -153,7 +163,7 @@ fn american() -> Context {
 }
 
 fn found(directory: &Directory, request: &search::Request) -> search::Found {
-    run(search::search(directory, &PlainCursors, &Map::default(), request, at(EVENING))).expect("an answer")
+    run(search_merchants(directory, &PlainCursors, &Map::default(), request, at(EVENING))).expect("an answer")
 }
 
 fn names(found: &search::Found) -> Vec<&str> {
@@ -179,7 +189,7 @@ fn nothing_that_tells_where_a_buyer_is_is_printed() {
     let filters = Filters { location: near("94105", 8.0), ..Filters::default() };
     let circle = Circle { center: Point::new(latitude, longitude).expect("a point"), max: 5.0 };
     let criteria = Criteria { within: Some(circle), place: Some(context.place()), ..Criteria::default() };
-    let query = Query { criteria, preference: context.preference(), ..Query::default() };
+    let query = Query { criteria, preference: Preference::of(&context), ..Query::default() };
     let distance = Some(Distance { latitude, longitude, max: 5.0 });
     let demands = Demands { distance, ..Demands::default() };
     let placed = location::SearchRequest { demands, context: context.clone(), ..location::SearchRequest::default() };
