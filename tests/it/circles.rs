@@ -1,5 +1,6 @@
 //! The files of a crate build on each other in one direction: following what each of them names, from file to file,
-//! never leads back to where one began.
+//! never leads back to where one began. So do the folders: of the files and folders in a folder, the crate's own `src`
+//! included, each is taken as a whole with all that is in it.
 //!
 //! A file names another one in an import or with a path. What a file imports from one that only hands it on counts as
 //! named where it comes from. A folder's own file is there to put together what is in the folder: what it names there
@@ -61,11 +62,33 @@ impl Files {
         paths.map(|path| self.target(at, path, STEPS)).filter(|other| !other.starts_with(at)).collect()
     }
 
-    /// The shortest circle through each file that is in one, for people to read.
-    fn circles(&self) -> BTreeSet<String> {
-        let named: BTreeMap<_, _> = self.0.keys().map(|at| (at, self.named(at))).collect();
-        self.0.keys().filter_map(|at| way_back(at, &named)).map(|circle| shown(&circle)).collect()
+    /// What each file names.
+    fn all_named(&self) -> Named {
+        self.0.keys().map(|at| (at.clone(), self.named(at))).collect()
     }
+}
+
+/// What each file, or each folder as a whole, names.
+type Named = BTreeMap<Module, BTreeSet<Module>>;
+
+/// What the files and folders in each folder name of each other, if each is taken as a whole.
+fn as_wholes(files: &Named) -> Named {
+    let mut folders = Named::new();
+    for (at, named) in files {
+        for other in named {
+            let shared = at.iter().zip(other).take_while(|(own, other)| own == other).count();
+            // What a folder's own file names, or what names it, is no matter of the wholes in that folder.
+            if shared < at.len().min(other.len()) {
+                folders.entry(at[..=shared].to_vec()).or_default().insert(other[..=shared].to_vec());
+            }
+        }
+    }
+    folders
+}
+
+/// The shortest circle through each file or folder that is in one, for people to read.
+fn circles_of(named: &Named) -> BTreeSet<String> {
+    named.keys().filter_map(|at| way_back(at, named)).map(|circle| shown(&circle)).collect()
 }
 
 /// The place of a file that has this path below `src`.
@@ -79,12 +102,12 @@ fn inside(folder: &[String], name: &str) -> Module {
     folder.iter().cloned().chain([name.to_owned()]).collect()
 }
 
-/// The shortest way from a file back to itself.
-fn way_back<'a>(start: &'a Module, named: &'a BTreeMap<&Module, BTreeSet<Module>>) -> Option<Vec<&'a Module>> {
+/// The shortest way from a file or folder back to itself.
+fn way_back<'a>(start: &'a Module, named: &'a Named) -> Option<Vec<&'a Module>> {
     let mut ways = VecDeque::from([vec![start]]);
     let mut reached = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
-        for next in way.last().and_then(|last| named.get(last)).into_iter().flatten() {
+        for next in way.last().and_then(|last| named.get(*last)).into_iter().flatten() {
             if next == start {
                 return Some(way);
             }
@@ -118,9 +141,9 @@ fn read(src: &Path, folder: &Path) -> Vec<(String, String)> {
     files.collect()
 }
 
-#[test]
-fn no_files_of_a_crate_name_each_other_in_a_circle() {
-    let mut found = Vec::new();
+/// The files of every crate, by its name.
+fn crates() -> BTreeMap<String, Files> {
+    let mut crates = BTreeMap::new();
     for folder in fs::read_dir(repository().join("crates")).expect("the crates") {
         let folder = folder.expect("a crate");
         let name = folder.file_name().into_string().expect("a name");
@@ -131,20 +154,43 @@ fn no_files_of_a_crate_name_each_other_in_a_circle() {
             files.retain(|(path, _)| path != "main.rs");
         }
         assert!(!files.is_empty(), "{name} has no files");
-        found.extend(Files::of(files).circles().into_iter().map(|circle| format!("{name}: {circle}")));
+        crates.insert(name, Files::of(files));
     }
+    crates
+}
+
+/// The circles of every crate, with its name.
+fn everywhere(circles: impl Fn(&Files) -> BTreeSet<String>) -> Vec<String> {
+    let named = |(name, files)| circles(&files).into_iter().map(move |circle| format!("{name}: {circle}"));
+    crates().into_iter().flat_map(named).collect()
+}
+
+#[test]
+fn no_files_of_a_crate_name_each_other_in_a_circle() {
+    let found = everywhere(|files| circles_of(&files.all_named()));
     let advice = "move what they share to the lowest of them, or to a file of its own";
-    found.sort_unstable();
     assert!(found.is_empty(), "files name each other in a circle; {advice}:\n{}", found.join("\n"));
+}
+
+#[test]
+fn no_folders_of_a_crate_name_each_other_in_a_circle() {
+    let found = everywhere(|files| circles_of(&as_wholes(&files.all_named())));
+    let advice = "move the files that lead back to the folder that they build on, or to one of their own";
+    assert!(found.is_empty(), "folders name each other in a circle; {advice}:\n{}", found.join("\n"));
 }
 
 /// No circle.
 const NONE: [&str; 0] = [];
 
-/// The circles of a crate that has these files beside an empty `lib.rs`.
-fn circles<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
+/// What is named in a crate that has these files beside an empty `lib.rs`.
+fn named<const N: usize>(files: [(&str, &str); N]) -> Named {
     let files = iter::once(("lib.rs", "")).chain(files);
-    Files::of(files.map(|(path, text)| (path.to_owned(), text.to_owned()))).circles().into_iter().collect()
+    Files::of(files.map(|(path, text)| (path.to_owned(), text.to_owned()))).all_named()
+}
+
+/// The circles of such a crate.
+fn circles<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
+    circles_of(&named(files)).into_iter().collect()
 }
 
 #[test]
@@ -200,4 +246,41 @@ fn a_folder_and_its_own_file_are_no_circle_but_one_through_another_file_is() {
         circles([goods, price, ("order.rs", "use crate::goods::price::Price;")]),
         ["goods -> order -> goods::price -> goods"]
     );
+}
+
+/// The circles of the folders of such a crate.
+fn circles_of_folders<const N: usize>(files: [(&str, &str); N]) -> Vec<String> {
+    circles_of(&as_wholes(&named(files))).into_iter().collect()
+}
+
+#[test]
+fn folders_that_name_each_other_are_a_circle_though_their_files_are_none() {
+    let files = [
+        ("goods.rs", ""),
+        ("goods/price.rs", "use crate::order::Order;"),
+        ("goods/tax.rs", ""),
+        ("order.rs", "use crate::goods::tax::Tax;"),
+    ];
+    assert_eq!(circles(files), NONE);
+    assert_eq!(circles_of_folders(files), ["goods -> order -> goods"]);
+}
+
+#[test]
+fn folders_in_a_folder_are_wholes_there() {
+    let files = [
+        ("shop.rs", ""),
+        ("shop/goods.rs", ""),
+        ("shop/goods/price.rs", "use crate::shop::order;"),
+        ("shop/goods/tax.rs", ""),
+        ("shop/order.rs", "use super::goods::tax;"),
+    ];
+    assert_eq!(circles(files), NONE);
+    assert_eq!(circles_of_folders(files), ["shop::goods -> shop::order -> shop::goods"]);
+}
+
+#[test]
+fn what_a_folder_has_in_its_own_file_is_no_circle_of_folders() {
+    let goods = ("goods/mod.rs", "pub mod price;\npub mod tax;\nuse self::price::Price;");
+    let (price, tax) = (("goods/price.rs", "use super::{Goods, tax::Tax};"), ("goods/tax.rs", "use crate::Shop;"));
+    assert_eq!(circles_of_folders([goods, price, tax]), NONE);
 }
