@@ -12,7 +12,18 @@ use crate::{
     message::Message,
     operation::{ById, operation_table},
     order, outcome,
+    purchase::draft::Draft,
 };
+
+macro_rules! stated {
+    (Nothing $request:ident) => {{
+        let _ = $request;
+        None
+    }};
+    (Draft $request:ident) => {
+        Some(&mut $request.draft)
+    };
+}
 
 macro_rules! requests {
     ($(#[doc = $kind_doc:literal] $kind:ident: $kind_request:ident { $($(#[doc = $doc:literal])+ $variant:ident {
@@ -25,6 +36,7 @@ macro_rules! requests {
         class: $class:ident,
         resource: $resource:ident,
         effect: $effect:ident,
+        states: $states:ident,
         carries: $carries:literal,
         freshness: $freshness:expr,
         request: $request:ty,
@@ -43,6 +55,11 @@ macro_rules! requests {
                 #[must_use]
                 pub const fn operation(&self) -> Operation {
                     match self { $(Self::$variant(_) => Operation::$variant),+ }
+                }
+
+                /// Returns the draft that the request states, if its operation takes one.
+                pub fn draft(&mut self) -> Option<&mut Draft> {
+                    match self { $(Self::$variant(request) => stated!($states request)),+ }
                 }
             }
 
@@ -64,6 +81,11 @@ macro_rules! requests {
             #[must_use]
             pub const fn operation(&self) -> Operation {
                 match self { $(Self::$kind(request) => request.operation()),+ }
+            }
+
+            /// Returns the draft that the request states, if its operation takes one.
+            pub fn draft(&mut self) -> Option<&mut Draft> {
+                match self { $(Self::$kind(request) => request.draft()),+ }
             }
         }
     };

@@ -102,6 +102,15 @@ impl Resource {
     }
 }
 
+/// Content that a request states of the resource that it acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum States {
+    /// No content.
+    Nothing,
+    /// A draft of the resource, as a whole.
+    Draft,
+}
+
 /// Durations for which an answer of another server may be served again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
@@ -238,6 +247,8 @@ pub struct Row {
     pub resource: Resource,
     /// Effect of the operation on the shop.
     pub effect: Effect,
+    /// Content that a request states of the resource.
+    pub states: States,
     /// Member that every successful answer has.
     pub carries: &'static str,
     /// Durations for which answers may be served again; `None` if they belong to one caller. Buyers decide by
@@ -273,6 +284,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Catalog,
                     effect: Safe,
+                    states: Nothing,
                     carries: "products",
                     freshness: Some(Freshness::seconds(20, 40, 600, 0)),
                     request: search::Request,
@@ -291,6 +303,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Catalog,
                     effect: Safe,
+                    states: Nothing,
                     carries: "products",
                     freshness: Some(Freshness::seconds(30, 300, 600, 5)),
                     request: lookup::Request,
@@ -309,6 +322,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Catalog,
                     effect: Safe,
+                    states: Nothing,
                     carries: "product",
                     freshness: Some(Freshness::seconds(5, 0, 0, 5)),
                     request: detail::Request,
@@ -332,6 +346,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Cart,
                     effect: Creating,
+                    states: Draft,
                     carries: "id",
                     freshness: None,
                     request: cart::Create,
@@ -349,6 +364,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Cart,
                     effect: Safe,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: ById,
@@ -365,6 +381,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Cart,
                     effect: Replacing,
+                    states: Draft,
                     carries: "id",
                     freshness: None,
                     request: cart::Update,
@@ -382,6 +399,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Cart,
                     effect: Canceling,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: ById,
@@ -398,6 +416,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Checkout,
                     effect: Creating,
+                    states: Draft,
                     carries: "id",
                     freshness: None,
                     request: checkout::Create,
@@ -416,6 +435,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Checkout,
                     effect: Safe,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: ById,
@@ -432,6 +452,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Checkout,
                     effect: Replacing,
+                    states: Draft,
                     carries: "id",
                     freshness: None,
                     request: checkout::Update,
@@ -449,6 +470,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Checkout,
                     effect: Concluding,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: checkout::Complete,
@@ -468,6 +490,7 @@ macro_rules! operation_table {
                     class: Purchase,
                     resource: Checkout,
                     effect: Canceling,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: ById,
@@ -485,6 +508,7 @@ macro_rules! operation_table {
                     class: Order,
                     resource: Order,
                     effect: Safe,
+                    states: Nothing,
                     carries: "id",
                     freshness: None,
                     request: ById,
@@ -506,6 +530,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Directory,
                     effect: Safe,
+                    states: Nothing,
                     carries: "merchants",
                     freshness: None,
                     request: merchant::search::Request,
@@ -526,6 +551,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Directory,
                     effect: Safe,
+                    states: Nothing,
                     carries: "merchant",
                     freshness: None,
                     request: merchant::detail::Request,
@@ -543,6 +569,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Directory,
                     effect: Safe,
+                    states: Nothing,
                     carries: "locations",
                     freshness: None,
                     request: merchant::location::SearchRequest,
@@ -561,6 +588,7 @@ macro_rules! operation_table {
                     class: Browsing,
                     resource: Directory,
                     effect: Safe,
+                    states: Nothing,
                     carries: "locations",
                     freshness: None,
                     request: merchant::location::LookupRequest,
@@ -586,6 +614,7 @@ macro_rules! operations {
         class: $class:ident,
         resource: $resource:ident,
         effect: $effect:ident,
+        states: $states:ident,
         carries: $carries:literal,
         freshness: $freshness:expr,
         request: $request:ty,
@@ -617,6 +646,7 @@ macro_rules! operations {
                         class: Class::$class,
                         resource: Resource::$resource,
                         effect: Effect::$effect,
+                        states: States::$states,
                         carries: $carries,
                         freshness: $freshness,
                         title: $title,
@@ -635,6 +665,12 @@ impl Operation {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.row().name == name)
+    }
+
+    /// Returns `true` if a request states the content of a checkout.
+    #[must_use]
+    pub const fn drafts_checkout(self) -> bool {
+        matches!((self.row().resource, self.row().states), (Resource::Checkout, States::Draft))
     }
 
     /// Returns `true` if the path of the operation names a resource.

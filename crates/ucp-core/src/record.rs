@@ -264,7 +264,16 @@ impl Step {
             Operation::CompleteCheckout if status == Some(Status::Completed) => Some(Self::Completed),
             Operation::CompleteCheckout | Operation::UpdateCheckout if escalated => Some(Self::Escalated),
             Operation::CancelCart | Operation::CancelCheckout => Some(Self::Canceled),
-            _ => None,
+            Operation::GetCart
+            | Operation::UpdateCart
+            | Operation::GetCheckout
+            | Operation::UpdateCheckout
+            | Operation::CompleteCheckout
+            | Operation::GetOrder
+            | Operation::SearchMerchants
+            | Operation::GetMerchant
+            | Operation::SearchLocations
+            | Operation::LookupLocations => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch::Receiver;
 use ucp_core::{
     Operation,
     negotiation::Names,
-    operation::{COMMON, MERCHANT, Offering, RESTAURANT},
+    operation::{MERCHANT, Offering, RESTAURANT, Resource},
     ports::{self, Holdings},
 };
 use ucp_shop::{Opening, sample::Sample};
@@ -16,10 +16,12 @@ use ucp_sqlite::{SqliteStore, StoreError};
 /// Returns the offering of a shop together with the operations of the directory that are enabled and have something to
 /// find.
 pub(crate) fn beside(shop: Offering, settings: &ucp_config::Directory, holdings: Holdings) -> Offering {
-    let mounted = |operation: &Operation| match operation.row().service {
-        RESTAURANT => settings.merchants && holdings.merchants,
-        COMMON => settings.locations && holdings.locations,
-        _ => shop.operations.contains(operation),
+    let mounted = |operation: &Operation| match operation.row().resource {
+        Resource::Directory if operation.row().capability == MERCHANT => settings.merchants && holdings.merchants,
+        Resource::Directory => settings.locations && holdings.locations,
+        Resource::Catalog | Resource::Cart | Resource::Checkout | Resource::Order => {
+            shop.operations.contains(operation)
+        }
     };
     Offering { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
 }

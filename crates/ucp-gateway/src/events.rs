@@ -243,7 +243,10 @@ fn kinds(ended: &Ended<'_>) -> &'static [&'static str] {
         Operation::UpdateCheckout | Operation::CompleteCheckout => &["checkout_session_updated"],
         Operation::CancelCheckout => &["checkout_session_canceled"],
         Operation::GetOrder => &["order_get"],
-        _ => &["request"],
+        Operation::SearchMerchants
+        | Operation::GetMerchant
+        | Operation::SearchLocations
+        | Operation::LookupLocations => &["request"],
     }
 }
 

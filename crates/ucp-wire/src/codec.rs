@@ -13,7 +13,6 @@ use ucp_core::{
 use crate::{
     dialect::{Dialect, Occasion},
     encoded::Encoded,
-    purchase,
     releases::upgrades,
     request, response,
     view::View,
@@ -42,7 +41,7 @@ pub fn read(
     shapes.check_request(&payload)?;
     let ignored = if operation.row().effect.writes() { shapes.ignored(&payload) } else { Vec::new() };
     let mut request = decode(release, operation, id, payload, languages)?;
-    if let Some(draft) = purchase::request::draft(&mut request) {
+    if let Some(draft) = request.draft() {
         draft.ignored = ignored;
     }
     Ok(request)

@@ -5,17 +5,19 @@ use ucp_core::{
     Operation, Refusal, Request,
     call::{CatalogRequest, DirectoryRequest, SaleRequest},
     cart, checkout,
-    operation::ById,
+    operation::{ById, MERCHANT, Resource},
 };
 
 use crate::{catalog::request as catalog, merchant::request as merchant, purchase::request as purchase};
 
 /// Rewrites the spellings of the founding documents, which are accepted in every release.
 pub(crate) fn normalize(operation: Operation, payload: &mut Value) {
-    match operation {
-        Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => catalog::modernize(payload),
-        Operation::SearchMerchants | Operation::GetMerchant => merchant::modernize(payload),
-        _ => catalog::modernize_context(payload),
+    match operation.row().resource {
+        Resource::Catalog => catalog::modernize(payload),
+        Resource::Directory if operation.row().capability == MERCHANT => merchant::modernize(payload),
+        Resource::Cart | Resource::Checkout | Resource::Order | Resource::Directory => {
+            catalog::modernize_context(payload);
+        }
     }
 }
 

@@ -88,7 +88,7 @@ fn request_down(operation: Operation, payload: &mut Map<String, Value>) {
 /// Adds the payment, which the release requires of every checkout, and titles, which its sample server reads of every
 /// item and replaces by its own.
 fn supply(operation: Operation, payload: &mut Map<String, Value>) {
-    if !matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout) {
+    if !operation.drafts_checkout() {
         return;
     }
     payload.entry("payment").or_insert_with(|| json!({}));

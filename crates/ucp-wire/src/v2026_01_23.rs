@@ -13,7 +13,7 @@ use crate::{
     offer::Offer,
     pre_catalog::{self, PreCatalog, SCHEMAS},
     profile,
-    purchase::{consent::is_earlier_reverse_domain, request::draft},
+    purchase::consent::is_earlier_reverse_domain,
     schema::{self, Shapes},
     upgrade::{Kept, Upgrade, Way, each_object, each_product, each_variant, insert_before, object},
 };
@@ -142,7 +142,7 @@ fn answer_down(operation: Operation, answer: &mut Map<String, Value>) {
 
 /// Drops `context` as sent: this release uses it and does not return it.
 fn keep_stated(_: &Value, request: &mut Request) {
-    if let Some(draft) = draft(request) {
+    if let Some(draft) = request.draft() {
         draft.context_stated = None;
     }
 }

@@ -21,10 +21,7 @@ use crate::{
     dialect::Dialect,
     offer::{MANDATE_FORMATS, Offer},
     profile,
-    purchase::{
-        consent::{Answers, AnswersRequest, Decisions, DecisionsRequest, is_earlier_reverse_domain},
-        request::draft,
-    },
+    purchase::consent::{Answers, AnswersRequest, Decisions, DecisionsRequest, is_earlier_reverse_domain},
     schema::{self, Shapes},
     site::Site,
     upgrade::{Kept, Upgrade, Way, each_destination, each_object, each_option, each_variant, insert_before, object},
@@ -140,7 +137,7 @@ fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
 /// Restores consent as sent, including purposes that the next release has no names for. An update is applied as far as
 /// it can be.
 fn keep_stated(payload: &Value, request: &mut Request) {
-    let Some(Draft { buyer, all_or_nothing, .. }) = draft(request) else { return };
+    let Some(Draft { buyer, all_or_nothing, .. }) = request.draft() else { return };
     *all_or_nothing = false;
     let Some(buyer) = buyer else { return };
     if let Some(stated) = payload["buyer"].get("consent") {

@@ -10,7 +10,7 @@ mod model;
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
-use ucp_core::{Code, Operation, Release};
+use ucp_core::{Code, Operation, Release, operation::Resource};
 use ucp_wire::refusal::{http_status, json_rpc};
 
 use self::model::{Described, Kind, Model, Piece, Type, Versions};
@@ -85,12 +85,12 @@ pub(crate) fn page(facts: &Facts) -> Markup {
 
 /// Returns the heading below which an operation stands.
 fn group(operation: Operation) -> &'static str {
-    match operation.row().path.split('/').nth(1) {
-        Some("catalog") => "Catalog",
-        Some("carts") => "Carts",
-        Some("checkout-sessions") => "Checkouts",
-        Some("orders") => "Orders",
-        _ => "Merchants",
+    match operation.row().resource {
+        Resource::Catalog => "Catalog",
+        Resource::Cart => "Carts",
+        Resource::Checkout => "Checkouts",
+        Resource::Order => "Orders",
+        Resource::Directory => "Merchants",
     }
 }
 

@@ -257,8 +257,8 @@ impl Commerce for SalesService {
         (self.clock)()
     }
 
-    async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal> {
-        let note = ignored(&request);
+    async fn decide(&self, caller: &Caller, mut request: SaleRequest) -> Result<Decision, Refusal> {
+        let note = request.draft().and_then(|draft| ignored(draft));
         let mut decision = match request {
             SaleRequest::CreateCart(request) => self.create_cart(caller, request).await,
             SaleRequest::GetCart(request) => self.get_cart(caller, request).await,
@@ -285,15 +285,8 @@ impl Commerce for SalesService {
     }
 }
 
-/// Returns a note about the members of a request that mean nothing, if it has any.
-fn ignored(request: &SaleRequest) -> Option<Message> {
-    let draft = match request {
-        SaleRequest::CreateCart(request) => &request.draft,
-        SaleRequest::UpdateCart(request) => &request.draft,
-        SaleRequest::CreateCheckout(request) => &request.draft,
-        SaleRequest::UpdateCheckout(request) => &request.draft,
-        _ => return None,
-    };
+/// Returns a note about the members of a draft that mean nothing, if it has any.
+fn ignored(draft: &Draft) -> Option<Message> {
     let paths: Vec<_> = draft.ignored.iter().map(|path| format!("`{path}`")).collect();
     let content = format!("These members of the request mean nothing here and were ignored: {}.", paths.join(", "));
     (!paths.is_empty()).then(|| Message::info("member_ignored", content))

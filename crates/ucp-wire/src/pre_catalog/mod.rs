@@ -203,7 +203,7 @@ impl Dialect for PreCatalog {
 
     fn states_currency(&self, operation: Operation) -> bool {
         // Required by the schema of 2026-01-11, and by the sample server of 2026-01-23.
-        matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout)
+        operation.drafts_checkout()
     }
 
     fn no_resource(

@@ -12,9 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value, json};
 use ucp_core::{
-    Operation, Refusal, Request,
-    call::SaleRequest,
-    checkout,
+    Operation, Refusal, checkout,
     merchant::record::is_reverse_domain,
     purchase::{
         buyer::Buyer,
@@ -465,17 +463,6 @@ pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<ch
     let methods = draft.fulfillment.iter_mut().flat_map(|fulfillment| &mut fulfillment.methods);
     methods.flat_map(|method| &mut method.groups).for_each(|group| group.id = None);
     Ok(checkout::Create { draft, cart_id })
-}
-
-/// Returns the draft of a request that has one.
-pub(crate) fn draft(request: &mut Request) -> Option<&mut Draft> {
-    match request {
-        Request::Sale(SaleRequest::CreateCart(request)) => Some(&mut request.draft),
-        Request::Sale(SaleRequest::UpdateCart(request)) => Some(&mut request.draft),
-        Request::Sale(SaleRequest::CreateCheckout(request)) => Some(&mut request.draft),
-        Request::Sale(SaleRequest::UpdateCheckout(request)) => Some(&mut request.draft),
-        _ => None,
-    }
 }
 
 /// Converts the instruments and credentials of a completion.

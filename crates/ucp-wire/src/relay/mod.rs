@@ -52,7 +52,7 @@ pub fn supply(to: Release, operation: Operation, payload: &mut Value) {
     if payload.is_null() && operation == Operation::CompleteCheckout {
         *payload = Value::Object(Map::new());
     }
-    if matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout) {
+    if operation.drafts_checkout() {
         methods::name_destinations(to, payload);
     }
     if let Value::Object(members) = payload {
