@@ -6,20 +6,23 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`operation`] | the operation table: everything a transport or a document needs to know about an operation |
-//! | [`release`] | the UCP releases, as plain data |
-//! | [`catalog`] | products, option selection, lookup correlation, filters, paging |
-//! | [`cart`], [`checkout`], [`order`] | what buyers think of buying, are buying, and have bought |
-//! | [`purchase`] | what those three are made of: lines, totals, discounts, fulfillment, payment |
-//! | [`country`] | countries and their regions |
-//! | [`money`] | currencies and integer minor units |
-//! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
-//! | [`refusal`] | the registry of protocol failures |
-//! | [`text`] | words to compare, and text without what no one sees |
-//! | [`json`] | strict reading of JSON from outside |
-//! | [`call`], [`outcome`] | what a call asks, and what comes of it |
-//! | [`port`] | what a backend is asked |
+//! | [`release`], [`operation`] | the UCP releases, and the operation table: what a transport or a document needs to know |
+//! | [`refusal`], [`message`], [`outcome`] | protocol failures, messages inside an answer, and what comes of a call |
+//! | [`text`], [`json`], [`money`], [`country`] | words to compare, strict reading of JSON, amounts, countries |
+//! | [`negotiation`] | what both sides of a call support |
+//! | [`rendering`] | texts of products that were serialized before |
+//! | [`catalog`] | products, filters, option selection; requests and answers about them |
+//! | [`merchant`] | merchants and their locations; requests and answers about them |
+//! | [`purchase`] | what carts, checkouts and orders are made of: lines, totals, fulfillment, payment |
+//! | [`cart`], [`order`], [`checkout`] | what buyers consider buying, have bought, and are buying |
+//! | [`call`] | requests and answers of every operation |
+//! | [`ports`] | what others are asked: backends, stores, payment handlers |
+//! | [`browse`] | the operations on the catalog |
+//! | [`pricing`] | the price of a draft on the shop's terms |
+//! | [`sales`] | the operations on carts, checkouts and orders |
 //! | [`record`] | what is known about a call under way, for the log and the metrics |
+//!
+//! A module names only modules that stand before it.
 
 pub mod browse;
 pub mod call;

@@ -1,8 +1,8 @@
-//! Ports: the interfaces that a backend implements.
+//! Ports: the interfaces that backends, stores, payment handlers and verifiers implement.
 //!
 //! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself
-//! ([`UcpUpstream`]). A backend implements the ports of the operations that it supports; the gateway mounts and
-//! advertises nothing else.
+//! ([`UcpUpstream`]) and for a [`Directory`]. A backend implements the ports of the operations that it supports; the
+//! gateway mounts and advertises nothing else. The [`caller`] is the platform for which they are asked.
 
 pub mod agenda;
 mod backend;
