@@ -4,6 +4,6 @@ use std::{error::Error, iter};
 
 /// Formats an error and its causes in one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    iter::successors(error.source(), |cause| cause.source())
+    iter::successors(error.source(), |&cause| cause.source())
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

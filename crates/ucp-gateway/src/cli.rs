@@ -83,8 +83,8 @@ pub(crate) enum Command {
     Completions(CompletionsOptions),
     /// Write the manual pages, one per command, to a directory.
     Man(ManOptions),
-    /// Write or check the generated documents of this repository: OpenAPI, OpenRPC, JSON Schema, and the example
-    /// configuration.
+    /// Write or check the generated documents of this repository: OpenAPI, OpenRPC, JSON Schema, the example
+    /// configuration and pages of the reference.
     Spec(SpecOptions),
 }
 

@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         Command::Tail(options) => command::inspect::tail(&options),
         Command::Replay(options) => command::replay::run(&options),
         Command::Explain(options) => command::explain::run(&options),
-        Command::Spec(options) => command::spec::run(&options),
+        Command::Spec(options) => command::spec::run(&options, Cli::command()),
     };
     match done {
         Ok(code) => code,

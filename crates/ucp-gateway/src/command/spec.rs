@@ -2,12 +2,12 @@
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
-use clap::Args;
+use clap::{Args, Command};
 use ucp_config::{reference, schema};
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::{Done, output::say};
-use crate::reference::errors;
+use crate::reference::{command_line, errors};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
@@ -19,7 +19,7 @@ pub(crate) struct SpecOptions {
     pub(crate) root: PathBuf,
 }
 
-pub(crate) fn run(options: &SpecOptions) -> Done {
+pub(crate) fn run(options: &SpecOptions, command: Command) -> Done {
     let mut differing = 0;
     let contract = ("openapi/backend-contract.json".to_owned(), ucp_contract::openapi::document());
     let documents = documents(DEFAULT_PUBLIC_URL).into_iter().chain([contract]);
@@ -27,6 +27,7 @@ pub(crate) fn run(options: &SpecOptions) -> Done {
     let pages = [
         ("docs/gateway.example.toml".to_owned(), schema::example()),
         ("docs/configuration.md".to_owned(), reference::page()),
+        ("docs/cli.md".to_owned(), command_line::page(command)),
         ("docs/errors.md".to_owned(), errors::page()),
     ];
     for (path, text) in documents.chain(pages) {

@@ -48,6 +48,7 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
         "Look up",
         &[
             ("configuration", || Cow::Owned(reference::page())),
+            file!("cli"),
             ("errors", || Cow::Owned(errors::page())),
             file!("releases"),
             file!("rules"),
