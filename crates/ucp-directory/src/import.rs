@@ -18,10 +18,6 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
 };
 
 use serde_json::Value;
@@ -29,7 +25,7 @@ use ucp_core::{
     merchant::record::{Merchant, Unusable},
     text,
 };
-use ucp_import::{BadRow, Counted, Verdict, is_web_address, jsonl, text::describe};
+use ucp_import::{BadRow, Progress, Verdict, is_web_address, jsonl, text::describe};
 
 /// Member of a location with opening hours in the format of OpenStreetMap.
 const OPENING_HOURS: &str = "opening_hours";
@@ -65,8 +61,7 @@ pub type Item = Result<Row, BadRow>;
 pub struct Import {
     documents: jsonl::Documents<Box<dyn BufRead + Send>>,
     tolerance: Tolerance,
-    bytes: Arc<AtomicU64>,
-    total: Option<u64>,
+    progress: Progress,
     merchants: HashMap<String, u64>,
     locations: HashMap<String, u64>,
     ended: bool,
@@ -81,42 +76,28 @@ impl Import {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         let mut import = Self::read(file, tolerance);
-        import.total = metadata.is_file().then_some(metadata.len());
+        import.progress.total = metadata.is_file().then_some(metadata.len());
         Ok(import)
     }
 
     /// Reads from any source, such as standard input.
     pub fn read(reader: impl Read + Send + 'static, tolerance: Tolerance) -> Self {
-        let bytes = Arc::new(AtomicU64::new(0));
-        let counted = Counted { reader, bytes: Arc::clone(&bytes) };
-        let buffered: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(64 * 1024, counted));
+        let progress = Progress::default();
+        let buffered: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(64 * 1024, progress.of(reader)));
         Self {
             documents: jsonl::Documents::new(buffered, "merchant"),
             tolerance,
-            bytes,
-            total: None,
+            progress,
             merchants: HashMap::new(),
             locations: HashMap::new(),
             ended: false,
         }
     }
 
-    /// Returns the number of bytes that have been read so far.
+    /// Returns how far the source has been read.
     #[must_use]
-    pub fn bytes_read(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Returns a reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
-    #[must_use]
-    pub fn progress(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.bytes)
-    }
-
-    /// Returns the size of the source in bytes, if it is known.
-    #[must_use]
-    pub const fn bytes_total(&self) -> Option<u64> {
-        self.total
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Reserves the identifiers of a merchant, unless an earlier line has one of them.
@@ -144,8 +125,7 @@ impl fmt::Debug for Import {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Import")
             .field("tolerance", &self.tolerance)
-            .field("bytes", &self.bytes)
-            .field("total", &self.total)
+            .field("progress", &self.progress)
             .finish_non_exhaustive()
     }
 }

@@ -99,17 +99,35 @@ pub fn printable(text: &str) -> String {
     line
 }
 
-/// A reader that counts.
-pub struct Counted<R> {
-    /// The reader.
-    pub reader: R,
-    /// Bytes that were read so far.
-    pub bytes: Arc<AtomicU64>,
+/// How far a source has been read. Clones tell the same.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    bytes: Arc<AtomicU64>,
+    /// Size of the source in bytes, if it is known.
+    pub total: Option<u64>,
+}
+
+impl Progress {
+    /// Returns the number of bytes that have been read so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts what is read from the source.
+    pub fn of<R: Read>(&self, source: R) -> impl Read + use<R> {
+        Counted { source, bytes: Arc::clone(&self.bytes) }
+    }
+}
+
+struct Counted<R> {
+    source: R,
+    bytes: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
+        let read = self.source.read(buffer)?;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }

@@ -19,16 +19,12 @@ use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, Read, Seek as _},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
 };
 
 use jiff::Timestamp;
 use ucp_core::catalog::{market::Market, record::Record};
 pub use ucp_import::{BadRow, Verdict};
-use ucp_import::{Counted, is_web_address};
+use ucp_import::{Progress, is_web_address};
 
 /// Number of bytes at the start of a file that its format is recognised by.
 const SNIFFED: usize = 4096;
@@ -160,8 +156,7 @@ impl From<Record> for Change {
 pub struct Import {
     rows: Box<dyn Iterator<Item = Result<(u64, Change), BadRow>> + Send>,
     format: Format,
-    bytes: Arc<AtomicU64>,
-    total: Option<u64>,
+    progress: Progress,
     as_of: Timestamp,
     seen: HashMap<String, u64>,
     ended: bool,
@@ -191,7 +186,7 @@ impl Import {
         }
         let mut import = Self::begin(file, name, format, market, now, sizes)?;
         if metadata.is_file() {
-            import.total = Some(metadata.len());
+            import.progress.total = Some(metadata.len());
             // A file from the future is one of now.
             let modified = metadata.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok());
             import.as_of = modified.map_or(now, |modified| modified.min(now));
@@ -221,8 +216,8 @@ impl Import {
         now: Timestamp,
         sizes: Option<google::GroupSizes>,
     ) -> Result<Self, Unimportable> {
-        let bytes = Arc::new(AtomicU64::new(0));
-        let mut buffered = BufReader::with_capacity(64 * 1024, Counted { reader, bytes: Arc::clone(&bytes) });
+        let progress = Progress::default();
+        let mut buffered = BufReader::with_capacity(64 * 1024, progress.of(reader));
         let start = buffered.fill_buf()?;
         let start = &start[..start.len().min(SNIFFED)];
         let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
@@ -232,7 +227,7 @@ impl Import {
             (Format::ShopifyCsv, None) => Box::new(shopify::Products::new(buffered, market.clone())?.map(put)),
             (_, None) => Box::new(jsonl::Products::new(buffered, market.clone())),
         };
-        Ok(Self { rows, format, bytes, total: None, as_of: now, seen: HashMap::new(), ended: false })
+        Ok(Self { rows, format, progress, as_of: now, seen: HashMap::new(), ended: false })
     }
 
     /// Returns the format of the file.
@@ -247,32 +242,16 @@ impl Import {
         self.as_of
     }
 
-    /// Returns the number of bytes that have been read so far.
+    /// Returns how far the source has been read.
     #[must_use]
-    pub fn bytes_read(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Returns a reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
-    #[must_use]
-    pub fn progress(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.bytes)
-    }
-
-    /// Returns the size of the source in bytes, if it is known.
-    #[must_use]
-    pub const fn bytes_total(&self) -> Option<u64> {
-        self.total
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 
 impl fmt::Debug for Import {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Import")
-            .field("format", &self.format)
-            .field("bytes", &self.bytes)
-            .field("total", &self.total)
-            .finish_non_exhaustive()
+        f.debug_struct("Import").field("format", &self.format).field("progress", &self.progress).finish_non_exhaustive()
     }
 }
 
@@ -378,12 +357,11 @@ mod tests {
     #[test]
     fn progress_is_known() {
         let mut products = import(format!("{JSON}\n"), None).expect("recognised");
-        let progress = products.progress();
-        assert_eq!((products.format(), products.bytes_total()), (Format::Jsonl, None));
+        let progress = products.progress().clone();
+        assert_eq!((products.format(), progress.total), (Format::Jsonl, None));
         assert!(products.next().expect("a product").is_ok());
         assert!(products.next().is_none());
-        assert_eq!(products.bytes_read(), JSON.len() as u64 + 1);
-        assert_eq!(progress.load(Ordering::Relaxed), products.bytes_read());
+        assert_eq!(progress.bytes(), JSON.len() as u64 + 1);
     }
 
     #[test]
@@ -392,7 +370,7 @@ mod tests {
         let path = directory.path().join("catalog.csv");
         std::fs::write(&path, CSV).expect("written");
         let import = Import::open(&path, None, &market(), Timestamp::UNIX_EPOCH).expect("opened");
-        assert_eq!((import.bytes_total(), import.format()), (Some(CSV.len() as u64), Format::ShopifyCsv));
+        assert_eq!((import.progress().total, import.format()), (Some(CSV.len() as u64), Format::ShopifyCsv));
         assert_eq!(import.filter(Result::is_ok).count(), 1);
         let missing = directory.path().join("missing.csv");
         assert!(matches!(Import::open(&missing, None, &market(), Timestamp::UNIX_EPOCH), Err(Unimportable::Io(_))));

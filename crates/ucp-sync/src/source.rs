@@ -101,7 +101,7 @@ impl Pages {
                             Err(bad) => page.reject(&bad),
                         }
                     }
-                    page.bytes = own.bytes_total().map(|total| (own.bytes_read(), total));
+                    page.bytes = own.progress().total.map(|total| (own.progress().bytes(), total));
                     Ok((own, page, count))
                 })
                 .await??;

@@ -234,13 +234,14 @@ fn progress_is_known_and_a_broken_file_ends() {
     let mut import = Import::read(Cursor::new(line).chain(Broken), Tolerance::Strict);
     assert!(import.next().expect("a line").is_ok());
     let end = import.next().expect("an end").expect_err("broken");
-    assert_eq!((end.verdict, import.bytes_read(), import.bytes_total()), (Verdict::Unreadable, length, None));
+    let progress = import.progress();
+    assert_eq!((end.verdict, progress.bytes(), progress.total), (Verdict::Unreadable, length, None));
     assert!(import.next().is_none());
 
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("merchants.jsonl");
     std::fs::write(&path, good().to_string()).expect("written");
-    assert_eq!(Import::open(&path, Tolerance::Strict).expect("opened").bytes_total(), Some(length - 1));
+    assert_eq!(Import::open(&path, Tolerance::Strict).expect("opened").progress().total, Some(length - 1));
     assert!(Import::open(&directory.path().join("missing"), Tolerance::Strict).is_err());
 }
 

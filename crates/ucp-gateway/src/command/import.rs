@@ -12,7 +12,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::Ordering,
 };
 
 use clap::{Args, ValueEnum};
@@ -24,7 +23,7 @@ use ucp_shop::{
     Database, Opening,
     import::{BadRow, Change, Format, Import, Verdict},
 };
-use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
+use ucp_sqlite::{Put, Rejected, SqliteStore, StoreError, WriteError};
 
 use super::{
     Done,
@@ -122,6 +121,19 @@ impl Tally {
         self.created + self.updated + self.unchanged
     }
 
+    /// Counts the outcome of a line that was to be stored, and reports one that was rejected.
+    fn count(&mut self, bar: &ProgressBar, line: u64, outcome: Result<Put, Rejected>) {
+        match outcome {
+            Ok(Put::Created) => self.created += 1,
+            Ok(Put::Updated) => self.updated += 1,
+            Ok(Put::Unchanged) => self.unchanged += 1,
+            Err(rejected) => {
+                self.rejected += 1;
+                bar.suspend(|| remark!("line {line}: {rejected}"));
+            }
+        }
+    }
+
     /// Prints the counts for a file, and returns the exit code: 2 if a row was rejected, else 0.
     fn told(&self, file: &Path) -> ExitCode {
         let Self { created, updated, unchanged, removed, skipped, rejected, kept } = self;
@@ -194,8 +206,8 @@ fn load(
         )
     })?;
     let import = open(&database.market())?;
-    let bar = progress_bar(import.bytes_total());
-    let (bytes, as_of) = (import.progress(), import.as_of());
+    let (progress, as_of) = (import.progress().clone(), import.as_of());
+    let bar = progress_bar(progress.total);
     let mut tally = Tally::default();
     let mut batch: Vec<(u64, Change)> = Vec::with_capacity(BATCH);
     let mut stated = HashSet::new();
@@ -211,7 +223,7 @@ fn load(
                 stated.extend(batch.iter().map(|(_, change)| change.id().to_owned()));
             }
             refused.extend(write(&database, &bar, &mut tally, batch.drain(..), as_of, options.replace)?);
-            bar.set_position(bytes.load(Ordering::Relaxed));
+            bar.set_position(progress.bytes());
             bar.set_message(format!("{} products", tally.stored()));
         }
     }
@@ -261,14 +273,8 @@ fn write(
     tally.kept += stored.kept;
     for (place, (line, outcome)) in lines.into_iter().zip(stored.outcomes).enumerate() {
         match (outcome, kept.as_ref().and_then(|kept| kept.get(place))) {
-            (Ok(Put::Created), _) => tally.created += 1,
-            (Ok(Put::Updated), _) => tally.updated += 1,
-            (Ok(Put::Unchanged), _) => tally.unchanged += 1,
             (Err(_), Some((line, record))) => refused.push((*line, Change::Put(record.clone()))),
-            (Err(rejected), None) => {
-                tally.rejected += 1;
-                bar.suspend(|| remark!("line {line}: {rejected}"));
-            }
+            (outcome, _) => tally.count(bar, line, outcome),
         }
     }
     Ok(refused)

@@ -3,13 +3,12 @@
 //! As with products, valid lines are stored and invalid ones reported, all faults of a line together, and a gateway
 //! that serves the same data directory picks the changes up by itself.
 
-use std::{path::Path, sync::atomic::Ordering};
+use std::path::Path;
 
 use ucp_directory::{
     import::{Import, Row, Tolerance},
     merchants::put_blocking,
 };
-use ucp_sqlite::Put;
 
 use super::{Done, ImportOptions, Tally, Wanted, opened, progress_bar, report};
 use crate::command::output::remark;
@@ -23,8 +22,8 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
     // Opened before the database, so that an unreadable file does not create a shop.
     let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
     let database = opened(options, &options.data_dir, &wanted)?;
-    let bar = progress_bar(import.bytes_total());
-    let bytes = import.progress();
+    let progress = import.progress().clone();
+    let bar = progress_bar(progress.total);
     let mut tally = Tally::default();
     let mut batch: Vec<Row> = Vec::with_capacity(BATCH);
     let mut rows = import.peekable();
@@ -41,17 +40,9 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
         if batch.len() == BATCH || rows.peek().is_none() {
             let (lines, merchants): (Vec<_>, Vec<_>) = batch.drain(..).map(|row| (row.line, row.merchant)).unzip();
             for (line, outcome) in lines.into_iter().zip(put_blocking(database.store(), merchants)?) {
-                match outcome {
-                    Ok(Put::Created) => tally.created += 1,
-                    Ok(Put::Updated) => tally.updated += 1,
-                    Ok(Put::Unchanged) => tally.unchanged += 1,
-                    Err(rejected) => {
-                        tally.rejected += 1;
-                        bar.suspend(|| remark!("line {line}: {rejected}"));
-                    }
-                }
+                tally.count(&bar, line, outcome);
             }
-            bar.set_position(bytes.load(Ordering::Relaxed));
+            bar.set_position(progress.bytes());
             bar.set_message(format!("{} merchants", tally.stored()));
         }
     }
