@@ -17,7 +17,10 @@ use ucp_core::{Code, Refusal, Release, ports::payment_handler::Handler, sales::S
 use ucp_rest::error;
 use ucp_trust::limit::BodyLimit;
 
-use crate::{clock, reception::Reception};
+use crate::{
+    clock,
+    reception::{NOTICES, Reception},
+};
 
 /// State of the endpoint.
 struct PaymentEvents {
@@ -27,7 +30,7 @@ struct PaymentEvents {
 
 /// Returns the route for the events of the handlers of `sales`.
 pub(crate) fn router(sales: SalesService, settings: &Settings, bodies: &BodyLimit) -> Router {
-    let events = PaymentEvents { sales, reception: Reception::new(settings, bodies) };
+    let events = PaymentEvents { sales, reception: Reception::new(settings, bodies, NOTICES) };
     Router::new().route("/payments/{id}/events", post(take)).with_state(Arc::new(events))
 }
 

@@ -14,8 +14,8 @@ use ucp_trust::{
     limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Stranger},
 };
 
-/// Maximum number of notices that are verified and acted on at the same time.
-const NOTICES: usize = 32;
+/// Maximum number of notices of one kind that are usually verified and acted on at the same time.
+pub(crate) const NOTICES: usize = 32;
 
 /// Limits under which notices are received.
 pub(crate) struct Reception {
@@ -27,12 +27,13 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
-    /// Creates a reception with limits of its own, beside those of the bodies that the shop holds.
-    pub(crate) fn new(settings: &Settings, bodies: &BodyLimit) -> Self {
+    /// Creates a reception for this many notices at the same time, with limits of its own beside those of the bodies that the
+    /// shop holds.
+    pub(crate) fn new(settings: &Settings, bodies: &BodyLimit, notices: usize) -> Self {
         Self {
             trusted_proxies: settings.process.trusted_proxies.clone(),
             limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
-            places: InFlight::new(NOTICES),
+            places: InFlight::new(notices),
             bodies: bodies.clone(),
         }
     }

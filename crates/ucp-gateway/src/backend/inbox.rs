@@ -18,7 +18,7 @@ use ucp_core::{
 use ucp_rest::error;
 
 use super::Place;
-use crate::reception::Reception;
+use crate::reception::{NOTICES, Reception};
 
 /// State of the endpoint.
 struct InboxEndpoint {
@@ -29,7 +29,7 @@ struct InboxEndpoint {
 
 /// Returns the route for the notices of a shop, which complete checkouts of `sales`.
 pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &Place<'_>) -> Router {
-    let endpoint = InboxEndpoint { inbox, sales, reception: Reception::new(place.settings, place.bodies) };
+    let endpoint = InboxEndpoint { inbox, sales, reception: Reception::new(place.settings, place.bodies, NOTICES) };
     Router::new().route(ORDERS_PATH, post(orders)).with_state(Arc::new(endpoint))
 }
 

@@ -1,6 +1,6 @@
 //! The copy of a shop's catalog: opened, kept up to date, and put in front of the shop.
 
-use std::{error::Error, net::IpAddr, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
 use axum::{
@@ -26,17 +26,13 @@ use ucp_core::{
 };
 use ucp_postgres::{PostgresStore, events::Changed};
 use ucp_rest::error;
-use ucp_service::{body, ingress::Peer};
 use ucp_shop::{Database, Shop, import::Format};
 use ucp_sqlite::SqliteStore;
 use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
-use ucp_trust::{
-    client::{ClientAddress, TrustedProxies},
-    limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Stranger},
-};
+use ucp_trust::limit::BodyLimit;
 
 use super::{NO_SHOP, Opened, Place};
-use crate::{clock, progress::indexing};
+use crate::{clock, progress::indexing, reception::Reception};
 
 /// Maximum number of events that are verified and stored at the same time.
 const EVENTS: usize = 8;
@@ -213,22 +209,11 @@ impl SharedEvents for Shared {
 struct Events {
     secret: SigningSecret,
     synchroniser: Synchroniser,
-    trusted_proxies: TrustedProxies,
-    /// Rate limits per network address for events that are not the shop's.
-    limits: RateLimits,
-    places: InFlight,
-    bodies: BodyLimit,
+    reception: Reception,
 }
 
 fn events(secret: SigningSecret, synchroniser: Synchroniser, settings: &Settings, bodies: &BodyLimit) -> Router {
-    let events = Events {
-        secret,
-        synchroniser,
-        trusted_proxies: settings.process.trusted_proxies.clone(),
-        limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
-        places: InFlight::new(EVENTS),
-        bodies: bodies.clone(),
-    };
+    let events = Events { secret, synchroniser, reception: Reception::new(settings, bodies, EVENTS) };
     Router::new().route(CHANGES_PATH, post(changed)).with_state(Arc::new(events))
 }
 
@@ -238,20 +223,12 @@ impl Events {
     /// # Errors
     /// [`Refusal`] if a limit is exceeded, the event is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
-        let (parts, body) = request.into_parts();
-        let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
-        let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
-        let charge = self.limits.charge_signature(client)?;
-        let mut held = self.bodies.hold(Share::Stranger(Stranger::anonymous(client)));
-        let body = body::read(&parts.headers, body, &mut held).await?;
-        let _place = self.places.try_acquire(None)?;
-        let visible = parts.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let headers: Vec<_> = visible.collect();
-        let notice = Notice { headers: &headers, body: &body };
-        event::verify(&self.secret, clock::timestamp(), CHANGES_PATH, &notice)?;
-        charge.refund();
-        let products = changes::read(&body)?;
-        match self.synchroniser.changed(products).await {
+        let opened = self.reception.take(request, |notice| {
+            event::verify(&self.secret, clock::timestamp(), CHANGES_PATH, notice)?;
+            Ok(changes::read(notice.body))
+        });
+        let (products, _place) = opened.await?;
+        match self.synchroniser.changed(products?).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::unavailable("Too many changed products wait to be asked for.", 60)),
             Err(error) => {
