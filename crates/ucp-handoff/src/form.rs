@@ -32,36 +32,16 @@ pub(crate) const OPTION: &str = "option:";
 
 /// Text fields of the buyer and of the address.
 pub(crate) const FIELDS: &[Field] = &[
-    Field { name: "first_name", label: |texts| &texts.first_name, autocomplete: "given-name", address: false },
-    Field { name: "last_name", label: |texts| &texts.last_name, autocomplete: "family-name", address: false },
-    Field { name: "email", label: |texts| &texts.email, autocomplete: "email", address: false },
-    Field { name: "phone_number", label: |texts| &texts.phone_number, autocomplete: "tel", address: false },
-    Field {
-        name: "street_address",
-        label: |texts| &texts.street_address,
-        autocomplete: "address-line1",
-        address: true,
-    },
-    Field {
-        name: "extended_address",
-        label: |texts| &texts.extended_address,
-        autocomplete: "address-line2",
-        address: true,
-    },
-    Field { name: "postal_code", label: |texts| &texts.postal_code, autocomplete: "postal-code", address: true },
-    Field {
-        name: "address_locality",
-        label: |texts| &texts.address_locality,
-        autocomplete: "address-level2",
-        address: true,
-    },
-    Field {
-        name: "address_region",
-        label: |texts| &texts.address_region,
-        autocomplete: "address-level1",
-        address: true,
-    },
-    Field { name: "address_country", label: |texts| &texts.address_country, autocomplete: "country", address: true },
+    field("first_name", |texts| &texts.first_name, "given-name", false),
+    field("last_name", |texts| &texts.last_name, "family-name", false),
+    field("email", |texts| &texts.email, "email", false),
+    field("phone_number", |texts| &texts.phone_number, "tel", false),
+    field("street_address", |texts| &texts.street_address, "address-line1", true),
+    field("extended_address", |texts| &texts.extended_address, "address-line2", true),
+    field("postal_code", |texts| &texts.postal_code, "postal-code", true),
+    field("address_locality", |texts| &texts.address_locality, "address-level2", true),
+    field("address_region", |texts| &texts.address_region, "address-level1", true),
+    field("address_country", |texts| &texts.address_country, "country", true),
 ];
 
 /// A text field.
@@ -71,6 +51,10 @@ pub(crate) struct Field {
     pub(crate) label: fn(&Texts) -> &Text,
     pub(crate) autocomplete: &'static str,
     pub(crate) address: bool,
+}
+
+const fn field(name: &'static str, label: fn(&Texts) -> &Text, autocomplete: &'static str, address: bool) -> Field {
+    Field { name, label, autocomplete, address }
 }
 
 /// Reasons why a form cannot be read.
