@@ -209,7 +209,6 @@ impl Of {
 /// Parameters of a path, of which each route has some.
 #[derive(Deserialize)]
 struct Named {
-    #[serde(default)]
     shop: Option<String>,
 }
 

@@ -422,7 +422,6 @@ struct Question<'a, V> {
 #[derive(Deserialize)]
 struct Answer<T> {
     data: Option<T>,
-    #[serde(default)]
     errors: Option<Value>,
 }
 
@@ -484,9 +483,7 @@ fn judge_answer(received: &Received) -> Verdict {
     }
     #[derive(Deserialize)]
     struct Outline {
-        #[serde(default)]
         data: Option<IgnoredAny>,
-        #[serde(default)]
         errors: Option<Value>,
     }
     let outline: Outline = match serde_json::from_slice(&body) {

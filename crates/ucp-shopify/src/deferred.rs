@@ -32,9 +32,7 @@ struct Part {
 struct Patch {
     #[serde(default)]
     path: Vec<Value>,
-    #[serde(default)]
     data: Option<Value>,
-    #[serde(default)]
     errors: Option<Value>,
 }
 

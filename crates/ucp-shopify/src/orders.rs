@@ -109,11 +109,8 @@ struct OrderPayload {
     #[serde(default)]
     taxes_included: bool,
     total_price_set: PriceSet,
-    #[serde(default)]
     total_tax_set: Option<PriceSet>,
-    #[serde(default)]
     total_discounts_set: Option<PriceSet>,
-    #[serde(default)]
     total_shipping_price_set: Option<PriceSet>,
     line_items: Vec<LinePayload>,
 }
@@ -129,14 +126,11 @@ struct NoteAttribute {
 #[derive(Deserialize)]
 struct LinePayload {
     id: u64,
-    #[serde(default)]
     variant_id: Option<u64>,
-    #[serde(default)]
     name: Option<String>,
     title: String,
     quantity: u64,
     price_set: PriceSet,
-    #[serde(default)]
     total_discount_set: Option<PriceSet>,
     #[serde(default)]
     requires_shipping: bool,

@@ -54,9 +54,7 @@ struct Recorded {
     method: String,
     /// Path and query of the request.
     path: String,
-    #[serde(default)]
     operation: Option<String>,
-    #[serde(default)]
     status: Option<u16>,
     /// Header fields of the request.
     fields: Vec<(String, String)>,

@@ -81,7 +81,6 @@ struct Known {
 #[serde(deny_unknown_fields)]
 struct Asked {
     address: String,
-    #[serde(default)]
     release: Option<String>,
 }
 
@@ -90,24 +89,18 @@ struct Asked {
 #[serde(deny_unknown_fields)]
 struct AskedCall {
     address: String,
-    #[serde(default)]
     release: Option<String>,
     transport: String,
     operation: String,
-    #[serde(default)]
     id: Option<String>,
     #[serde(default)]
     payload: Value,
     /// Resource as it was answered last.
-    #[serde(default)]
     before: Option<Map<String, Value>>,
     /// Profile that the call names, if it names one.
-    #[serde(default)]
     profile: Option<String>,
     /// API key of the shop there.
-    #[serde(default)]
     key: Option<String>,
-    #[serde(default)]
     idempotency_key: Option<String>,
 }
 

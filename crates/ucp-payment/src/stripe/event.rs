@@ -62,7 +62,6 @@ pub(super) fn open(
     }
     #[derive(Deserialize)]
     struct Object {
-        #[serde(default)]
         metadata: Option<HashMap<String, String>>,
     }
     let event: Event = serde_json::from_slice(body).map_err(|error| {

@@ -23,17 +23,14 @@ pub(super) struct Cart {
     pub(super) checkout_url: String,
     #[serde(default)]
     pub(super) attributes: Vec<Attribute>,
-    #[serde(default)]
     pub(super) buyer_identity: Option<Buyer>,
     #[serde(default)]
     pub(super) discount_codes: Vec<DiscountCode>,
     #[serde(default)]
     pub(super) discount_allocations: Vec<Allocation>,
     pub(super) cost: Cost,
-    #[serde(default)]
     pub(super) delivery: Option<Delivery>,
     pub(super) lines: Lines,
-    #[serde(default)]
     pub(super) delivery_groups: Option<Nodes<Group>>,
     /// `true` if the delivery options include the rates that carriers calculate.
     #[serde(skip)]
@@ -65,7 +62,6 @@ impl fmt::Debug for Cart {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Attribute {
     pub(super) key: String,
-    #[serde(default)]
     pub(super) value: Option<String>,
 }
 
@@ -83,19 +79,15 @@ pub(super) struct Buyer {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct DiscountCode {
     pub(super) code: String,
-    #[serde(default)]
     pub(super) applicable: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Allocation {
-    #[serde(default)]
     pub(super) target_type: Option<String>,
     pub(super) discounted_amount: Money,
-    #[serde(default)]
     pub(super) code: Option<String>,
-    #[serde(default)]
     pub(super) title: Option<String>,
 }
 
@@ -167,7 +159,6 @@ pub(super) struct Merchandise {
     pub(super) title: String,
     #[serde(default = "yes")]
     pub(super) requires_shipping: bool,
-    #[serde(default)]
     pub(super) image: Option<Image>,
     pub(super) product: Product,
 }
@@ -193,7 +184,6 @@ pub(super) struct Group {
     pub(super) cart_lines: Nodes<LineId>,
     #[serde(default)]
     pub(super) delivery_options: Vec<DeliveryOption>,
-    #[serde(default)]
     pub(super) selected_delivery_option: Option<Handle>,
 }
 
@@ -211,11 +201,8 @@ pub(super) struct Handle {
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeliveryOption {
     pub(super) handle: String,
-    #[serde(default)]
     pub(super) title: Option<String>,
-    #[serde(default)]
     pub(super) description: Option<String>,
-    #[serde(default)]
     pub(super) delivery_method_type: Option<String>,
     pub(super) estimated_cost: Money,
 }

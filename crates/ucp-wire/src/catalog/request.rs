@@ -85,24 +85,18 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
 )]
 pub(crate) struct SearchRequest {
     /// Words to search for, or `*` for all products.
-    #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// Hints about the buyer.
-    #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     signals: Option<Signals>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     attribution: Option<Attribution>,
     /// Filters on products.
-    #[serde(default)]
     filters: Option<SearchFilters>,
     /// Page to return.
-    #[serde(default)]
     pagination: Option<Pagination>,
 }
 
@@ -114,17 +108,13 @@ pub(crate) struct LookupRequest {
     #[schemars(length(min = 1))]
     ids: Vec<String>,
     /// Filters on the matching variants.
-    #[serde(default)]
     filters: Option<SearchFilters>,
     /// Hints about the buyer.
-    #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     signals: Option<Signals>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     attribution: Option<Attribution>,
 }
 
@@ -138,26 +128,20 @@ pub(crate) struct ProductRequest {
     /// Product ID or variant ID.
     id: String,
     /// The buyer's choices so far, at most one per option. A variant ID overrules them.
-    #[serde(default)]
     #[schemars(length(max = 100))]
     selected: Option<Vec<SelectedOption>>,
     /// Option names, most important first. If no variant has all choices, the choice of the last option is dropped
     /// first.
-    #[serde(default)]
     #[schemars(length(max = 100))]
     preferences: Option<Vec<String>>,
     /// Filters on the variants, applied after the choices.
-    #[serde(default)]
     filters: Option<SearchFilters>,
     /// Hints about the buyer.
-    #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     signals: Option<Signals>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     attribution: Option<Attribution>,
 }
 
@@ -165,25 +149,18 @@ pub(crate) struct ProductRequest {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Context {
     /// ISO 3166-1 alpha-2 country code, such as `US`.
-    #[serde(default)]
     pub(crate) address_country: Option<String>,
     /// Region, state or province.
-    #[serde(default)]
     pub(crate) address_region: Option<String>,
     /// Postal code.
-    #[serde(default)]
     pub(crate) postal_code: Option<String>,
     /// What the buyer wants, as free text.
-    #[serde(default)]
     pub(crate) intent: Option<String>,
     /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
-    #[serde(default)]
     pub(crate) language: Option<String>,
     /// ISO 4217 currency code, such as `EUR`. Of prices and price filters.
-    #[serde(default)]
     pub(crate) currency: Option<String>,
     /// Benefits that the buyer claims, as reverse-domain names. Unknown ones are ignored.
-    #[serde(default)]
     pub(crate) eligibility: Option<Vec<Claim>>,
 }
 
@@ -195,10 +172,8 @@ pub(crate) struct ContextRequest {
     #[serde(flatten)]
     hints: Context,
     /// ID of the preferred location of the shop.
-    #[serde(default)]
     location: Option<String>,
     /// Preferred payment handlers, best first.
-    #[serde(default)]
     payment: Option<Vec<PreferredHandler>>,
 }
 
@@ -210,7 +185,6 @@ struct PreferredHandler {
     #[schemars(regex(pattern = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$"))]
     handler: String,
     /// Preferred instrument types, best first.
-    #[serde(default)]
     types: Option<Vec<String>>,
 }
 
@@ -240,14 +214,11 @@ struct Attribution {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct SearchFilters {
     /// Categories, any of which matches: the `value` of one, or the beginning of a path such as `Footwear > Running`.
-    #[serde(default)]
     #[schemars(length(max = 100))]
     categories: Option<Vec<String>>,
     /// Price range, bounds included, in minor units of `context.currency` (1250 is 12.50).
-    #[serde(default)]
     price: Option<PriceFilter>,
     /// `true` to leave out variants that cannot be bought now.
-    #[serde(default)]
     available: Option<bool>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -257,10 +228,8 @@ struct SearchFilters {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct PriceFilter {
     /// Lowest price.
-    #[serde(default)]
     min: Option<Amount>,
     /// Highest price.
-    #[serde(default)]
     max: Option<Amount>,
 }
 
@@ -269,7 +238,6 @@ struct PriceFilter {
 #[schemars(rename = "PaginationRequest")]
 struct Pagination {
     /// Cursor from the previous page of the same search.
-    #[serde(default)]
     #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Products per page, 10 by default and 50 at most.

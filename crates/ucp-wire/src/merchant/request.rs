@@ -62,13 +62,10 @@ pub(crate) struct MerchantSearchRequest {
     #[schemars(length(max = 4_096))]
     query: String,
     /// Hints about the buyer.
-    #[serde(default)]
     context: Option<MerchantContext>,
     /// Filters, all of which one location must match. Unknown filters are rejected.
-    #[serde(default)]
     filters: Option<MerchantSearchFilters>,
     /// Page to return.
-    #[serde(default)]
     pagination: Option<MerchantPagination>,
 }
 
@@ -77,7 +74,6 @@ pub(crate) struct MerchantSearchRequest {
 #[schemars(example = json!({ "context": { "country": "US" } }))]
 pub(crate) struct GetMerchantRequest {
     /// Hints about the buyer.
-    #[serde(default)]
     context: Option<MerchantContext>,
 }
 
@@ -85,20 +81,15 @@ pub(crate) struct GetMerchantRequest {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MerchantContext {
     /// ISO 3166-1 alpha-2 country code, such as `US`.
-    #[serde(default)]
     #[schemars(regex(pattern = "^[A-Z]{2}$"))]
     country: Option<String>,
     /// Region, state or province.
-    #[serde(default)]
     region: Option<String>,
     /// Postal code.
-    #[serde(default)]
     postal_code: Option<String>,
     /// What the buyer wants, as free text.
-    #[serde(default)]
     intent: Option<String>,
     /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
-    #[serde(default)]
     language: Option<String>,
 }
 
@@ -112,13 +103,10 @@ pub(crate) struct MerchantSearchFilters {
     #[schemars(extend("pattern" = CATEGORY, "x-left-to-domain" = ["pattern"]))]
     category: Option<String>,
     /// `true` to find only locations that are known to be open now. `false` has no effect.
-    #[serde(default)]
     open_now: Option<bool>,
     /// `shipping` by a carrier or the merchant, or `pickup` by the buyer.
-    #[serde(default)]
     fulfillment_method: Option<CombinedMethod>,
     /// Area: a `radius` around an `address`, or an `address` that names country, region, town or postal code.
-    #[serde(default)]
     location: Option<MerchantLocationFilter>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -135,14 +123,12 @@ pub(crate) struct MerchantSearchFilters {
 ))]
 pub(crate) struct MerchantLocationFilter {
     /// The address.
-    #[serde(default)]
     #[schemars(
         with = "Option<buyer::PostalAddress>",
         extend("minProperties" = 1, "x-left-to-domain" = ["minProperties"])
     )]
     address: Option<PostalAddress>,
     /// Maximum distance from the address.
-    #[serde(default)]
     radius: Option<Radius>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -172,7 +158,6 @@ enum Unit {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct MerchantPagination {
     /// Cursor from the previous page of the same search.
-    #[serde(default)]
     #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Merchants per page, 10 by default.
@@ -190,28 +175,21 @@ struct MerchantPagination {
 }))]
 pub(crate) struct LocationSearchRequest {
     /// Words to search for.
-    #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// Hints about the buyer.
-    #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<catalog::Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     signals: Option<Signals>,
     /// Circle that locations must be in.
-    #[serde(default)]
     distance: Option<LocationDistance>,
     /// Area or address that locations must serve. Always rejected: this directory has no data about it.
-    #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
     /// Filters, all of which must match. Unknown filters are rejected.
-    #[serde(default)]
     filters: Option<LocationFilter>,
     /// Page to return.
-    #[serde(default)]
     pagination: Option<LocationPagination>,
 }
 
@@ -223,21 +201,16 @@ pub(crate) struct LocationLookupRequest {
     #[schemars(length(min = 1))]
     ids: Vec<String>,
     /// Circle that locations must be in.
-    #[serde(default)]
     distance: Option<LocationDistance>,
     /// Area or address that locations must serve. Always rejected: this directory has no data about it.
-    #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
     /// Filters, all of which must match. Unknown filters are rejected.
-    #[serde(default)]
     filters: Option<LocationFilter>,
     /// Hints about the buyer.
-    #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<catalog::Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
-    #[serde(default)]
     signals: Option<Signals>,
 }
 
@@ -268,10 +241,8 @@ struct Center {
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct LocationFilter {
     /// Opening hours.
-    #[serde(default)]
     hours: Option<HoursFilter>,
     /// Required amenities, as reverse-domain names.
-    #[serde(default)]
     #[schemars(
         length(max = 100),
         extend("items" = json!({ "type": "string", "pattern": REVERSE_DOMAIN, "x-left-to-domain": ["pattern"] }))
@@ -296,7 +267,6 @@ struct HoursFilter {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LocationPagination {
     /// Cursor from the previous page of the same search.
-    #[serde(default)]
     #[schemars(extend("minLength" = 1, "x-left-to-domain" = ["minLength"]))]
     cursor: Option<String>,
     /// Locations per page, 10 by default and 25 at most.

@@ -10,39 +10,30 @@ use ucp_core::purchase::buyer::PostalAddress;
 #[schemars(rename = "PostalAddressRequest")]
 pub(super) struct AddressRequest {
     /// Street and number.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     street_address: Option<String>,
     /// Apartment, floor or building.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     extended_address: Option<String>,
     /// City or town.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     address_locality: Option<String>,
     /// Region, state or province.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     address_region: Option<String>,
     /// ISO 3166-1 alpha-2 country code, such as `US`.
-    #[serde(default)]
     #[schemars(length(max = 255))]
     address_country: Option<String>,
     /// Postal code.
-    #[serde(default)]
     #[schemars(length(max = 255))]
     postal_code: Option<String>,
     /// Given name of the recipient.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     first_name: Option<String>,
     /// Family name of the recipient.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     last_name: Option<String>,
     /// Telephone number of the recipient.
-    #[serde(default)]
     #[schemars(length(max = 255))]
     phone_number: Option<String>,
     #[serde(flatten)]

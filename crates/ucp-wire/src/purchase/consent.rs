@@ -44,16 +44,12 @@ pub(crate) fn is_earlier_reverse_domain(name: &str) -> bool {
 #[schemars(rename = "ConsentRequest")]
 pub(crate) struct AnswersRequest {
     /// Usage analytics.
-    #[serde(default)]
     analytics: Option<bool>,
     /// Storing preferences.
-    #[serde(default)]
     preferences: Option<bool>,
     /// Advertising and newsletters.
-    #[serde(default)]
     marketing: Option<bool>,
     /// Selling or sharing personal data.
-    #[serde(default)]
     sale_of_data: Option<bool>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -132,7 +128,6 @@ struct DecisionRequest {
     #[serde(flatten)]
     whole: SegmentRequest,
     /// Decisions about parts of the purpose.
-    #[serde(default)]
     #[schemars(extend("propertyNames" = { "type": "string", "pattern": REVERSE_DOMAIN }))]
     segments: Option<BTreeMap<String, SegmentRequest>>,
 }
@@ -145,13 +140,10 @@ struct SegmentRequest {
     /// `true` if the buyer agreed.
     granted: bool,
     /// The party that recorded the decision; the platform if absent.
-    #[serde(default)]
     source: Option<Source>,
     /// The text that the buyer was shown.
-    #[serde(default)]
     description: Option<String>,
     /// Pages with further information for the buyer.
-    #[serde(default)]
     links: Option<Vec<Link>>,
 }
 

@@ -42,16 +42,13 @@ struct InstrumentRequest {
     #[schemars(length(max = 255))]
     kind: String,
     /// `true` for the instrument to use.
-    #[serde(default)]
     selected: Option<bool>,
     /// Billing address, with the fields of a destination.
     #[serde(default)]
     billing_address: Option<AddressRequest>,
     /// Credential, for `complete_checkout`. Never stored and never returned.
-    #[serde(default)]
     credential: Option<CredentialRequest>,
     /// Details to show, such as brand and last digits.
-    #[serde(default)]
     display: Option<Map<String, Value>>,
 }
 
@@ -65,7 +62,6 @@ struct CredentialRequest {
     kind: String,
     /// Token, if the credential is one.
     // A member of its own because some platforms send only members that a schema names.
-    #[serde(default)]
     token: Option<String>,
     #[serde(flatten)]
     members: Map<String, Value>,

@@ -31,17 +31,12 @@ use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 #[derive(Debug, JsonSchema)]
 struct CartMembers {
     /// The buyer.
-    #[serde(default)]
     buyer: Option<BuyerRequest>,
     /// Hints about the buyer.
-    #[serde(default)]
     context: Option<ContextRequest>,
-    #[serde(default)]
     signals: Option<Signals>,
-    #[serde(default)]
     attribution: Option<AttributionRequest>,
     /// Discounts to apply.
-    #[serde(default)]
     discounts: Option<DiscountsRequest>,
 }
 
@@ -52,7 +47,6 @@ struct CheckoutMembers {
     #[serde(flatten)]
     members: CartMembers,
     /// Shipping or pickup: methods, destinations and chosen options.
-    #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
     /// Payment instruments, without credentials: `complete_checkout` takes these.
     #[serde(default)]
@@ -107,7 +101,6 @@ pub(crate) struct CheckoutRequest {
 )]
 pub(crate) struct CreateCheckoutRequest {
     /// ID of the cart to buy. Its contents override `line_items`, `buyer` and `context`.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     cart_id: Option<String>,
     /// Line items of the checkout.
@@ -131,12 +124,9 @@ pub(crate) struct CreateCheckoutRequest {
 pub(crate) struct CompleteCheckoutRequest {
     /// Payment instruments with their credentials.
     payment: PaymentRequest,
-    #[serde(default)]
     signals: Option<Signals>,
-    #[serde(default)]
     attribution: Option<AttributionRequest>,
     /// The buyer's agreement, if mandates were negotiated.
-    #[serde(default)]
     ap2: Option<Ap2Request>,
 }
 
@@ -146,7 +136,6 @@ pub(crate) struct CompleteCheckoutRequest {
 #[schemars(rename = "Ap2Request")]
 struct Ap2Request {
     /// SD-JWT with key binding in which the buyer agrees to the checkout as it was returned.
-    #[serde(default)]
     #[schemars(length(max = MAX_MANDATE))]
     checkout_mandate: Option<String>,
 }
@@ -158,7 +147,6 @@ const MAX_MANDATE: usize = 512 * 1024;
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LineItemRequest {
     /// ID of the existing line item to keep. Omit it for a new one.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
     /// The item.
@@ -168,7 +156,6 @@ struct LineItemRequest {
     #[schemars(range(min = 1, max = MAX_QUANTITY))]
     quantity: u64,
     /// ID of the line item that this one belongs to.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     parent_id: Option<String>,
 }
@@ -181,7 +168,6 @@ struct ItemRequest {
     id: String,
     /// Expected unit of `quantity`. Items are sold by the piece: a line item with another unit has no effect and returns
     /// the message `quantity_unit_mismatch`.
-    #[serde(default)]
     quantity_unit: Option<QuantityUnitRequest>,
 }
 
@@ -192,7 +178,6 @@ struct QuantityUnitRequest {
     #[schemars(length(max = 255))]
     unit: String,
     /// Decimal places, 0 by default: `quantity` counts steps of 10^-scale units.
-    #[serde(default)]
     #[schemars(with = "Option<u8>", range(max = 15))]
     scale: Option<Number>,
 }
@@ -213,23 +198,18 @@ fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error>
 #[derive(Debug, Deserialize, JsonSchema)]
 struct BuyerRequest {
     /// Given name.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     first_name: Option<String>,
     /// Family name.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     last_name: Option<String>,
     /// Email address.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     email: Option<String>,
     /// Telephone number, preferably in E.164 form.
-    #[serde(default)]
     #[schemars(length(max = 255))]
     phone_number: Option<String>,
     /// Consent by purpose, such as `{"dev.ucp.consent.marketing": {"granted": true}}`.
-    #[serde(default)]
     consent: Option<DecisionsRequest>,
     #[serde(flatten)]
     extra: Map<String, Value>,
@@ -276,7 +256,6 @@ struct FulfillmentRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentMethodRequest {
     /// ID of the existing method to keep.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
     /// `shipping` or `pickup`. Optional with `id`.
@@ -284,7 +263,6 @@ struct FulfillmentMethodRequest {
     #[schemars(length(max = 255))]
     kind: Option<String>,
     /// Line items that it is for, by default all that need one.
-    #[serde(default)]
     #[schemars(length(max = 1_000), inner(length(max = 1_024)))]
     line_item_ids: Option<Vec<String>>,
     /// Possible destinations.
@@ -305,7 +283,6 @@ struct FulfillmentMethodRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentGroupRequest {
     /// ID of the group, by default the first of the method.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
     /// ID of the chosen option.
@@ -323,7 +300,6 @@ fn choice(_: &mut SchemaGenerator) -> Schema {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentDestinationRequest {
     /// ID, by default assigned by the shop.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
     /// `shipping_address` or `business_location`. Ignored: the method implies it.
@@ -331,11 +307,9 @@ struct FulfillmentDestinationRequest {
     #[serde(default, rename = "type")]
     kind: Option<String>,
     /// Name of a location of the shop.
-    #[serde(default)]
     #[schemars(length(max = 1_024))]
     name: Option<String>,
     /// Address of a location of the shop.
-    #[serde(default)]
     address: Option<AddressRequest>,
     #[serde(flatten)]
     own: AddressRequest,
