@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
 use jiff::Timestamp;
 use tokio::time::Instant;
 use ucp_core::purchase::payment::Attempt;
@@ -19,7 +19,7 @@ use ucp_net::{
 };
 use url::Url;
 
-use crate::Endpoint;
+use crate::{Endpoint, Secret};
 
 /// Maximum number of concurrent requests.
 const AT_ONCE: usize = 64;
@@ -62,6 +62,14 @@ pub(crate) struct Provider<'a> {
     pub(crate) request_timeout: Duration,
     pub(crate) max_body: usize,
     pub(crate) roots: &'a [Certificate],
+}
+
+/// Returns the header that shows an API key.
+pub(crate) fn authorization(api_key: &Secret) -> HeaderValue {
+    let mut authorization = HeaderValue::from_str(&format!("Bearer {}", api_key.reveal()))
+        .unwrap_or_else(|_| unreachable!("a secret is visible ASCII"));
+    authorization.set_sensitive(true);
+    authorization
 }
 
 /// Returns the time until which an attempt may be sent, counted from when it was stored.

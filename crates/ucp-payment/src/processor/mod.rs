@@ -165,25 +165,18 @@ pub enum SetupError {
 
 /// Payment handler of a payment service provider.
 pub struct Processor {
-    declaration: Declaration,
-    endpoint: Endpoint,
-    formerly: Vec<Endpoint>,
+    options: Options,
     authorization: HeaderValue,
     signer: Signer,
-    request_timeout: Duration,
-    deadline: Duration,
-    tries: u32,
-    capture: CaptureMode,
-    clock: Clock,
     transport: Arc<dyn Transport>,
 }
 
 impl fmt::Debug for Processor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Processor")
-            .field("declaration", &self.declaration)
-            .field("endpoint", &self.endpoint)
-            .field("deadline", &self.deadline)
+            .field("declaration", &self.options.declaration)
+            .field("endpoint", &self.options.endpoint)
+            .field("deadline", &self.options.deadline)
             .finish_non_exhaustive()
     }
 }
@@ -211,33 +204,20 @@ impl Processor {
         if times.contains(&Duration::ZERO) || options.tries == 0 {
             return Err(SetupError::NoRoom);
         }
-        let signer = Signer::new(&options.key_id, options.signing_secret).ok_or(SetupError::KeyId)?;
-        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", options.api_key.reveal()))
-            .unwrap_or_else(|_| unreachable!("a secret is visible ASCII"));
-        authorization.set_sensitive(true);
-        Ok(Self {
-            declaration: options.declaration,
-            endpoint: options.endpoint,
-            formerly: options.formerly,
-            authorization,
-            signer,
-            request_timeout: options.request_timeout,
-            deadline: options.deadline,
-            tries: options.tries,
-            capture: options.capture,
-            clock: options.clock,
-            transport,
-        })
+        let signer = Signer::new(&options.key_id, options.signing_secret.clone()).ok_or(SetupError::KeyId)?;
+        Ok(Self { authorization: client::authorization(&options.api_key), signer, options, transport })
     }
 
     /// Returns `true` if an attempt was made at this provider, by its memo.
     fn is_ours(&self, attempt: &Attempt) -> bool {
         let made_at = attempt.memo["endpoint"].as_str();
-        let ours = std::iter::once(&self.endpoint).chain(&self.formerly).any(|ours| Some(ours.as_str()) == made_at);
+        let ours = std::iter::once(&self.options.endpoint)
+            .chain(&self.options.formerly)
+            .any(|ours| Some(ours.as_str()) == made_at);
         if !ours {
             tracing::error!(
                 attempt = attempt.id,
-                endpoint = self.endpoint.as_str(),
+                endpoint = self.options.endpoint.as_str(),
                 made_at,
                 "payment belongs to another provider, its status is unknown here"
             );
@@ -248,10 +228,10 @@ impl Processor {
     /// Returns the request of a step.
     fn call(&self, step: Step, subject: Subject<'_>, key: &str, body: Bytes) -> Call {
         let (method, url) = match step {
-            Step::Authorize => (Method::POST, self.endpoint.join(&["payments"])),
-            Step::Inquire => (Method::GET, self.endpoint.join(&["payments", subject.id])),
-            Step::Capture => (Method::POST, self.endpoint.join(&["payments", subject.id, "capture"])),
-            Step::Void => (Method::POST, self.endpoint.join(&["payments", subject.id, "void"])),
+            Step::Authorize => (Method::POST, self.options.endpoint.join(&["payments"])),
+            Step::Inquire => (Method::GET, self.options.endpoint.join(&["payments", subject.id])),
+            Step::Capture => (Method::POST, self.options.endpoint.join(&["payments", subject.id, "capture"])),
+            Step::Void => (Method::POST, self.options.endpoint.join(&["payments", subject.id, "void"])),
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -266,7 +246,7 @@ impl Processor {
             }
         }
         let mut call = Call { method, url, headers, body };
-        self.signer.sign(&mut call, (self.clock)());
+        self.signer.sign(&mut call, (self.options.clock)());
         call
     }
 
@@ -281,7 +261,7 @@ impl Processor {
         // Once a request may have reached the provider, only the provider's statement about the payment ends the doubt.
         let mut doubtful = false;
         let mut pause = PAUSE;
-        for nth in 0..self.tries {
+        for nth in 0..self.options.tries {
             if nth > 0 {
                 tokio::time::sleep_until(until.min(Instant::now() + pause)).await;
                 pause *= 2;
@@ -291,11 +271,12 @@ impl Processor {
                 break;
             }
             let call = self.call(step, subject, key, body.clone());
-            let verdict = match self.transport.upstream_request(call, until.min(now + self.request_timeout)).await {
-                Ok(answer) => wire::read(&answer, subject),
-                Err(Failure::Unsent) => Verdict::Unsent,
-                Err(Failure::Lost) => Verdict::Unclear,
-            };
+            let verdict =
+                match self.transport.upstream_request(call, until.min(now + self.options.request_timeout)).await {
+                    Ok(answer) => wire::read(&answer, subject),
+                    Err(Failure::Unsent) => Verdict::Unsent,
+                    Err(Failure::Lost) => Verdict::Unclear,
+                };
             match verdict {
                 Verdict::Stands(_) | Verdict::NotFound => return verdict,
                 Verdict::Refused if !doubtful => return verdict,
@@ -328,21 +309,21 @@ impl Processor {
 #[async_trait]
 impl Handler for Processor {
     fn declaration(&self) -> &Declaration {
-        &self.declaration
+        &self.options.declaration
     }
 
     fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
-        credential::usable(&self.declaration, tender, (self.clock)())?;
-        Ok(mode::noted(json!({ "endpoint": self.endpoint.as_str() }), self.capture))
+        credential::usable(&self.options.declaration, tender, (self.options.clock)())?;
+        Ok(mode::noted(json!({ "endpoint": self.options.endpoint.as_str() }), self.options.capture))
     }
 
     fn deadline(&self) -> Duration {
-        self.deadline
+        self.options.deadline
     }
 
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
         let declined = |reason: &str| Settlement::Declined { reason: reason.into() };
-        let until = client::until((self.clock)(), attempt, self.deadline);
+        let until = client::until((self.options.clock)(), attempt, self.options.deadline);
         let body = match (self.is_ours(attempt), &tender.credential) {
             (true, Some(credential)) => order(attempt, tender, credential.reveal()),
             _ => return declined("The payment could not be made. Nothing was charged."),
@@ -362,7 +343,7 @@ impl Handler for Processor {
         if !self.is_ours(attempt) {
             return Settlement::Unknown;
         }
-        let until = Instant::now() + self.deadline;
+        let until = Instant::now() + self.options.deadline;
         match self.ask(Step::Inquire, attempt, &Value::Null, until).await {
             Verdict::Stands(payment @ Payment { status: Status::Authorized, .. }) => {
                 self.authorized(attempt, payment, until).await
@@ -377,13 +358,13 @@ impl Handler for Processor {
         if !self.is_ours(attempt) {
             return false;
         }
-        let until = Instant::now() + self.deadline;
+        let until = Instant::now() + self.options.deadline;
         let verdict = self.ask(Step::Void, attempt, &money(attempt.into()), until).await;
         matches!(verdict, Verdict::Stands(Payment { status: Status::Voided | Status::Declined, .. }))
     }
 
     async fn capture(&self, capture: &Capture) -> Moved {
-        let (subject, until) = (Subject::from(capture), Instant::now() + self.deadline);
+        let (subject, until) = (Subject::from(capture), Instant::now() + self.options.deadline);
         let (step, mut body) = match capture.amount {
             Amount::ZERO => (Step::Void, money(subject)),
             _ => (Step::Capture, money(subject)),

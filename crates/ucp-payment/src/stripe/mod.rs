@@ -55,7 +55,6 @@ use self::{
     wire::{Intent, Made, Status, Step, Verdict},
 };
 use crate::{
-    Clock, Endpoint, Secret,
     client::{self, Answer, Call, Failure, Transport},
     credential, mode,
     subject::Subject,
@@ -90,26 +89,19 @@ const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
 
 /// Payment handler of a Stripe account.
 pub struct Stripe {
-    declaration: Declaration,
-    endpoint: Endpoint,
+    options: Options,
     authorization: HeaderValue,
     mode: Option<Mode>,
-    webhook_secret: Option<Secret>,
-    request_timeout: Duration,
-    deadline: Duration,
-    tries: u32,
-    capture: CaptureMode,
-    clock: Clock,
     transport: Arc<dyn Transport>,
 }
 
 impl fmt::Debug for Stripe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stripe")
-            .field("declaration", &self.declaration)
-            .field("endpoint", &self.endpoint)
+            .field("declaration", &self.options.declaration)
+            .field("endpoint", &self.options.endpoint)
             .field("mode", &self.mode)
-            .field("deadline", &self.deadline)
+            .field("deadline", &self.options.deadline)
             .finish_non_exhaustive()
     }
 }
@@ -133,28 +125,14 @@ impl Stripe {
     }
 
     fn over(options: Options, transport: Arc<dyn Transport>) -> Self {
-        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", options.api_key.reveal()))
-            .unwrap_or_else(|_| unreachable!("a secret is visible ASCII"));
-        authorization.set_sensitive(true);
-        Self {
-            declaration: options.declaration,
-            endpoint: options.endpoint,
-            authorization,
-            mode: Mode::of(options.api_key.reveal()),
-            webhook_secret: options.webhook_secret,
-            request_timeout: options.request_timeout,
-            deadline: options.deadline,
-            tries: options.tries.max(1),
-            capture: options.capture,
-            clock: options.clock,
-            transport,
-        }
+        let (authorization, mode) = (client::authorization(&options.api_key), Mode::of(options.api_key.reveal()));
+        Self { options, authorization, mode, transport }
     }
 
     /// Returns the memo of attempts: where, and with which kind of key, they are made.
     fn memo(&self) -> Value {
-        let place = json!({ "endpoint": self.endpoint.as_str(), "live": self.mode == Some(Mode::Live) });
-        mode::noted(place, self.capture)
+        let place = json!({ "endpoint": self.options.endpoint.as_str(), "live": self.mode == Some(Mode::Live) });
+        mode::noted(place, self.options.capture)
     }
 
     /// Returns `true` if an attempt was made at this address with this kind of key.
@@ -164,7 +142,7 @@ impl Stripe {
         if !ours {
             tracing::error!(
                 attempt = attempt.id,
-                endpoint = self.endpoint.as_str(),
+                endpoint = self.options.endpoint.as_str(),
                 made_at = attempt.memo["endpoint"].as_str(),
                 "payment belongs to another Stripe address or key mode, its status is unknown here"
             );
@@ -174,7 +152,7 @@ impl Stripe {
 
     /// Returns a request. Members of one that only reads are in its query.
     fn call(&self, method: Method, path: &[&str], members: &Members, key: Option<&str>) -> Call {
-        let mut url = self.endpoint.join(&["v1"]);
+        let mut url = self.options.endpoint.join(&["v1"]);
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.extend(path);
         }
@@ -208,7 +186,7 @@ impl Stripe {
         // Once a request may have reached Stripe, only its statement about the payment ends the doubt.
         let mut doubtful = false;
         let mut pause = PAUSE;
-        for nth in 0..self.tries {
+        for nth in 0..self.options.tries.max(1) {
             if nth > 0 {
                 tokio::time::sleep_until(until.min(Instant::now() + pause)).await;
                 pause *= 2;
@@ -217,7 +195,7 @@ impl Stripe {
             if now >= until {
                 break;
             }
-            match self.transport.upstream_request(call(), until.min(now + self.request_timeout)).await {
+            match self.transport.upstream_request(call(), until.min(now + self.options.request_timeout)).await {
                 Ok(answer) => match read(&answer) {
                     Verdict::Refused(code) => {
                         tracing::error!(about, step, status = answer.status, code, "Stripe rejected a request");
@@ -279,18 +257,14 @@ impl Stripe {
 
     /// Returns the payment of an attempt as it stands; `None` inside if Stripe has none.
     async fn find(&self, attempt: &Attempt, until: Instant) -> Verdict<Option<Intent>> {
-        let age = (self.clock)().duration_since(attempt.begun_at);
+        let age = (self.options.clock)().duration_since(attempt.begun_at);
         let Some(amount) = amount::charged(attempt.amount, attempt.currency) else { return Verdict::Stands(None) };
         if age < KEPT
             && let Verdict::Stands(created) = self.create(attempt, amount, until).await
         {
             let none = Members::new();
-            return match self.step(Step::Retrieve, attempt.into(), &created.id, &none, "", until).await {
-                Verdict::Stands(intent) => Verdict::Stands(Some(intent)),
-                Verdict::Refused(code) => Verdict::Refused(code),
-                Verdict::Unsent => Verdict::Unsent,
-                Verdict::Unclear => Verdict::Unclear,
-            };
+            let found = self.step(Step::Retrieve, attempt.into(), &created.id, &none, "", until).await;
+            return found.map(Some);
         }
         self.search(attempt, until).await
     }
@@ -306,12 +280,8 @@ impl Stripe {
             ("limit".to_owned(), MOST_REFUNDS.to_string()),
         ];
         let call = || self.call(Method::GET, &["refunds"], &query, None);
-        match self.ask("find_refund", &refund.id, until, call, wire::listed::<List>).await {
-            Verdict::Stands(List { data }) => Verdict::Stands(data.into_iter().find(|made| made.is_of(&refund.id))),
-            Verdict::Refused(code) => Verdict::Refused(code),
-            Verdict::Unsent => Verdict::Unsent,
-            Verdict::Unclear => Verdict::Unclear,
-        }
+        let listed = self.ask("find_refund", &refund.id, until, call, wire::listed::<List>).await;
+        listed.map(|List { data }| data.into_iter().find(|made| made.is_of(&refund.id)))
     }
 
     /// Looks for the payment of an attempt among all that were created at the time.
@@ -333,9 +303,7 @@ impl Stripe {
             let call = || self.call(Method::GET, &["payment_intents"], &members, None);
             let list = match self.ask(Step::Find.as_str(), &attempt.id, until, call, wire::listed::<List>).await {
                 Verdict::Stands(list) => list,
-                Verdict::Refused(code) => return Verdict::Refused(code),
-                Verdict::Unsent => return Verdict::Unsent,
-                Verdict::Unclear => return Verdict::Unclear,
+                other => return other.map(|_| None),
             };
             let last = list.data.last().and_then(|intent| Some(intent.get("id")?.as_str()?.to_owned()));
             let mut intents = list.data.into_iter().filter_map(|intent| Intent::deserialize(intent).ok());
@@ -372,7 +340,7 @@ impl Stripe {
                     Verdict::Unsent | Verdict::Unclear => return Settlement::Unknown,
                 }
             }
-            Status::RequiresAction if intent.redirect(self.endpoint.url()).is_none() => {
+            Status::RequiresAction if intent.redirect(self.options.endpoint.url()).is_none() => {
                 // Without a page there is nowhere to send the buyer.
                 let key = key(attempt, Step::Cancel, when);
                 match self.step(Step::Cancel, attempt.into(), &intent.id, &none, &key, until).await {
@@ -396,7 +364,7 @@ impl Stripe {
                 Settlement::Declined { reason: intent.reason().into() }
             }
             Status::RequiresPaymentMethod | Status::RequiresConfirmation => Settlement::Absent,
-            Status::RequiresAction => match intent.redirect(self.endpoint.url()) {
+            Status::RequiresAction => match intent.redirect(self.options.endpoint.url()) {
                 Some(url) => Settlement::AwaitingBuyer {
                     step: AuthenticationStep::ThreeDsChallenge,
                     url,
@@ -410,7 +378,7 @@ impl Stripe {
 
     /// Returns what distinguishes the keys of a later call from those of [`pay`](Handler::pay).
     fn when(&self) -> String {
-        (self.clock)().as_millisecond().to_string()
+        (self.options.clock)().as_millisecond().to_string()
     }
 }
 
@@ -428,21 +396,21 @@ fn key(attempt: &Attempt, step: Step, when: &str) -> String {
 #[async_trait]
 impl Handler for Stripe {
     fn declaration(&self) -> &Declaration {
-        &self.declaration
+        &self.options.declaration
     }
 
     fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
-        let credential = credential::usable(&self.declaration, tender, (self.clock)())?;
+        let credential = credential::usable(&self.options.declaration, tender, (self.options.clock)())?;
         tokens::members(tender, credential)?;
         Ok(self.memo())
     }
 
     fn deadline(&self) -> Duration {
-        self.deadline
+        self.options.deadline
     }
 
     fn authentication_origins(&self) -> Option<Vec<String>> {
-        let endpoint = self.endpoint.url();
+        let endpoint = self.options.endpoint.url();
         // Stripe's pages have an origin of their own; a stand-in for Stripe serves them itself.
         let pages = if endpoint.as_str() == API { PAGES.to_owned() } else { endpoint.origin().ascii_serialization() };
         Some(vec![pages])
@@ -450,7 +418,7 @@ impl Handler for Stripe {
 
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
         let declined = |reason: &str| Settlement::Declined { reason: reason.into() };
-        let until = client::until((self.clock)(), attempt, self.deadline);
+        let until = client::until((self.options.clock)(), attempt, self.options.deadline);
         let members = tender.credential.as_ref().and_then(|credential| tokens::members(tender, credential).ok());
         let Some(mut members) = members.filter(|_| self.is_ours(attempt)) else {
             return declined("The payment could not be made. Nothing was charged.");
@@ -488,7 +456,7 @@ impl Handler for Stripe {
         if !self.is_ours(attempt) {
             return Settlement::Unknown;
         }
-        let until = Instant::now() + self.deadline;
+        let until = Instant::now() + self.options.deadline;
         match self.find(attempt, until).await {
             Verdict::Stands(Some(intent)) => self.settle(attempt, intent, &self.when(), until).await,
             Verdict::Stands(None) => Settlement::Absent,
@@ -500,7 +468,7 @@ impl Handler for Stripe {
         if !self.is_ours(attempt) {
             return false;
         }
-        let until = Instant::now() + self.deadline;
+        let until = Instant::now() + self.options.deadline;
         match self.find(attempt, until).await {
             // Whatever is created later is never confirmed.
             Verdict::Stands(None | Some(Intent { status: Status::Canceled, .. })) => true,
@@ -514,8 +482,8 @@ impl Handler for Stripe {
     }
 
     fn notified(&self, headers: &[(&str, &str)], body: &[u8]) -> Result<Option<String>, Refusal> {
-        match &self.webhook_secret {
-            Some(secret) => event::open(secret, headers, body, (self.clock)()),
+        match &self.options.webhook_secret {
+            Some(secret) => event::open(secret, headers, body, (self.options.clock)()),
             None => Err(Refusal::new(Code::UnknownPath, "This payment handler has no secret to verify events with.")),
         }
     }
@@ -524,7 +492,7 @@ impl Handler for Stripe {
         let Some(amount) = amount::charged(capture.amount, capture.currency) else {
             return Moved::Refused { reason: in_steps(capture.currency) };
         };
-        let (id, subject, until) = (&capture.reference, Subject::from(capture), Instant::now() + self.deadline);
+        let (id, subject, until) = (&capture.reference, Subject::from(capture), Instant::now() + self.options.deadline);
         // What was asked before may have been carried out, and Stripe forgets keys after a day: only what it says of the
         // payment is a result.
         let none = Members::new();
@@ -558,7 +526,7 @@ impl Handler for Stripe {
     }
 
     async fn refunded(&self, refund: &Refund) -> Moved {
-        match self.given(refund, Instant::now() + self.deadline).await {
+        match self.given(refund, Instant::now() + self.options.deadline).await {
             Verdict::Stands(Some(made)) => made.moved(),
             _ => Moved::Unknown,
         }
@@ -568,7 +536,7 @@ impl Handler for Stripe {
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
             return Moved::Refused { reason: in_steps(refund.currency) };
         };
-        let until = Instant::now() + self.deadline;
+        let until = Instant::now() + self.options.deadline;
         // It may have been given before: Stripe forgets keys after a day.
         match self.given(refund, until).await {
             Verdict::Stands(Some(made)) => return made.moved(),

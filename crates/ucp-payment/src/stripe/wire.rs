@@ -211,6 +211,18 @@ pub(super) enum Verdict<T> {
     Unclear,
 }
 
+impl<T> Verdict<T> {
+    /// Returns the same outcome, with something else that stands.
+    pub(super) fn map<U>(self, other: impl FnOnce(T) -> U) -> Verdict<U> {
+        match self {
+            Self::Stands(stands) => Verdict::Stands(other(stands)),
+            Self::Refused(code) => Verdict::Refused(code),
+            Self::Unsent => Verdict::Unsent,
+            Self::Unclear => Verdict::Unclear,
+        }
+    }
+}
+
 /// Classifies a response about a payment.
 pub(super) fn read(answer: &Answer, subject: Subject<'_>) -> Verdict<Intent> {
     let verdict = match answer.status {

@@ -178,7 +178,8 @@ async fn everything_ends_by_its_deadline() {
             ["authorize", "inquire", "void"].iter().map(|step| format!("{step}:{fault}:{ALWAYS}")).collect();
         memory.inject(&orders.iter().map(String::as_str).collect::<Vec<_>>());
         let started = Instant::now();
-        let processor = Processor { tries: u32::MAX, ..processor(&memory) };
+        let mut processor = processor(&memory);
+        processor.options.tries = u32::MAX;
         assert_eq!(processor.pay(&attempt("a"), &tender("tok_1")).await, Settlement::Unknown);
         let paid = Instant::now();
         assert!(paid - started <= processor.deadline(), "{fault}: {:?}", paid - started);
