@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use tokio_postgres::{Error, Row};
+use ucp_core::port::shared::{SharedProduct, SharedShop, SharedStock};
 
 use crate::{
     connection::Value,
@@ -21,46 +22,12 @@ pub const TOGETHER: usize = 500;
 /// A catalog, without its products.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
-    /// Random identity.
-    pub identity: String,
-    /// JSON of the market.
-    pub market: String,
-    /// JSON of the terms of sale.
-    pub terms: String,
+    /// The shop.
+    pub shop: SharedShop,
     /// Number of the last change of products.
     pub number: i64,
     /// Number of the last change that was more than goods being sold out.
     pub edition: i64,
-}
-
-/// A product with the quantities of its variants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Product {
-    /// Identifier.
-    pub id: String,
-    /// Place in the order of the shop.
-    pub place: i64,
-    /// Number of its last change.
-    pub number: i64,
-    /// JSON of the product, or `null` if it was removed.
-    pub document: String,
-    /// Stock of the variants that are counted.
-    pub stock: Vec<Stock>,
-}
-
-/// Stock of a variant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stock {
-    /// Identifier of the variant.
-    pub variant: String,
-    /// Quantity.
-    pub quantity: i64,
-    /// Pieces that were taken beyond what a later number leaves, and that come back first.
-    pub owed: i64,
-    /// Number that was stated last; `None` if that is not known.
-    pub stated: Option<i64>,
-    /// Time as of which the number was stated, in nanoseconds since 1970.
-    pub stated_at: Option<i64>,
 }
 
 /// Publication of products.
@@ -130,9 +97,7 @@ impl PostgresStore {
             let sql = "SELECT identity, market, terms, number, edition FROM catalogs WHERE shop = $1";
             let Some(row) = connection.row(sql, &shop).await? else { return Ok(None) };
             Ok(Some(Catalog {
-                identity: row.try_get(0)?,
-                market: row.try_get(1)?,
-                terms: row.try_get(2)?,
+                shop: SharedShop { identity: row.try_get(0)?, market: row.try_get(1)?, terms: row.try_get(2)? },
                 number: row.try_get(3)?,
                 edition: row.try_get(4)?,
             }))
@@ -158,12 +123,12 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Failure`] if the database failed.
-    pub async fn found(&self, catalog: &Catalog, products: &[Product]) -> Result<Catalog, Failure> {
+    pub async fn found(&self, catalog: &Catalog, products: &[SharedProduct]) -> Result<Catalog, Failure> {
         let mut values = self.columns(products);
         values.extend([
-            Value::Text(catalog.identity.clone()),
-            Value::Text(catalog.market.clone()),
-            Value::Text(catalog.terms.clone()),
+            Value::Text(catalog.shop.identity.clone()),
+            Value::Text(catalog.shop.market.clone()),
+            Value::Text(catalog.shop.terms.clone()),
             Value::Number(catalog.number),
         ]);
         let sql = format!(
@@ -194,7 +159,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`Failure`] if the database cannot be read.
-    pub async fn changes(&self, after: i64) -> Result<Vec<Product>, Failure> {
+    pub async fn changes(&self, after: i64) -> Result<Vec<SharedProduct>, Failure> {
         let limit = signed(TOGETHER * 2);
         let values = [self.key(), Value::Number(after), Value::Number(limit)];
         // One statement, and so one state of the database.
@@ -214,7 +179,7 @@ impl PostgresStore {
             .work(async |connection, _| {
                 let rows = connection.rows(&sql, &values).await?;
                 let products = rows.iter().map(|row| {
-                    Ok(Product {
+                    Ok(SharedProduct {
                         id: plain(row.try_get(0)?),
                         place: row.try_get(1)?,
                         number: row.try_get(2)?,
@@ -256,7 +221,7 @@ impl PostgresStore {
     pub async fn publish(
         &self,
         base: i64,
-        products: &[Product],
+        products: &[SharedProduct],
         publication: Publication,
     ) -> Result<Published, Failure> {
         let mut values = self.columns(products);
@@ -301,9 +266,9 @@ impl PostgresStore {
     }
 
     /// Values `$1` to `$10` of a statement with [`stored`].
-    fn columns(&self, products: &[Product]) -> Vec<Value> {
+    fn columns(&self, products: &[SharedProduct]) -> Vec<Value> {
         let all = || products.iter().flat_map(|product| product.stock.iter().map(move |stock| (&product.id, stock)));
-        let numbers = |number: fn(&Stock) -> i64| Value::Numbers(all().map(|(_, stock)| number(stock)).collect());
+        let numbers = |number: fn(&SharedStock) -> i64| Value::Numbers(all().map(|(_, stock)| number(stock)).collect());
         vec![
             self.key(),
             Value::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
@@ -320,11 +285,11 @@ impl PostgresStore {
 }
 
 /// Reads the stock of a product, whose columns begin at the fifth.
-fn stock(row: &Row) -> Result<Vec<Stock>, Error> {
+fn stock(row: &Row) -> Result<Vec<SharedStock>, Error> {
     let variants: Vec<String> = row.try_get(4)?;
     let numbers = |at| row.try_get::<_, Vec<i64>>(at);
     let numbers = numbers(5)?.into_iter().zip(numbers(6)?).zip(numbers(7)?.into_iter().zip(numbers(8)?));
-    let stock = |(variant, ((quantity, owed), (stated, stated_at)))| Stock {
+    let stock = |(variant, ((quantity, owed), (stated, stated_at)))| SharedStock {
         variant: plain(variant),
         quantity,
         owed,

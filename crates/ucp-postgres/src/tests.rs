@@ -13,12 +13,15 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use ucp_core::ShopId;
+use ucp_core::{
+    ShopId,
+    port::shared::{SharedProduct, SharedShop, SharedStock},
+};
 use ucp_testkit::{postgres, store::StoreUnderTest, store_suite};
 
 use crate::{
     Options, PostgresStore,
-    catalog::{Catalog, Product, Publication, Published, Stock},
+    catalog::{Catalog, Publication, Published},
 };
 
 /// Shops in a database that other tests use too.
@@ -64,9 +67,10 @@ store_suite!(Shops);
 
 /// Puts a product of one variant into the store for each count.
 pub(crate) async fn count(store: &PostgresStore, goods: &[(&str, u64)]) {
-    let catalog = Catalog { identity: "i".into(), market: "{}".into(), terms: "{}".into(), number: 0, edition: 0 };
+    let shop = SharedShop { identity: "i".into(), market: "{}".into(), terms: "{}".into() };
+    let catalog = Catalog { shop, number: 0, edition: 0 };
     let base = store.found(&catalog, &[]).await.expect("founds").edition;
-    let product = |(place, (variant, quantity)): (i64, &(&str, u64))| Product {
+    let product = |(place, (variant, quantity)): (i64, &(&str, u64))| SharedProduct {
         id: format!("product of {variant}"),
         place,
         number: 0,
@@ -81,6 +85,6 @@ pub(crate) async fn count(store: &PostgresStore, goods: &[(&str, u64)]) {
 }
 
 /// Stock of a variant as of the beginning of time.
-pub(crate) fn stock(variant: &str, number: i64) -> Stock {
-    Stock { variant: variant.to_owned(), quantity: number, owed: 0, stated: Some(number), stated_at: Some(0) }
+pub(crate) fn stock(variant: &str, number: i64) -> SharedStock {
+    SharedStock { variant: variant.to_owned(), quantity: number, owed: 0, stated: Some(number), stated_at: Some(0) }
 }

@@ -21,6 +21,7 @@ pub mod owners;
 pub mod payment_handler;
 pub mod remote_cart;
 pub mod rows;
+pub mod shared;
 pub mod store;
 mod tasks;
 pub mod tenants;

@@ -5,16 +5,16 @@ use std::{error::Error, path::Path};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use ucp_config::Settings;
-use ucp_core::ShopId;
+use ucp_core::{ShopId, ports::shared::SharedProduct};
 use ucp_postgres::{Options, PostgresStore, catalog::Publication};
 use ucp_shop::{
     Database as Products,
-    replica::{SharedProduct, adopt, begin_places_at},
+    replica::{adopt, begin_places_at},
 };
 use ucp_sqlite::SqliteStore;
 
 use super::{
-    products::{Scratch, first_place, follow, found, publish, shop},
+    products::{Scratch, first_place, follow, found, publish},
     replica::Replica,
 };
 use crate::files::Files;
@@ -80,7 +80,7 @@ impl Import {
             let local = SqliteStore::open_or_create(&folder.0)?.of(shop_id.clone())?;
             let before = match store.catalog().await? {
                 Some(catalog) => {
-                    adopt(&local, &shop(&catalog))?;
+                    adopt(&local, &catalog.shop)?;
                     let products = Products::of(local)?;
                     follow(&store, &products).await.map_err(|error| error as Box<dyn Error>)?;
                     Some((products.shared_products()?, catalog.edition))

@@ -9,13 +9,14 @@ use std::{
 };
 
 use ucp_config::Data;
+use ucp_core::ports::shared::{SharedProduct, SharedStock};
 use ucp_postgres::{
     PostgresStore,
-    catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
+    catalog::{Catalog, Publication, Published, TOGETHER},
 };
 use ucp_shop::{
     Database as Products,
-    replica::{SharedProduct, SharedShop, SharedStock, adopt, begin_places_at},
+    replica::{adopt, begin_places_at},
 };
 use ucp_sqlite::{SqliteStore, StoreError};
 
@@ -48,11 +49,10 @@ pub(super) async fn founded(
 
 /// Makes a shop the catalog in the database, unless there is one. Returns the one that there is.
 pub(super) async fn found(store: &PostgresStore, products: &Products) -> Result<Catalog, Box<dyn Error>> {
-    let SharedShop { identity, market, terms } = products.shared()?;
-    let all: Vec<_> = products.shared_products()?.into_iter().map(product).collect();
+    let all = products.shared_products()?;
     // The copy that it is made of has followed that far.
     let number = products.followed()?;
-    let catalog = Catalog { identity, market, terms, number, edition: number };
+    let catalog = Catalog { shop: products.shared()?, number, edition: number };
     Ok(store.found(&catalog, &all).await?)
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn follow(store: &PostgresStore, products: &Products) -> Result
         let changes = store.changes(followed).await?;
         let Some(last) = changes.last() else { return Ok(followed) };
         followed = last.number;
-        products.replicate(changes.into_iter().map(shared).collect()).await?;
+        products.replicate(changes).await?;
     }
 }
 
@@ -83,33 +83,6 @@ pub(super) async fn is_ahead(store: &PostgresStore, products: &Products) -> Resu
         there.get(id).is_some_and(|(stored, other)| *stored > number || (*stored == number && other == document))
     };
     Ok(!followed.iter().all(is_same))
-}
-
-fn product(SharedProduct { id, place, number, document, stock }: SharedProduct) -> Product {
-    let stock = stock.into_iter().map(|SharedStock { variant, quantity, owed, stated, stated_at }| Stock {
-        variant,
-        quantity,
-        owed,
-        stated,
-        stated_at,
-    });
-    Product { id, place, number, document, stock: stock.collect() }
-}
-
-fn shared(Product { id, place, number, document, stock }: Product) -> SharedProduct {
-    let stock = stock.into_iter().map(|Stock { variant, quantity, owed, stated, stated_at }| SharedStock {
-        variant,
-        quantity,
-        owed,
-        stated,
-        stated_at,
-    });
-    SharedProduct { id, place, number, document, stock: stock.collect() }
-}
-
-/// Returns the shop that a copy is made of.
-pub(super) fn shop(Catalog { identity, market, terms, .. }: &Catalog) -> SharedShop {
-    SharedShop { identity: identity.clone(), market: market.clone(), terms: terms.clone() }
 }
 
 /// A directory that is removed with it.
@@ -140,7 +113,7 @@ pub(crate) async fn to_database(from: &SqliteStore, to: &PostgresStore) -> Resul
         Err(error) => return Err(error.into()),
     };
     let catalog = found(to, &products).await?;
-    if catalog.identity != products.shared()?.identity {
+    if catalog.shop.identity != products.shared()?.identity {
         return Err("the database holds another shop: choose an empty one".into());
     }
     let before = all(to).await?;
@@ -155,7 +128,7 @@ pub(crate) async fn to_database(from: &SqliteStore, to: &PostgresStore) -> Resul
 /// Copies the products of a database into a directory. Returns their number, also those that were there.
 pub(crate) async fn to_directory(from: &PostgresStore, to: &SqliteStore) -> Result<usize, Box<dyn Error>> {
     let Some(catalog) = from.catalog().await? else { return Ok(0) };
-    adopt(to, &shop(&catalog))?;
+    adopt(to, &catalog.shop)?;
     let products = Products::of(to.clone())?;
     follow(from, &products).await.map_err(|error| error as Box<dyn Error>)?;
     // Goods that were sold without being sold out have changed under no number.
@@ -177,7 +150,7 @@ async fn all(store: &PostgresStore) -> Result<Vec<SharedProduct>, Box<dyn Error>
         let changes = store.changes(after).await?;
         let Some(last) = changes.last() else { return Ok(all) };
         after = last.number;
-        all.extend(changes.into_iter().map(shared));
+        all.extend(changes);
     }
 }
 
@@ -193,7 +166,6 @@ pub(super) async fn publish(
     let known = comparable(before.to_vec());
     let mut changed = products.shared_products()?;
     changed.retain(|product| known.get(&product.id) != Some(&(product.document.clone(), product.stock.clone())));
-    let changed: Vec<_> = changed.into_iter().map(product).collect();
     for part in changed.chunks(TOGETHER) {
         match store.publish(edition, part, publication).await? {
             Published::Under(number) => edition = number,

@@ -34,7 +34,7 @@ use ucp_shop::{
 use ucp_sqlite::SqliteStore;
 
 use super::{
-    products::{follow, founded, is_ahead, shop},
+    products::{follow, founded, is_ahead},
     synchronised::options,
 };
 
@@ -114,7 +114,7 @@ impl Replica {
     ) -> Result<Self, Box<dyn Error>> {
         let local = file.of(settings.mount.id.clone())?;
         let catalog = founded(store, &local, &settings.sections.data).await?;
-        adopt(&local, &shop(&catalog))?;
+        adopt(&local, &catalog.shop)?;
         let products = ucp_shop::Database::of(local.clone())?;
         let options = options(settings);
         if is_ahead(store, &products).await? {

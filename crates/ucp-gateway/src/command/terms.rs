@@ -34,7 +34,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
             (Some(database), _) => serde_json::to_string_pretty(&*database.terms())?,
             (None, catalog) => {
                 let terms =
-                    catalog.as_ref().map(|catalog| serde_json::from_str::<Terms>(&catalog.terms)).transpose()?;
+                    catalog.as_ref().map(|catalog| serde_json::from_str::<Terms>(&catalog.shop.terms)).transpose()?;
                 serde_json::to_string_pretty(&terms)?
             }
         };
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
     let fits = |market: &Market| terms.check(market).map_err(|unusable| format!("{}: {unusable}", path.display()));
     let place = match (&local, &shared, &catalog) {
         (None, Some(store), Some(catalog)) => {
-            fits(&serde_json::from_str(&catalog.market)?)?;
+            fits(&serde_json::from_str(&catalog.shop.market)?)?;
             wait(&runtime, store.set_terms(&serde_json::to_string(&terms)?))?;
             store.place().to_owned()
         }

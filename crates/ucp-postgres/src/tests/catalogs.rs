@@ -1,6 +1,9 @@
 //! Numbered changes of products.
 
-use ucp_core::ports::ledger::{Change, Committed, Ledger as _};
+use ucp_core::ports::{
+    ledger::{Change, Committed, Ledger as _},
+    shared::{SharedProduct, SharedShop, SharedStock},
+};
 use ucp_testkit::{
     postgres,
     store::fixtures::{ALICE, at, checkout, movement, order_of},
@@ -9,7 +12,7 @@ use ucp_testkit::{
 use super::{options, prefix, stock};
 use crate::{
     PostgresStore,
-    catalog::{Catalog, Product, Publication, Published, Stock, TOGETHER},
+    catalog::{Catalog, Publication, Published, TOGETHER},
     events::Changed,
 };
 
@@ -19,12 +22,13 @@ async fn store() -> Option<PostgresStore> {
 }
 
 fn catalog(identity: &str) -> Catalog {
-    Catalog { identity: identity.into(), market: "{}".into(), terms: "{}".into(), number: 1, edition: 1 }
+    let shop = SharedShop { identity: identity.into(), market: "{}".into(), terms: "{}".into() };
+    Catalog { shop, number: 1, edition: 1 }
 }
 
-fn product(place: i64, document: &str, quantity: i64) -> Product {
+fn product(place: i64, document: &str, quantity: i64) -> SharedProduct {
     let id = format!("p{place}");
-    Product { stock: vec![stock(&format!("{id}-0"), quantity)], id, place, number: 0, document: document.into() }
+    SharedProduct { stock: vec![stock(&format!("{id}-0"), quantity)], id, place, number: 0, document: document.into() }
 }
 
 #[tokio::test]
@@ -34,9 +38,10 @@ async fn a_catalog_is_founded_once() {
     assert_eq!(store.found(&catalog("first"), &[product(1, "{}", 3)]).await.expect("founds"), catalog("first"));
     assert_eq!(store.found(&catalog("second"), &[product(2, "{}", 3)]).await.expect("founds"), catalog("first"));
     let products = store.changes(0).await.expect("reads");
-    assert_eq!(products, [Product { number: 1, ..product(1, "{}", 3) }]);
+    assert_eq!(products, [SharedProduct { number: 1, ..product(1, "{}", 3) }]);
     store.set_terms("{\"a\":1}").await.expect("writes");
-    assert_eq!(store.catalog().await.expect("reads"), Some(Catalog { terms: "{\"a\":1}".into(), ..catalog("first") }));
+    let terms = store.catalog().await.expect("reads").map(|catalog| catalog.shop.terms);
+    assert_eq!(terms.as_deref(), Some("{\"a\":1}"));
 }
 
 #[tokio::test]
@@ -85,7 +90,7 @@ async fn a_product_that_is_sold_out_has_changed_and_one_that_is_sold_has_not() {
         changed.iter().map(|product| (&*product.id, product.number, product.stock[0].quantity)).collect();
     assert_eq!(changed, [("p1", 3, 0), ("p2", 4, 0)]);
     assert_eq!(sell("p1-0", 5).await, Committed::Done);
-    assert_eq!(store.changes(4).await.expect("reads")[0].stock, [Stock { quantity: 5, ..stock("p1-0", 3) }]);
+    assert_eq!(store.changes(4).await.expect("reads")[0].stock, [SharedStock { quantity: 5, ..stock("p1-0", 3) }]);
     // Quantities that are stated anew replace those that are there; a variant that is not counted is not.
     let mut uncounted = product(1, "{}", 0);
     uncounted.stock.clear();
@@ -101,8 +106,8 @@ async fn a_number_that_is_stated_as_before_gives_nothing_back_and_another_one_le
     let second = |second: i64| second * 1_000_000_000;
     let mut base = 1;
     let mut state = async |number: i64, at: i64| {
-        let stated = Stock { stated_at: Some(second(at)), ..stock("p1-0", number) };
-        let product = Product { stock: vec![stated], ..product(1, "{}", 0) };
+        let stated = SharedStock { stated_at: Some(second(at)), ..stock("p1-0", number) };
+        let product = SharedProduct { stock: vec![stated], ..product(1, "{}", 0) };
         let published = store.publish(base, &[product], Publication::Statement).await.expect("publishes");
         let Published::Under(number) = published else { panic!("{published:?}") };
         base = number;
@@ -139,8 +144,10 @@ async fn a_number_that_is_stated_as_before_gives_nothing_back_and_another_one_le
     assert_eq!(store.commit(back, None).await.expect("commits"), Committed::Done);
     assert_eq!(state(5, 160).await, Some(6));
     // What is not stated, such as by a gateway of an earlier version, changes nothing.
-    let silent =
-        Product { stock: vec![Stock { stated: None, stated_at: None, ..stock("p1-0", 9) }], ..product(1, "{}", 0) };
+    let silent = SharedProduct {
+        stock: vec![SharedStock { stated: None, stated_at: None, ..stock("p1-0", 9) }],
+        ..product(1, "{}", 0)
+    };
     store.publish(base, &[silent], Publication::Statement).await.expect("publishes");
     assert_eq!(store.stock(&["p1-0"]).await.expect("reads"), [Some(6)]);
 }
@@ -149,8 +156,8 @@ async fn a_number_that_is_stated_as_before_gives_nothing_back_and_another_one_le
 async fn what_is_taken_while_a_number_is_stated_is_subtracted_from_it() {
     let Some(store) = store().await else { return };
     store.found(&catalog("i"), &[]).await.expect("founds");
-    let stated = |number: i64| Product {
-        stock: vec![Stock { stated_at: Some(i64::MAX - 1), ..stock("p1-0", number) }],
+    let stated = |number: i64| SharedProduct {
+        stock: vec![SharedStock { stated_at: Some(i64::MAX - 1), ..stock("p1-0", number) }],
         ..product(1, "{}", 0)
     };
     store.publish(1, &[stated(1_000)], Publication::Statement).await.expect("publishes");
