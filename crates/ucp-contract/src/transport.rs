@@ -8,61 +8,38 @@ use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use ucp_net::{CallKind, Counters, Failure, Lane, Unreadable};
 
-/// A question of the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
-    /// What the shop is and what it can do.
-    Backend,
-    /// One page of the products that match.
-    Find,
-    /// The products that identifiers name.
-    Resolve,
-    /// The same, no older than a few seconds.
-    Open,
-    /// Bring a cart to what was stated.
-    CartSync,
-    /// A cart as it is.
-    CartFetch,
-    /// Give a cart up.
-    CartAbandon,
-    /// Place an order.
-    Place,
-    /// What became of an attempt to place one.
-    Order,
-    /// Keep an attempt from placing one late.
-    Cancel,
+ucp_core::named! {
+    /// A question of the contract.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Question {
+        /// What the shop is and what it can do.
+        Backend = "backend",
+        /// One page of the products that match.
+        Find = "find",
+        /// The products that identifiers name.
+        Resolve = "resolve",
+        /// The same, no older than a few seconds.
+        Open = "open",
+        /// Bring a cart to what was stated.
+        CartSync = "cart/sync",
+        /// A cart as it is.
+        CartFetch = "cart/fetch",
+        /// Give a cart up.
+        CartAbandon = "cart/abandon",
+        /// Place an order.
+        Place = "place",
+        /// What became of an attempt to place one.
+        Order = "order",
+        /// Keep an attempt from placing one late.
+        Cancel = "cancel",
+    }
 }
 
 impl Question {
-    /// All questions.
-    pub const ALL: [Self; 10] = [
-        Self::Backend,
-        Self::Find,
-        Self::Resolve,
-        Self::Open,
-        Self::CartSync,
-        Self::CartFetch,
-        Self::CartAbandon,
-        Self::Place,
-        Self::Order,
-        Self::Cancel,
-    ];
-
     /// Returns the path below the address of the shop, without leading slash.
     #[must_use]
     pub const fn path(self) -> &'static str {
-        match self {
-            Self::Backend => "backend",
-            Self::Find => "find",
-            Self::Resolve => "resolve",
-            Self::Open => "open",
-            Self::CartSync => "cart/sync",
-            Self::CartFetch => "cart/fetch",
-            Self::CartAbandon => "cart/abandon",
-            Self::Place => "place",
-            Self::Order => "order",
-            Self::Cancel => "cancel",
-        }
+        self.as_str()
     }
 
     /// Returns the HTTP method.

@@ -21,8 +21,12 @@
 //! | [`pricing`] | the price of a draft on the shop's terms |
 //! | [`sales`] | the operations on carts, checkouts and orders |
 //! | [`record`] | what is known about a call under way, for the log and the metrics |
+//! | [`named!`] | enumerations whose variants have names |
 //!
 //! A module names only modules that stand before it.
+
+#[macro_use]
+mod named;
 
 pub mod browse;
 pub mod call;

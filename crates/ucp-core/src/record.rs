@@ -19,117 +19,66 @@ use crate::{Code, Operation, Release, checkout::Status};
 
 pub use self::trace::{Note, OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
 
-/// Part of a call that its time is counted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Finding out who calls, and whether that caller may.
-    Identify,
-    /// Receiving and reading what is asked.
-    Read,
-    /// Deciding.
-    Domain,
-    /// Waiting for the shop behind the gateway.
-    Upstream,
-    /// Waiting for the store.
-    Store,
-    /// Writing the answer.
-    Encode,
-}
-
-impl Stage {
-    /// All stages, in the order of their declaration.
-    pub const ALL: [Self; 6] = [Self::Identify, Self::Read, Self::Domain, Self::Upstream, Self::Store, Self::Encode];
-
-    /// Returns the name in logs and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Identify => "identify",
-            Self::Read => "read",
-            Self::Domain => "domain",
-            Self::Upstream => "upstream",
-            Self::Store => "store",
-            Self::Encode => "encode",
-        }
+named! {
+    /// Part of a call that its time is counted for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Stage {
+        /// Finding out who calls, and whether that caller may.
+        Identify = "identify",
+        /// Receiving and reading what is asked.
+        Read = "read",
+        /// Deciding.
+        Domain = "domain",
+        /// Waiting for the shop behind the gateway.
+        Upstream = "upstream",
+        /// Waiting for the store.
+        Store = "store",
+        /// Writing the answer.
+        Encode = "encode",
     }
 }
 
-/// Way by which a request came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// HTTP, and no call of an operation: a document, or an unknown path.
-    #[default]
-    Http,
-    /// REST.
-    Rest,
-    /// JSON-RPC over HTTP.
-    Mcp,
-    /// The pages for buyers.
-    Page,
-}
-
-impl Transport {
-    /// All transports, in the order of their declaration.
-    pub const ALL: [Self; 4] = [Self::Http, Self::Rest, Self::Mcp, Self::Page];
-
-    /// Returns the name in logs and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Rest => "rest",
-            Self::Mcp => "mcp",
-            Self::Page => "page",
-        }
+named! {
+    /// Way by which a request came.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Transport {
+        /// HTTP, and no call of an operation: a document, or an unknown path.
+        #[default]
+        Http = "http",
+        /// REST.
+        Rest = "rest",
+        /// JSON-RPC over HTTP.
+        Mcp = "mcp",
+        /// The pages for buyers.
+        Page = "page",
     }
 }
 
-/// Result of looking for an answer in a cache; of several in one call, the greatest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cached {
-    /// It was there.
-    Hit,
-    /// It was there, and older than it should be.
-    Stale,
-    /// Another call was asking for it.
-    Coalesced,
-    /// It was not there.
-    Miss,
-}
-
-impl Cached {
-    /// Returns the name in logs and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hit => "hit",
-            Self::Stale => "stale",
-            Self::Coalesced => "coalesced",
-            Self::Miss => "miss",
-        }
+named! {
+    /// Result of looking for an answer in a cache; of several in one call, the greatest.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Cached {
+        /// It was there.
+        Hit = "hit",
+        /// It was there, and older than it should be.
+        Stale = "stale",
+        /// Another call was asking for it.
+        Coalesced = "coalesced",
+        /// It was not there.
+        Miss = "miss",
     }
 }
 
-/// What an idempotency key of a call turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repetition {
-    /// A new one.
-    New,
-    /// That of the same call, which was answered before.
-    Replayed,
-    /// That of another call.
-    Conflict,
-}
-
-impl Repetition {
-    /// Returns the name in logs and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Replayed => "replayed",
-            Self::Conflict => "conflict",
-        }
+named! {
+    /// What an idempotency key of a call turned out to be.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Repetition {
+        /// A new one.
+        New = "new",
+        /// That of the same call, which was answered before.
+        Replayed = "replayed",
+        /// That of another call.
+        Conflict = "conflict",
     }
 }
 
@@ -192,59 +141,32 @@ impl Facts {
     }
 }
 
-/// Step of a buyer's way through the shop, for the operator's funnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Products were searched.
-    Search,
-    /// Products were looked at.
-    Product,
-    /// A cart was made.
-    Cart,
-    /// A checkout was made.
-    Checkout,
-    /// A purchase was completed.
-    Completed,
-    /// The buyer has to continue in person.
-    Escalated,
-    /// A payment was declined.
-    Declined,
-    /// A cart or checkout was canceled.
-    Canceled,
-    /// A checkout expired unfinished.
-    Abandoned,
+named! {
+    /// Step of a buyer's way through the shop, for the operator's funnel.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Step {
+        /// Products were searched.
+        Search = "search",
+        /// Products were looked at.
+        Product = "product",
+        /// A cart was made.
+        Cart = "cart",
+        /// A checkout was made.
+        Checkout = "checkout",
+        /// A purchase was completed.
+        Completed = "completed",
+        /// The buyer has to continue in person.
+        Escalated = "escalated",
+        /// A payment was declined.
+        Declined = "declined",
+        /// A cart or checkout was canceled.
+        Canceled = "canceled",
+        /// A checkout expired unfinished.
+        Abandoned = "abandoned",
+    }
 }
 
 impl Step {
-    /// All steps, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
-        Self::Search,
-        Self::Product,
-        Self::Cart,
-        Self::Checkout,
-        Self::Completed,
-        Self::Escalated,
-        Self::Declined,
-        Self::Canceled,
-        Self::Abandoned,
-    ];
-
-    /// Returns the name in metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Product => "product",
-            Self::Cart => "cart",
-            Self::Checkout => "checkout",
-            Self::Completed => "completed",
-            Self::Escalated => "escalated",
-            Self::Declined => "declined",
-            Self::Canceled => "canceled",
-            Self::Abandoned => "abandoned",
-        }
-    }
-
     /// Returns the step that a call was, once it has been answered; `None` if it was none, failed, or told again what
     /// was told before.
     #[must_use]

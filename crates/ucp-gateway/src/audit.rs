@@ -23,28 +23,16 @@ const BLOCK: u64 = 64 * 1024;
 /// Maximum number of bytes that are looked through for one page.
 const MAX_READ: u64 = 4 * 1024 * 1024;
 
-/// Way in which an operator has proved to be one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Actor {
-    /// A program that shows the admin token.
-    Token,
-    /// A browser that has logged in.
-    Browser,
-    /// A program or a browser on this machine, without a token.
-    Local,
-}
-
-impl Actor {
-    /// All actors.
-    pub(crate) const ALL: [Self; 3] = [Self::Token, Self::Browser, Self::Local];
-
-    /// Returns the name in the log.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::Browser => "browser",
-            Self::Local => "local",
-        }
+ucp_core::named! {
+    /// Way in which an operator has proved to be one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Actor {
+        /// A program that shows the admin token.
+        Token = "token",
+        /// A browser that has logged in.
+        Browser = "browser",
+        /// A program or a browser on this machine, without a token.
+        Local = "local",
     }
 }
 

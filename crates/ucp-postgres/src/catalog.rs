@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tokio_postgres::{Error, Row};
-use ucp_core::port::shared::{SharedProduct, SharedShop, SharedStock};
+use ucp_core::ports::shared::{SharedProduct, SharedShop, SharedStock};
 
 use crate::{
     connection::Value,

@@ -15,7 +15,7 @@ use std::sync::{
 
 use ucp_core::{
     ShopId,
-    port::shared::{SharedProduct, SharedShop, SharedStock},
+    ports::shared::{SharedProduct, SharedShop, SharedStock},
 };
 use ucp_testkit::{postgres, store::StoreUnderTest, store_suite};
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use rusqlite::OptionalExtension as _;
-use ucp_core::port::shared::{SharedProduct, SharedShop, SharedStock};
+use ucp_core::ports::shared::{SharedProduct, SharedShop, SharedStock};
 use ucp_sqlite::{
     ShopConnection, SqliteStore, StoreError, WriteError,
     revision::{REMOVED, newest_revision},

@@ -40,24 +40,15 @@ pub struct State {
     pub heard: Option<i64>,
 }
 
-/// Kind of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Everything that the shop sells. What it does not state is gone.
-    Full,
-    /// What changed since a time.
-    Changes,
-}
-
-impl Kind {
-    /// Returns the name for operators.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Changes => "changes",
-        }
+ucp_core::named! {
+    /// Kind of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Kind {
+        /// Everything that the shop sells. What it does not state is gone.
+        Full = "full",
+        /// What changed since a time.
+        Changes = "changes",
     }
 }
 

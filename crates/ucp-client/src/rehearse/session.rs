@@ -5,43 +5,25 @@ use std::{fmt, time::Duration};
 use serde::Serialize;
 use ucp_core::Operation;
 
-/// A step on the way to an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Finding a product.
-    Find,
-    /// Opening its page.
-    Open,
-    /// Choosing one of its variants.
-    Choose,
-    /// Filling a cart.
-    Cart,
-    /// Making a checkout.
-    Checkout,
-    /// Saying who the buyer is, and how the goods get there.
-    Deliver,
-    /// Paying.
-    Pay,
-}
-
-impl Step {
-    /// All steps, in their order.
-    pub const ALL: [Self; 7] =
-        [Self::Find, Self::Open, Self::Choose, Self::Cart, Self::Checkout, Self::Deliver, Self::Pay];
-
-    /// Returns the name of the step.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Find => "find",
-            Self::Open => "open",
-            Self::Choose => "choose",
-            Self::Cart => "cart",
-            Self::Checkout => "checkout",
-            Self::Deliver => "deliver",
-            Self::Pay => "pay",
-        }
+ucp_core::named! {
+    /// A step on the way to an order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Step {
+        /// Finding a product.
+        Find = "find",
+        /// Opening its page.
+        Open = "open",
+        /// Choosing one of its variants.
+        Choose = "choose",
+        /// Filling a cart.
+        Cart = "cart",
+        /// Making a checkout.
+        Checkout = "checkout",
+        /// Saying who the buyer is, and how the goods get there.
+        Deliver = "deliver",
+        /// Paying.
+        Pay = "pay",
     }
 }
 
@@ -51,58 +33,29 @@ impl fmt::Display for Step {
     }
 }
 
-/// What a shopper comes for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Persona {
-    /// Looks for a gift within a budget.
-    Gift,
-    /// Knows the SKU or identifier of the goods.
-    ExactSku,
-    /// Remembers some words, with a slip of the pen.
-    VagueWords,
-    /// Names options as other shops do.
-    WrongOptions,
-    /// Changes its mind in the cart.
-    ChangesOfMind,
-    /// Wants to pick the goods up.
-    PickUp,
-    /// Comes back to a checkout that is over.
-    ExpiredCheckout,
-    /// Pays with a card that is declined, and then with another.
-    DeclinedCard,
-    /// Thinks in another currency.
-    OtherCurrency,
-}
-
-impl Persona {
-    /// All of them, in the order in which they come.
-    pub const ALL: [Self; 9] = [
-        Self::Gift,
-        Self::ExactSku,
-        Self::VagueWords,
-        Self::WrongOptions,
-        Self::ChangesOfMind,
-        Self::PickUp,
-        Self::ExpiredCheckout,
-        Self::DeclinedCard,
-        Self::OtherCurrency,
-    ];
-
-    /// Returns the name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gift => "gift within a budget",
-            Self::ExactSku => "exact SKU",
-            Self::VagueWords => "vague words",
-            Self::WrongOptions => "wrong option names",
-            Self::ChangesOfMind => "changes of mind",
-            Self::PickUp => "pick-up",
-            Self::ExpiredCheckout => "checkout that is over",
-            Self::DeclinedCard => "declined card",
-            Self::OtherCurrency => "other currency",
-        }
+ucp_core::named! {
+    /// What a shopper comes for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Persona {
+        /// Looks for a gift within a budget.
+        Gift = "gift within a budget",
+        /// Knows the SKU or identifier of the goods.
+        ExactSku = "exact SKU",
+        /// Remembers some words, with a slip of the pen.
+        VagueWords = "vague words",
+        /// Names options as other shops do.
+        WrongOptions = "wrong option names",
+        /// Changes its mind in the cart.
+        ChangesOfMind = "changes of mind",
+        /// Wants to pick the goods up.
+        PickUp = "pick-up",
+        /// Comes back to a checkout that is over.
+        ExpiredCheckout = "checkout that is over",
+        /// Pays with a card that is declined, and then with another.
+        DeclinedCard = "declined card",
+        /// Thinks in another currency.
+        OtherCurrency = "other currency",
     }
 }
 

@@ -22,48 +22,27 @@ use crate::{
     purchase::payment::{Attempt, Challenge},
 };
 
-/// Status of a checkout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// Something is missing that the platform can supply.
-    Incomplete,
-    /// The buyer has to continue in person.
-    RequiresEscalation,
-    /// Nothing is missing: the checkout can be completed.
-    ReadyForComplete,
-    /// The payment has begun and its result is unknown.
-    CompleteInProgress,
-    /// The order is placed. The checkout never changes again.
-    Completed,
-    /// The checkout was canceled or has expired. It never changes again, unless a shop behind another API reports that
-    /// the buyer has paid there.
-    Canceled,
+named! {
+    /// Status of a checkout.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Status {
+        /// Something is missing that the platform can supply.
+        Incomplete = "incomplete",
+        /// The buyer has to continue in person.
+        RequiresEscalation = "requires_escalation",
+        /// Nothing is missing: the checkout can be completed.
+        ReadyForComplete = "ready_for_complete",
+        /// The payment has begun and its result is unknown.
+        CompleteInProgress = "complete_in_progress",
+        /// The order is placed. The checkout never changes again.
+        Completed = "completed",
+        /// The checkout was canceled or has expired. It never changes again, unless a shop behind another API reports that
+        /// the buyer has paid there.
+        Canceled = "canceled",
+    }
 }
 
 impl Status {
-    /// All statuses.
-    pub const ALL: &[Self] = &[
-        Self::Incomplete,
-        Self::RequiresEscalation,
-        Self::ReadyForComplete,
-        Self::CompleteInProgress,
-        Self::Completed,
-        Self::Canceled,
-    ];
-
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Incomplete => "incomplete",
-            Self::RequiresEscalation => "requires_escalation",
-            Self::ReadyForComplete => "ready_for_complete",
-            Self::CompleteInProgress => "complete_in_progress",
-            Self::Completed => "completed",
-            Self::Canceled => "canceled",
-        }
-    }
-
     /// Returns `true` if no transition is possible.
     #[must_use]
     pub const fn is_terminal(self) -> bool {

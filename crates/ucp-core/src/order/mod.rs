@@ -174,29 +174,18 @@ pub struct OrderLine {
     pub parent_id: Option<String>,
 }
 
-/// Status of a line, derived from its quantities (rule ORD-03).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineStatus {
-    /// Nothing was fulfilled.
-    Processing,
-    /// A part was fulfilled.
-    Partial,
-    /// Everything was fulfilled.
-    Fulfilled,
-    /// The whole line was canceled.
-    Removed,
-}
-
-impl LineStatus {
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Processing => "processing",
-            Self::Partial => "partial",
-            Self::Fulfilled => "fulfilled",
-            Self::Removed => "removed",
-        }
+named! {
+    /// Status of a line, derived from its quantities (rule ORD-03).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LineStatus {
+        /// Nothing was fulfilled.
+        Processing = "processing",
+        /// A part was fulfilled.
+        Partial = "partial",
+        /// Everything was fulfilled.
+        Fulfilled = "fulfilled",
+        /// The whole line was canceled.
+        Removed = "removed",
     }
 }
 
@@ -298,27 +287,17 @@ pub struct Adjustment {
     pub by_hand: bool,
 }
 
-/// Progress of an adjustment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AdjustmentStatus {
-    /// The adjustment is in progress.
-    Pending,
-    /// The adjustment was carried out.
-    Completed,
-    /// The adjustment failed.
-    Failed,
-}
-
-impl AdjustmentStatus {
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
+named! {
+    /// Progress of an adjustment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AdjustmentStatus {
+        /// The adjustment is in progress.
+        Pending = "pending",
+        /// The adjustment was carried out.
+        Completed = "completed",
+        /// The adjustment failed.
+        Failed = "failed",
     }
 }
 

@@ -16,36 +16,24 @@ use serde::Serialize;
 
 use super::error::PortError;
 
-/// Kind of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The end of a checkout's payment is asked for. The key is the checkout's identifier, the body its owner.
-    Settle,
-    /// Money of an order is captured, released or given back. The key is the order's identifier, the body its owner.
-    MoveMoney,
-    /// A cart at a shop behind another API that no document names is abandoned. The body is the JSON of its
-    /// [reference](crate::purchase::remote_cart_ref::RemoteCartRef).
-    Abandon,
-    /// A platform is told what has happened to an order. The key is the order's identifier.
-    Tell,
+named! {
+    /// Kind of a task.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Kind {
+        /// The end of a checkout's payment is asked for. The key is the checkout's identifier, the body its owner.
+        Settle = "settle",
+        /// Money of an order is captured, released or given back. The key is the order's identifier, the body its owner.
+        MoveMoney = "move_money",
+        /// A cart at a shop behind another API that no document names is abandoned. The body is the JSON of its
+        /// [reference](crate::purchase::remote_cart_ref::RemoteCartRef).
+        Abandon = "abandon",
+        /// A platform is told what has happened to an order. The key is the order's identifier.
+        Tell = "tell",
+    }
 }
 
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Settle, Self::MoveMoney, Self::Abandon, Self::Tell];
-
-    /// Returns the name used in stores, JSON and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Settle => "settle",
-            Self::MoveMoney => "move_money",
-            Self::Abandon => "abandon",
-            Self::Tell => "tell",
-        }
-    }
-
     /// Returns the kind of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

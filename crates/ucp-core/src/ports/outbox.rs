@@ -40,36 +40,21 @@ pub struct WebhookEvent {
     pub problem: Option<String>,
 }
 
-/// State of the delivery of a webhook event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// The event has to be sent, for the first time or again.
-    Waiting,
-    /// The platform accepted the event.
-    Delivered,
-    /// The platform answered that it wants no more events (HTTP 410).
-    Gone,
-    /// The platform did not accept the event within the retry period.
-    Expired,
-    /// The platform declares no webhook URL.
-    Unwanted,
-}
-
-impl State {
-    /// All states.
-    pub const ALL: [Self; 5] = [Self::Waiting, Self::Delivered, Self::Gone, Self::Expired, Self::Unwanted];
-
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Delivered => "delivered",
-            Self::Gone => "gone",
-            Self::Expired => "expired",
-            Self::Unwanted => "unwanted",
-        }
+named! {
+    /// State of the delivery of a webhook event.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum State {
+        /// The event has to be sent, for the first time or again.
+        Waiting = "waiting",
+        /// The platform accepted the event.
+        Delivered = "delivered",
+        /// The platform answered that it wants no more events (HTTP 410).
+        Gone = "gone",
+        /// The platform did not accept the event within the retry period.
+        Expired = "expired",
+        /// The platform declares no webhook URL.
+        Unwanted = "unwanted",
     }
 }
 

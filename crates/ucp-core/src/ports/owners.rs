@@ -7,19 +7,21 @@ use jiff::{SignedDuration, Timestamp};
 use super::PortError;
 use crate::{Operation, Release, operation::Resource};
 
-/// Kind of a resource that has an owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A cart.
-    Cart,
-    /// A checkout.
-    Checkout,
-    /// An order.
-    Order,
-    /// A checkout that the shop was asked to complete, under the identifier of the checkout.
-    Completion,
-    /// A checkout that the shop has completed, under the identifier of the checkout.
-    Purchase,
+named! {
+    /// Kind of a resource that has an owner.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Kind {
+        /// A cart.
+        Cart = "cart",
+        /// A checkout.
+        Checkout = "checkout",
+        /// An order.
+        Order = "order",
+        /// A checkout that the shop was asked to complete, under the identifier of the checkout.
+        Completion = "completion",
+        /// A checkout that the shop has completed, under the identifier of the checkout.
+        Purchase = "purchase",
+    }
 }
 
 impl Kind {
@@ -31,18 +33,6 @@ impl Kind {
             Resource::Checkout => Some(Self::Checkout),
             Resource::Order => Some(Self::Order),
             Resource::Catalog | Resource::Directory => None,
-        }
-    }
-
-    /// Returns the name used in the store.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cart => "cart",
-            Self::Checkout => "checkout",
-            Self::Order => "order",
-            Self::Completion => "completion",
-            Self::Purchase => "purchase",
         }
     }
 }

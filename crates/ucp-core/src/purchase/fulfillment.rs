@@ -16,24 +16,15 @@ pub struct Fulfillment {
     pub available_methods: Vec<AvailableMethod>,
 }
 
-/// Kinds of fulfillment method that the shop supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MethodKind {
-    /// The goods are sent to an address.
-    Shipping,
-    /// The goods are picked up at a place of the shop.
-    Pickup,
-}
-
-impl MethodKind {
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Shipping => "shipping",
-            Self::Pickup => "pickup",
-        }
+named! {
+    /// Kinds of fulfillment method that the shop supports.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MethodKind {
+        /// The goods are sent to an address.
+        Shipping = "shipping",
+        /// The goods are picked up at a place of the shop.
+        Pickup = "pickup",
     }
 }
 

@@ -7,47 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::MAX_AMOUNT;
 
-/// Kind of an entry of a list of totals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TotalKind {
-    /// Sum of the lines before discounts, charges and taxes.
-    Subtotal,
-    /// Discounts on lines; negative.
-    ItemsDiscount,
-    /// Discounts on the whole order; negative.
-    Discount,
-    /// Charge for shipping or pickup.
-    Fulfillment,
-    /// Taxes that are not included in prices.
-    Tax,
-    /// Fee.
-    Fee,
-    /// Amount that a gift card pays; negative. A type of its own, which UCP leaves to the business.
-    GiftCard,
-    /// Amount that the buyer's credit at the shop pays; negative. A type of its own as well.
-    StoreCredit,
-    /// Sum of all other entries.
-    Total,
+named! {
+    /// Kind of an entry of a list of totals.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TotalKind {
+        /// Sum of the lines before discounts, charges and taxes.
+        Subtotal = "subtotal",
+        /// Discounts on lines; negative.
+        ItemsDiscount = "items_discount",
+        /// Discounts on the whole order; negative.
+        Discount = "discount",
+        /// Charge for shipping or pickup.
+        Fulfillment = "fulfillment",
+        /// Taxes that are not included in prices.
+        Tax = "tax",
+        /// Fee.
+        Fee = "fee",
+        /// Amount that a gift card pays; negative. A type of its own, which UCP leaves to the business.
+        GiftCard = "gift_card",
+        /// Amount that the buyer's credit at the shop pays; negative. A type of its own as well.
+        StoreCredit = "store_credit",
+        /// Sum of all other entries.
+        Total = "total",
+    }
 }
 
 impl TotalKind {
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Subtotal => "subtotal",
-            Self::ItemsDiscount => "items_discount",
-            Self::Discount => "discount",
-            Self::Fulfillment => "fulfillment",
-            Self::Tax => "tax",
-            Self::Fee => "fee",
-            Self::GiftCard => "gift_card",
-            Self::StoreCredit => "store_credit",
-            Self::Total => "total",
-        }
-    }
-
     /// Returns `true` if entries of this kind are below zero.
     #[must_use]
     pub const fn is_deducted(self) -> bool {

@@ -126,13 +126,13 @@ fn allowed(from: Status, transition: Transition) -> Option<Status> {
 #[test]
 fn every_legal_transition_exists_and_no_other() {
     for from in Status::ALL {
-        let state = standing(*from);
-        assert_eq!(state.status(), *from);
+        let state = standing(from);
+        assert_eq!(state.status(), from);
         for transition in transitions() {
             let followed = made(&state, transition);
             assert_eq!(
                 followed.as_ref().ok().map(State::status),
-                allowed(*from, transition),
+                allowed(from, transition),
                 "{transition:?} from {from:?}"
             );
             match followed {
@@ -141,7 +141,7 @@ fn every_legal_transition_exists_and_no_other() {
                     assert_eq!(state.order().is_some(), state.status() == Status::Completed);
                 }
                 Err(illegal) => {
-                    assert_eq!(illegal.from, *from);
+                    assert_eq!(illegal.from, from);
                     assert!(illegal.to_string().contains(from.as_str()), "{illegal}");
                 }
             }
@@ -154,9 +154,9 @@ fn nothing_follows_on_the_end_and_only_open_ones_can_be_changed() {
     for status in Status::ALL {
         // An order that the buyer placed at the shop is a fact, also of a checkout that was canceled meanwhile.
         let own = transitions().into_iter().filter(|transition| !matches!(transition, Transition::Place));
-        let anything = own.into_iter().any(|transition| allowed(*status, transition).is_some());
+        let anything = own.into_iter().any(|transition| allowed(status, transition).is_some());
         assert_eq!(status.is_terminal(), !anything, "{status:?}");
-        assert_eq!(status.is_open(), standing(*status).judge(&[]).is_ok(), "{status:?}");
+        assert_eq!(status.is_open(), standing(status).judge(&[]).is_ok(), "{status:?}");
     }
 }
 
@@ -170,9 +170,9 @@ fn what_is_said_decides_where_a_new_checkout_stands() {
 #[test]
 fn a_state_is_kept_under_the_name_that_the_wire_has() {
     for status in Status::ALL {
-        let kept = serde_json::to_value(standing(*status)).expect("serialises");
+        let kept = serde_json::to_value(standing(status)).expect("serialises");
         assert_eq!(kept["status"], status.as_str());
-        assert_eq!(serde_json::from_value::<State>(kept).expect("a state"), standing(*status));
+        assert_eq!(serde_json::from_value::<State>(kept).expect("a state"), standing(status));
     }
 }
 

@@ -69,7 +69,6 @@ const MOST_TRIES: usize = 4;
 /// Answer to `cartCreate`.
 #[derive(serde::Deserialize)]
 struct Created {
-    #[serde(default)]
     created: Option<Told>,
 }
 
@@ -359,7 +358,7 @@ impl Storefront {
                     let mut whole = reply.errors.is_empty();
                     let mut last = None;
                     for change in &plan.changes {
-                        let told = outcomes.remove(change.name()).flatten();
+                        let told = outcomes.remove(change.as_str()).flatten();
                         whole &= told.is_some();
                         let told = told.unwrap_or_default();
                         notes.hear(&told, plan.goods(*change));

@@ -48,12 +48,12 @@ impl fmt::Debug for Plan {
 impl Plan {
     pub(super) fn add(&mut self, change: CartChange, wanted: Value) {
         self.changes.push(change);
-        self.variables.insert(change.name().to_owned(), wanted);
+        self.variables.insert(change.as_str().to_owned(), wanted);
     }
 
     /// Returns the items of the lines of a change, in their order.
     pub(super) fn goods(&self, change: CartChange) -> &[String] {
-        self.goods.get(change.name()).map(Vec::as_slice).unwrap_or_default()
+        self.goods.get(change.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the plan with its changes of lines alone.
@@ -61,7 +61,7 @@ impl Plan {
         let about = |change: &CartChange| matches!(change, CartChange::Remove | CartChange::Update | CartChange::Add);
         self.changes.retain(about);
         let changes = &self.changes;
-        self.variables.retain(|name, _| changes.iter().any(|change| change.name() == name));
+        self.variables.retain(|name, _| changes.iter().any(|change| change.as_str() == name));
         self
     }
 }
@@ -219,12 +219,12 @@ impl Wish {
         let (goods, differing): (Vec<_>, Vec<_>) = differing.unzip();
         if !differing.is_empty() {
             plan.add(CartChange::Update, json!(differing));
-            plan.goods.insert(CartChange::Update.name(), goods);
+            plan.goods.insert(CartChange::Update.as_str(), goods);
         }
         let new: Vec<_> = targets.iter().filter(|target| target.there.is_none()).collect();
         if !new.is_empty() {
             plan.add(CartChange::Add, new.iter().map(|target| target.new_line()).collect());
-            plan.goods.insert(CartChange::Add.name(), new.iter().map(|target| target.item.to_owned()).collect());
+            plan.goods.insert(CartChange::Add.as_str(), new.iter().map(|target| target.item.to_owned()).collect());
         }
     }
 

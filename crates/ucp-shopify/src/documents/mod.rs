@@ -153,55 +153,31 @@ pub fn handles(count: usize) -> Document {
     Document::new("handles", text)
 }
 
-/// A change of a cart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CartChange {
-    /// Removal of lines.
-    Remove,
-    /// Changes of the quantities of lines.
-    Update,
-    /// Addition of lines.
-    Add,
-    /// Discount codes.
-    Codes,
-    /// Identity of the buyer.
-    Buyer,
-    /// Delivery address.
-    Address,
-    /// Selected delivery options.
-    Delivery,
-    /// Attributes of the cart.
-    Attributes,
+ucp_core::named! {
+    /// A change of a cart, in the order in which they are made: content, buyer, address, delivery. Each has the name of its
+    /// alias and variable.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CartChange {
+        /// Removal of lines.
+        Remove = "remove",
+        /// Changes of the quantities of lines.
+        Update = "update",
+        /// Addition of lines.
+        Add = "add",
+        /// Attributes of the cart.
+        Attributes = "attributes",
+        /// Discount codes.
+        Codes = "codes",
+        /// Identity of the buyer.
+        Buyer = "buyer",
+        /// Delivery address.
+        Address = "address",
+        /// Selected delivery options.
+        Delivery = "delivery",
+    }
 }
 
 impl CartChange {
-    /// All changes, in the order in which they are made: content, buyer, address, delivery.
-    pub const ALL: &[Self] = &[
-        Self::Remove,
-        Self::Update,
-        Self::Add,
-        Self::Attributes,
-        Self::Codes,
-        Self::Buyer,
-        Self::Address,
-        Self::Delivery,
-    ];
-
-    /// Returns the alias and variable of the change.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Remove => "remove",
-            Self::Update => "update",
-            Self::Add => "add",
-            Self::Codes => "codes",
-            Self::Buyer => "buyer",
-            Self::Address => "address",
-            Self::Delivery => "delivery",
-            Self::Attributes => "attributes",
-        }
-    }
-
     /// Returns the mutation, its argument for the new value, and the type of that argument.
     const fn mutation(self) -> (&'static str, &'static str, &'static str) {
         match self {
@@ -220,16 +196,16 @@ impl CartChange {
 }
 
 /// Returns a mutation that makes these changes of a cart in this order, and returns the cart after the last one. Each
-/// is an alias, and takes a variable, of its [name](CartChange::name).
+/// is an alias, and takes a variable, of its [name](CartChange::as_str).
 #[must_use]
 pub fn cart_changes(changes: &[CartChange]) -> Document {
     let mut text = String::from("mutation CartChange($cart: ID!, ");
     for change in changes {
-        let _ = write!(text, "${}: {}, ", change.name(), change.mutation().2);
+        let _ = write!(text, "${}: {}, ", change.as_str(), change.mutation().2);
     }
     let _ = writeln!(text, "{IN_CONTEXT}");
     for (place, change) in changes.iter().enumerate() {
-        let ((mutation, argument, _), name) = (change.mutation(), change.name());
+        let ((mutation, argument, _), name) = (change.mutation(), change.as_str());
         let cart = if place + 1 == changes.len() { " cart { ...Cart }" } else { "" };
         let _ = writeln!(
             text,

@@ -68,7 +68,7 @@ impl Model {
     fn apply(&mut self, plan: &Plan) {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         for change in &plan.changes {
-            let wanted = &plan.variables[change.name()];
+            let wanted = &plan.variables[change.as_str()];
             match change {
                 CartChange::Remove => {
                     for id in wanted.as_array().expect("a list") {
@@ -271,12 +271,12 @@ proptest! {
         prop_assert!(places.is_sorted_by(|one, other| one < other), "{:?}", plan);
         prop_assert_eq!(plan.changes.len(), plan.variables.len());
         for lines in [CartChange::Remove, CartChange::Update, CartChange::Add] {
-            if let Some(wanted) = plan.variables.get(lines.name()) {
+            if let Some(wanted) = plan.variables.get(lines.as_str()) {
                 prop_assert!(!wanted.as_array().expect("a list").is_empty());
             }
         }
         for lines in [CartChange::Update, CartChange::Add] {
-            let wanted = plan.variables.get(lines.name()).and_then(Value::as_array).map_or(0, Vec::len);
+            let wanted = plan.variables.get(lines.as_str()).and_then(Value::as_array).map_or(0, Vec::len);
             prop_assert_eq!(plan.goods(lines).len(), wanted);
         }
     }
