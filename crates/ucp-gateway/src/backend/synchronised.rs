@@ -22,7 +22,7 @@ use ucp_core::{
     Refusal, Release,
     catalog::market::Market,
     money::Currency,
-    ports::{self, Catalog as _, Notice},
+    ports::{self, Catalog as _},
 };
 use ucp_postgres::{PostgresStore, events::Changed};
 use ucp_rest::error;

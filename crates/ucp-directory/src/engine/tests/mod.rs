@@ -11,7 +11,6 @@ use std::{
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
 use ucp_core::{
     Refusal,
     merchant::{
