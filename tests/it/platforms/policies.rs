@@ -177,7 +177,7 @@ fn start_up_beyond_loopback_is_strict_and_warns_of_less() {
             Some(strict.stderr()).filter(|stderr| stderr.ends_with('\n'))
         });
         assert_eq!(warned.lines().count(), 1, "{warned}");
-        assert!(warned.contains("WARN") && warned.contains("runs as root"), "{warned}");
+        assert!(warned.contains("WARN") && warned.contains("running as root"), "{warned}");
     } else {
         assert_eq!(strict.stderr(), "");
     }
