@@ -28,37 +28,27 @@ macro_rules! file {
 
 /// Pages by group: name in addresses, and text. Those that are derived from code need no file.
 const SOURCES: &[(&str, &[(&str, Source)])] = &[
-    ("Begin", &[file!("tour"), file!("concepts"), file!("faq")]),
-    (
-        "Put a shop on UCP",
-        &[
-            file!("quickstart-shop"),
-            file!("your-shop"),
-            file!("fronting"),
-            file!("selling"),
-            file!("adding-a-backend"),
-            file!("adding-a-payment-handler"),
-        ],
-    ),
+    ("Get started", &[file!("tour"), file!("concepts"), file!("faq")]),
+    ("Connect your shop", &[file!("quickstart-shop"), file!("your-shop"), file!("fronting"), file!("selling")]),
     (
         "Agents and clients",
         &[file!("quickstart-agent"), file!("clients"), file!("quickstart-client"), file!("workbench"), file!("doctor")],
     ),
+    ("Operate", &[file!("operations"), file!("behind-a-proxy"), file!("security"), file!("performance")]),
     (
-        "Look up",
+        "Reference",
         &[
             ("configuration", || Cow::Owned(reference::page())),
             file!("cli"),
             ("errors", || Cow::Owned(errors::page())),
             file!("releases"),
-            file!("rules"),
+            file!("versioning"),
         ],
     ),
     (
-        "Operate",
-        &[file!("operations"), file!("behind-a-proxy"), file!("security"), file!("performance"), file!("versioning")],
+        "Contribute",
+        &[file!("architecture"), file!("rules"), file!("adding-a-backend"), file!("adding-a-payment-handler")],
     ),
-    ("Build it", &[file!("architecture")]),
 ];
 
 /// A page.
