@@ -269,9 +269,14 @@ fn tools_say_the_same_as_the_schemas() {
 #[test]
 fn the_pages_of_the_documentation_run_no_script_and_load_nothing_from_elsewhere() {
     let gateway = Gateway::shared();
-    for path in ["/docs/rest", "/docs/rest/"] {
+    for (path, to) in [
+        ("/docs/rest", "/docs/api"),
+        ("/docs/rest/", "/docs/api"),
+        ("/docs/operations", "/docs/install"),
+        ("/docs/operations.md", "/docs/install"),
+    ] {
         let moved = gateway.get(path);
-        assert_eq!((moved.status, moved.header("location")), (308, Some("/docs/api")), "{path}");
+        assert_eq!((moved.status, moved.header("location")), (308, Some(to)), "{path}");
     }
     let page = gateway.get("/docs/concepts");
     assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{page:?}");

@@ -450,11 +450,10 @@ fn a_feed_is_read_in_each_format() {
     }
 }
 
-/// The configuration that `docs/your-shop.md` shows.
+/// The configuration that `docs/catalog-sync.md` shows.
 fn guide() -> &'static str {
-    let page = include_str!("../../docs/your-shop.md");
-    let section = page.split("## A synchronised catalog").nth(1).expect("the section");
-    section.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration")
+    let page = include_str!("../../docs/catalog-sync.md");
+    page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration")
 }
 
 #[test]

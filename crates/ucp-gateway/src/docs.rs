@@ -10,7 +10,7 @@ use axum::{
     extract::{Path, RawQuery, State},
     middleware,
     response::{Html, IntoResponse as _, Redirect, Response},
-    routing::{MethodRouter, get},
+    routing::get,
 };
 use http::{
     HeaderValue, StatusCode,
@@ -35,6 +35,9 @@ const PICTURES: &[(&str, &str)] = &[
     ("parties.svg", include_str!("../docs/pictures/parties.svg")),
 ];
 
+/// Pages that moved: the former name, and the name of the page with the beginning of its content.
+const MOVED: &[(&str, &str)] = &[("rest", "api"), ("operations", "install")];
+
 const STYLE: &str = "body{margin:0;font:16px/1.6 system-ui,sans-serif;color:#1c2733;display:flex}\
 nav{flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\
 nav h2{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:#6b7885;margin:1.2rem 0 .2rem}nav a{display:block}\
@@ -54,8 +57,7 @@ type Prefix = Arc<str>;
 pub(crate) fn router(path: &str) -> Router {
     Router::new()
         .route("/docs", get(contents))
-        .route("/docs/", moved("/docs"))
-        .route("/docs/rest", moved("/docs/api"))
+        .route("/docs/", get(slash))
         .route("/docs/search", get(found))
         .route("/docs/pictures/{name}", get(picture))
         .route("/docs/{page}", get(page))
@@ -63,14 +65,18 @@ pub(crate) fn router(path: &str) -> Router {
         .layer(middleware::map_response(protected))
 }
 
-/// A route that leads to another one.
-fn moved(to: &'static str) -> MethodRouter<Prefix> {
-    get(async move |State(prefix): State<Prefix>| Redirect::permanent(&format!("{prefix}{to}")))
+/// Leads to the contents.
+async fn slash(State(prefix): State<Prefix>) -> Redirect {
+    Redirect::permanent(&format!("{prefix}/docs"))
 }
 
 /// Answers with a page. The files of the repository may be named as they are there.
 async fn page(State(prefix): State<Prefix>, Path(name): Path<String>) -> Response {
-    match pages::named(name.strip_suffix(".md").unwrap_or(&name)) {
+    let name = name.strip_suffix(".md").unwrap_or(&name);
+    if let Some((_, to)) = MOVED.iter().find(|(from, _)| *from == name) {
+        return Redirect::permanent(&format!("{prefix}/docs/{to}")).into_response();
+    }
+    match pages::named(name) {
         Some(page) => shown(&prefix, &page.title, "", &PreEscaped(page.html.clone())).into_response(),
         None => {
             let missing = html! { h1 { "There is no such page" } p { "The contents beside this have all of them." } };

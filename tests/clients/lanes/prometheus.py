@@ -19,7 +19,7 @@ import yaml
 from lib.gateway import RUNS, serving
 
 MONITORING = Path(os.environ["REPOSITORY"], "monitoring")
-MANUAL = Path(os.environ["REPOSITORY"], "docs/operations.md")
+MANUAL = Path(os.environ["REPOSITORY"], "docs/monitoring.md")
 TOKEN = "only-for-this-lane"
 NAMED = re.compile(r"\b((?:ucp|process)_[a-z_]+)\b")
 CALLS = 7

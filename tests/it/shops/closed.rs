@@ -120,7 +120,7 @@ fn who_is_over_the_limit_reads_no_document_and_opens_no_shop() {
         assert_eq!((refused.status, refused.json()["code"].as_str()), (429, Some("rate_limited")), "{refused:?}");
         assert!(refused.header("retry-after").is_some(), "{refused:?}");
     };
-    flooded("198.51.100.1", "GET", "/docs/operations", "");
+    flooded("198.51.100.1", "GET", "/docs/configuration", "");
     assert!(open(&gateway).is_empty(), "{:?}", open(&gateway));
     let query = json!({ "query": "roses" }).to_string();
     // A second may pass between a flood and the call that is refused.

@@ -1,4 +1,4 @@
-//! The documents that `docs/your-shop.md` shows are of the contract.
+//! The documents that the pages of `docs/` show are of the contract.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -8,11 +8,12 @@ use ucp_contract::documents::{
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 
-const PAGE: &str = include_str!("../../../../docs/your-shop.md");
+const PAGES: [&str; 2] =
+    [include_str!("../../../../docs/your-shop.md"), include_str!("../../../../docs/catalog-sync.md")];
 
 fn block(name: &str) -> Value {
     let opening = format!("```json {name}\n");
-    let text = PAGE.split(&opening).nth(1).and_then(|rest| rest.split("```").next());
+    let text = PAGES.iter().find_map(|page| page.split(&opening).nth(1)?.split("```").next());
     serde_json::from_str(text.unwrap_or_else(|| panic!("a block `{name}`"))).expect("JSON")
 }
 

@@ -29,12 +29,31 @@ macro_rules! file {
 /// Pages by group: name in addresses, and text. Those that are derived from code need no file.
 const SOURCES: &[(&str, &[(&str, Source)])] = &[
     ("Get started", &[file!("tour"), file!("concepts"), file!("faq")]),
-    ("Connect your shop", &[file!("quickstart-shop"), file!("your-shop"), file!("fronting"), file!("selling")]),
+    (
+        "Connect your shop",
+        &[file!("quickstart-shop"), file!("your-shop"), file!("fronting"), file!("catalog-sync"), file!("selling")],
+    ),
     (
         "Agents and clients",
         &[file!("quickstart-agent"), file!("clients"), file!("quickstart-client"), file!("workbench"), file!("doctor")],
     ),
-    ("Operate", &[file!("operations"), file!("behind-a-proxy"), file!("security"), file!("performance")]),
+    (
+        "Operate",
+        &[
+            file!("install"),
+            file!("tls"),
+            file!("behind-a-proxy"),
+            file!("authenticate-platforms"),
+            file!("backup"),
+            file!("postgresql"),
+            file!("several-shops"),
+            file!("monitoring"),
+            file!("admin-api"),
+            file!("analytics-events"),
+            file!("security"),
+            file!("performance"),
+        ],
+    ),
     (
         "Reference",
         &[
