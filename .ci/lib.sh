@@ -28,12 +28,12 @@ apt() {
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${@:2}"
 }
 
-# A row of the table "Build and proof" in docs/performance.md: the seconds that were measured last for NAME.
-last_measured() { awk -F'|' -v name="$1" '$2 ~ name { gsub(/[^0-9]/, "", $3); print $3; exit }' docs/performance.md; }
+# A row of the table "Build and proof" in bench/log.md: the seconds that were measured last for NAME.
+last_measured() { awk -F'|' -v name="$1" '$2 ~ name { gsub(/[^0-9]/, "", $3); print $3; exit }' bench/log.md; }
 
 # Prints the seconds of NAME beside those measured last and the promise.
 figure() { # NAME SECONDS PROMISE
     local verdict=kept
     [ "$2" -le "$3" ] || verdict=BROKEN
-    printf '%-46s %5s s (docs/performance.md: %s s; at most %s s: %s)\n' "$1" "$2" "$(last_measured "$1")" "$3" "$verdict"
+    printf '%-46s %5s s (bench/log.md: %s s; at most %s s: %s)\n' "$1" "$2" "$(last_measured "$1")" "$3" "$verdict"
 }

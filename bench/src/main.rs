@@ -1,7 +1,7 @@
 //! The server benchmark: `cargo run -p bench --release`.
 //!
 //! Starts the gateway as it is shipped and, as the yardstick, a bare axum handler; loads both over loopback in turns;
-//! and prints what they did. `docs/performance.md` holds a run and says what to make of it.
+//! and prints what they did. `docs/performance.md` explains the figures of a run, and `bench/log.md` keeps all of them.
 //!
 //! | module | holds |
 //! | :-- | :-- |
