@@ -274,6 +274,7 @@ fn the_pages_of_the_documentation_run_no_script_and_load_nothing_from_elsewhere(
         ("/docs/rest/", "/docs/api"),
         ("/docs/operations", "/docs/install"),
         ("/docs/operations.md", "/docs/install"),
+        ("/docs/faq", "/docs/concepts"),
     ] {
         let moved = gateway.get(path);
         assert_eq!((moved.status, moved.header("location")), (308, Some(to)), "{path}");

@@ -36,7 +36,18 @@ const PICTURES: &[(&str, &str)] = &[
 ];
 
 /// Pages that moved: the former name, and the name of the page with the beginning of its content.
-const MOVED: &[(&str, &str)] = &[("rest", "api"), ("operations", "install")];
+const MOVED: &[(&str, &str)] = &[
+    ("rest", "api"),
+    ("doctor", "test-an-endpoint"),
+    ("faq", "concepts"),
+    ("fronting", "connect-your-shop"),
+    ("operations", "install"),
+    ("quickstart-agent", "clients"),
+    ("quickstart-shop", "connect-your-shop"),
+    ("selling", "sales-terms"),
+    ("workbench", "debug-requests"),
+    ("your-shop", "connect-your-shop"),
+];
 
 const STYLE: &str = "body{margin:0;font:16px/1.6 system-ui,sans-serif;color:#1c2733;display:flex}\
 nav{flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\

@@ -51,7 +51,7 @@ test('the search finds a section', async () => {
   await page.goto(`${url}/docs/concepts`, { waitUntil: 'networkidle' });
   await page.getByLabel('Search').fill('rehearsal funnel');
   await page.getByLabel('Search').press('Enter');
-  await page.locator('main a[href^="/docs/doctor#"]').first().waitFor();
+  await page.locator('main a[href^="/docs/test-an-endpoint#"]').first().waitFor();
 });
 
 test('looks as it should', async () => {

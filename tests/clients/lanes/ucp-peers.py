@@ -317,7 +317,7 @@ def test_payment_handlers_in_the_profile_are_what_the_shop_has(peer):
 
 @at(f"sample-{SAMPLES[0]}")
 def test_the_doctor_and_a_rehearsal_at_the_shop_itself(peer):
-    """What docs/doctor.md says of the official server of the first release."""
+    """What docs/test-an-endpoint.md says of the official server of the first release."""
 
     def run(*arguments):
         command = [os.environ["UCP_GATEWAY_BIN"], *arguments]

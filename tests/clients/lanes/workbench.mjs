@@ -408,7 +408,7 @@ test('the shop of another endpoint, with the keyboard', async () => {
   await page.context().close();
 });
 
-test('the picture in docs/workbench.md', async () => {
+test('the picture in docs/debug-requests.md', async () => {
   const page = await open('/playground', { viewport: { width: 1440, height: 860 } });
   await page.locator('.goods li').first().waitFor();
   await page.goto(`${gateway.url}/playground#/product/prod_abc123`);

@@ -137,7 +137,7 @@ fn members(document: &Value) -> Vec<String> {
 
 #[test]
 fn the_documentation_shows_what_an_action_is() {
-    let page = std::fs::read_to_string(repository().join("docs/selling.md")).expect("a page");
+    let page = std::fs::read_to_string(repository().join("docs/payments.md")).expect("a page");
     let documented = |name: &str| {
         let block = page.split(&format!("```json {name}\n")).nth(1).and_then(|rest| rest.split("```").next());
         serde_json::from_str::<Value>(block.expect("a block")).expect("JSON")

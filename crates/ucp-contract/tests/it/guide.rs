@@ -9,7 +9,7 @@ use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 
 const PAGES: [&str; 2] =
-    [include_str!("../../../../docs/your-shop.md"), include_str!("../../../../docs/catalog-sync.md")];
+    [include_str!("../../../../docs/backend-api.md"), include_str!("../../../../docs/catalog-sync.md")];
 
 fn block(name: &str) -> Value {
     let opening = format!("```json {name}\n");
