@@ -30,6 +30,17 @@ use ucp_core::{
     json::{Limits, parse},
     ports::{PortError, agenda::Kind, store::Store},
 };
+use ucp_host::{
+    address::base,
+    audit::Actor,
+    clock,
+    decisions::{Decision, Decisions},
+    openings::Opener,
+    orders::{self, Details, NotTaken, Once, Step},
+    running::Running,
+    shop::Shop,
+    slot::Slot,
+};
 use ucp_payment::Secret;
 use ucp_service::{header::require_sound_head, ingress::Peer};
 use ucp_sync::{SyncError, Synchroniser};
@@ -43,18 +54,9 @@ use self::{
     session::{Sessions, same},
 };
 use crate::{
-    address::base,
-    audit::Actor,
-    clock,
-    decisions::{Decision, Decisions},
     inspector::{self, recorder::Recorder},
     local::{is_local, is_local_page, is_own_page},
     metrics::{Sources, TEXT_FORMAT},
-    openings::Opener,
-    orders::{self, Details, NotTaken, Once, Step},
-    running::Running,
-    shop::Shop,
-    slot::Slot,
 };
 
 /// Maximum number of orders or webhook events in a list.

@@ -19,6 +19,14 @@ use http::{
 };
 use hyper::body::Body as _;
 use ucp_core::record::{self, CallRecord, Stage, Trace};
+use ucp_host::{
+    callers,
+    ended::Ended,
+    front::{self, Called, answered},
+    running::Running,
+    shop,
+    slot::Slot,
+};
 use ucp_service::{
     coding::{self, Codable, Coding},
     header,
@@ -30,15 +38,9 @@ use ucp_trust::{
 };
 
 use crate::{
-    callers,
-    ended::Ended,
     events::Events,
-    front::{self, Called, answered},
     inspector::recorder::{Following, Recorder},
     metrics::Metrics,
-    running::Running,
-    shop,
-    slot::Slot,
     spans::CallTracer,
     telemetry::{Log, Name, name},
 };

@@ -28,10 +28,9 @@ use ucp_core::{
     checkout::Status,
     record::{Facts, Repetition, Trace, Transport},
 };
+use ucp_host::{clock, ended::Ended};
 
 use crate::{
-    clock,
-    ended::Ended,
     export::{
         Export, Exports,
         json_lines::JsonLines,

@@ -11,8 +11,9 @@ use ucp_core::{
     purchase::totals::{Total, TotalKind, amount_of},
     record::Step,
 };
+use ucp_host::{clock, running::Running, slot::Slot};
 
-use crate::{clock, events::Events, metrics::Metrics, running::Running, slot::Slot};
+use crate::{events::Events, metrics::Metrics};
 
 /// Interval at which the store is asked.
 const INTERVAL: Duration = Duration::from_secs(2);

@@ -1,51 +1,26 @@
 //! `ucp-gateway`: a gateway for the Universal Commerce Protocol in front of a shop.
 //!
-//! The binary reads the command line, composes a backend, the call handler and the bindings, and runs them. It is the
-//! only crate that depends on all of these.
+//! The binary reads the command line and carries out its commands. The shops that `serve` serves are those of
+//! [`ucp_host`]; the log, metrics and events about their calls are here.
 
-mod address;
 mod admin;
-mod audit;
-mod backend;
-mod callers;
 mod calls;
-mod cause;
 mod cli;
-mod clock;
 mod command;
-mod decisions;
-mod directory;
 mod docs;
-mod ended;
 mod events;
 mod export;
-mod files;
-mod front;
 mod happenings;
-mod health;
 mod inspector;
 mod line_writer;
 mod local;
-mod machine;
 mod metrics;
-mod openings;
-mod orders;
-mod payments;
-mod pool;
-mod progress;
-mod reading;
-mod reception;
+mod pages;
 mod reference;
-mod running;
 mod sampling;
-mod shop;
-mod shops;
-mod slot;
 mod spans;
 mod telemetry;
 mod terminal;
-mod upkeep;
-mod webhooks;
 mod workbench;
 
 use std::process::ExitCode;
@@ -106,7 +81,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            command::output::remark!("ucp-gateway: {}", cause::chain(&*error));
+            command::output::remark!("ucp-gateway: {}", ucp_host::cause::chain(&*error));
             ExitCode::FAILURE
         }
     }

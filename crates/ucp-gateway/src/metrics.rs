@@ -18,21 +18,19 @@ use ucp_core::{
     },
     record::{Stage, Step},
 };
+use ucp_host::{
+    backend::{Counted, DataDirectory, Database},
+    clock,
+    ended::Ended,
+    health::Health,
+    running::Running,
+};
 use ucp_listener::Connections;
 use ucp_postgres::PostgresStore;
 use ucp_sqlite::Activity;
 use ucp_sync::Status;
 
-use crate::{
-    backend::{Counted, DataDirectory, Database},
-    clock,
-    ended::Ended,
-    events::Events,
-    export::Counts,
-    health::Health,
-    running::Running,
-    telemetry::Log,
-};
+use crate::{events::Events, export::Counts, telemetry::Log};
 
 /// Media type of the text format.
 pub(crate) use prometheus::TEXT_FORMAT;

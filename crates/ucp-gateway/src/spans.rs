@@ -18,13 +18,10 @@ use ucp_core::{
     Release,
     record::{Cached, CallRecord, Repetition, RequestSpan, Spans, Trace, TraceContext, Tracer},
 };
+use ucp_host::{clock, ended::Ended};
 use uuid::Uuid;
 
-use crate::{
-    clock,
-    ended::Ended,
-    export::{Export, otlp},
-};
+use crate::export::{Export, otlp};
 
 /// Maker of spans.
 #[derive(Debug)]

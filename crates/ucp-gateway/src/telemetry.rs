@@ -26,9 +26,9 @@ use tracing_subscriber::{
     registry::LookupSpan,
     util::SubscriberInitExt as _,
 };
+use ucp_host::clock;
 
 use crate::{
-    clock,
     line_writer::{Closing, LineWriter, Loss},
     sampling::{self, LeftOut, MESSAGE, Message, Place, Sampler},
     terminal::{Shown, shown},
@@ -345,7 +345,7 @@ impl Visit for Members<'_> {
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
-        self.0.string(field.name(), &crate::cause::chain(value));
+        self.0.string(field.name(), &ucp_host::cause::chain(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

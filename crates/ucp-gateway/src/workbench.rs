@@ -4,37 +4,40 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | `request` | what the page of the playground asks beside UCP: size, rate, form |
-//! | [`signer`] | the platform of the playground, for which the gateway signs |
+//! | `signer` | the platform of the playground, for which the gateway signs |
 //! | `endpoint` | calls of other UCP endpoints |
 
 mod endpoint;
 mod request;
-pub(crate) mod signer;
+mod signer;
 
 use std::sync::Arc;
 
 use axum::Router;
 use ucp_config::{Policy, Settings};
 use ucp_core::Operation;
+use ucp_host::{address::base, callers::example_profile, pages::Subject};
+use ucp_service::negotiated_profile::NegotiatedProfile;
+use ucp_trust::directory::Directory;
 use ucp_workbench::Facts;
 
 use self::{endpoint::Endpoints, signer::Signer};
-use crate::{callers::example_profile, local};
+use crate::local;
 
-/// Builds the routes. Calls of the playground are signed with `signer`.
-pub(crate) fn router(
-    settings: &Settings,
-    base: &str,
-    shop: &str,
-    operations: &[Operation],
-    signer: Option<Arc<Signer>>,
-) -> Router {
-    let facts = facts(settings, base, shop, operations);
+/// Builds the routes. The platform of the playground is made known to `platforms`, so that its calls can be signed.
+pub(crate) fn router(shop: &Subject<'_>, platforms: Option<&Directory<NegotiatedProfile>>) -> Router {
+    let Subject { settings, public_url, name, operations } = *shop;
+    let facts = facts(settings, &base(public_url), name, operations);
     let home = ucp_workbench::home(&facts, |request| ucp_rest::unknown_path(request.uri()));
     let home = home.merge(ucp_workbench::reference(&facts));
     if !facts.development {
         return home;
     }
+    let signer = platforms.and_then(|platforms| {
+        let signer = Signer::new(settings, public_url, operations)?;
+        signer.pin(platforms);
+        Some(Arc::new(signer))
+    });
     let playground = local::only(ucp_workbench::playground(&facts, signer.is_some()));
     let signing = signer.map(Signer::router).unwrap_or_default();
     home.merge(playground).merge(Endpoints::new(settings).router()).merge(signing)

@@ -30,6 +30,7 @@ use axum::{
 use http::{HeaderValue, StatusCode, header::REFERRER_POLICY};
 use maud::{Markup, html};
 use serde_json::json;
+use ucp_host::{address::base, audit::Actor, orders::Once, running::Running};
 use ucp_workbench::Frame;
 use url::form_urlencoded;
 
@@ -41,12 +42,8 @@ use super::{
     take, unblock,
 };
 use crate::{
-    address::base,
-    audit::Actor,
     inspector::{self, recorder::Recorder},
     metrics::Sources,
-    orders::Once,
-    running::Running,
 };
 
 /// Path of the overview, below which are the other pages.

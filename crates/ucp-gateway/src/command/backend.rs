@@ -14,6 +14,10 @@ use ucp_contract::{
     check::{Finding, Report, check},
     http::{Credential, HttpShop, SigningSecret},
 };
+use ucp_host::{
+    backend::{chance, mapped::launch, monotonic},
+    clock,
+};
 use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
 use ucp_net::{Options, outbound};
 use ucp_wire::documents::pretty;
@@ -23,10 +27,6 @@ use super::{
     Done,
     output::{self, say},
     runtime::{runtime, wait},
-};
-use crate::{
-    backend::{chance, mapped::launch, monotonic},
-    clock,
 };
 
 /// Maximum number of characters of a document that is shown.

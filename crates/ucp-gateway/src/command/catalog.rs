@@ -6,17 +6,17 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ucp_config::{Configuration, ServeOptions, Settings, shop_named};
 use ucp_core::ShopId;
+use ucp_host::{
+    backend::{self, synchronised},
+    clock,
+    progress::bar,
+};
 use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
 use super::{
     Done,
     output::say,
     runtime::{runtime, wait},
-};
-use crate::{
-    backend::{self, synchronised},
-    clock,
-    progress::bar,
 };
 
 /// Exit code of a run that has lost too many products, and removed none.

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+use ucp_host::clock;
+
 use super::{
     Done,
     output::{self, remark},
 };
-use crate::clock;
 use ucp_config::{Configuration, ServeOptions};
 
 pub(crate) fn run(options: &ServeOptions) -> Done {

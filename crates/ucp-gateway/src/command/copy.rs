@@ -20,6 +20,7 @@ use ucp_core::{
     ShopId,
     ports::transfer::{Row, TABLES, Table, Transfer, TransferError},
 };
+use ucp_host::{backend::products, progress::spinner};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
@@ -29,7 +30,6 @@ use super::{
     place::{in_database, in_directory},
     runtime::{runtime, wait},
 };
-use crate::{backend::products, progress::spinner};
 
 /// Rows that are read at once.
 const PAGE: usize = 500;

@@ -7,6 +7,7 @@ use ucp_client::{
     doctor::{self, Report, report::Finding, rule::Severity},
     http::Http,
 };
+use ucp_host::{address::web_url, progress::spinner};
 use url::Url;
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     reach::ReachOptions,
     runtime::{runtime, wait},
 };
-use crate::{address::web_url, progress::spinner, terminal::Paint};
+use crate::terminal::Paint;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -19,6 +19,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use ucp_config::DatabaseOptions;
 use ucp_core::{ShopId, catalog::market::Market, money::Currency};
+use ucp_host::{backend::Import as SharedImport, cause::chain, clock, progress::bar};
 use ucp_shop::{
     Database, Opening,
     import::{BadRow, Change, Format, Import, Verdict},
@@ -30,7 +31,6 @@ use super::{
     output::{remark, say},
     runtime::runtime,
 };
-use crate::{backend::Import as SharedImport, cause::chain, clock, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;

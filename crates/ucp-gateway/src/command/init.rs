@@ -11,10 +11,11 @@ use std::{
 
 use clap::Args;
 use toml::Value;
+use ucp_host::clock;
 use url::Url;
 
 use super::{Done, output::say};
-use crate::{clock, terminal::Paint};
+use crate::terminal::Paint;
 use ucp_config::{BackendKind, Configuration, Policy, ServeOptions, listen, public_url};
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ use std::{
 
 use clap::Args;
 use serde_json::Value;
+use ucp_host::cause::chain;
 use ucp_net::outbound::{self, Client};
 use url::{Host, Url};
 
@@ -20,10 +21,7 @@ use super::{
     output::{remark, say},
     runtime::{runtime, wait},
 };
-use crate::{
-    cause::chain,
-    terminal::{Paint, shown},
-};
+use crate::terminal::{Paint, shown};
 
 /// Maximum time until the gateway takes a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);

@@ -11,13 +11,13 @@ use std::{
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use ucp_config::shop_dir;
+use ucp_host::clock::now;
 use ucp_trust::{
     jwk,
     keyring::{Keyring, OwnKey},
 };
 
 use super::{Done, output::say, place::ShopData};
-use crate::clock::now;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {

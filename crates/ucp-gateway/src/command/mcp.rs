@@ -6,19 +6,19 @@ use clap::Args;
 use tokio::net::TcpListener;
 use ucp_config::{Configuration, DataOptions, ServeOptions, UpstreamOptions, public_url, shop_named};
 use ucp_core::ShopId;
-use ucp_listener::{Connections, Limits, responding};
-use ucp_mcp::toolset::Toolset;
-use ucp_trust::client::TrustedProxies;
-use url::Url;
-
-use super::{Done, runtime::wait};
-use crate::{
+use ucp_host::{
     backend::DataDirectory,
     clock,
     files::Files,
     front::answered,
     shop::{Desktop, open_keyring},
 };
+use ucp_listener::{Connections, Limits, responding};
+use ucp_mcp::toolset::Toolset;
+use ucp_trust::client::TrustedProxies;
+use url::Url;
+
+use super::{Done, runtime::wait};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct McpOptions {

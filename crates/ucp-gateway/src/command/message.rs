@@ -8,9 +8,8 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use ucp_host::clock::now;
 use ucp_trust::signature::{Scheme, SigningKey};
-
-use crate::clock::now;
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemeOption {

@@ -10,17 +10,17 @@ use ucp_core::{
     ports::ledger::Stored,
     purchase::totals::{TotalKind, amount_of},
 };
+use ucp_host::{
+    backend::embedded,
+    clock,
+    orders::{self, Details, Once, Step},
+};
 
 use super::{
     Done,
     output::say,
     place::{self, StoreOptions},
     runtime::{runtime, wait},
-};
-use crate::{
-    backend::embedded,
-    clock,
-    orders::{self, Details, Once, Step},
 };
 
 #[derive(Debug, Subcommand)]

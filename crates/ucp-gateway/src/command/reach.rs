@@ -5,9 +5,8 @@ use std::{fs, path::PathBuf};
 use clap::Args;
 use ucp_client::http::{Http, Token};
 use ucp_core::Release;
+use ucp_host::address::web_url;
 use url::Url;
-
-use crate::address::web_url;
 
 /// Profile that calls name where no other is stated. A gateway for development takes it unread.
 pub(super) const AGENT: &str = "https://agent.example.com/profile.json";

@@ -13,13 +13,13 @@ use ucp_client::{
     rehearse::{self, Payment, html, report},
     shop::{Shop, TRANSPORTS, Transport},
 };
+use ucp_host::progress::bar;
 
 use super::{
     Done, output,
     reach::ReachOptions,
     runtime::{runtime, wait},
 };
-use crate::progress::bar;
 
 #[derive(Debug, Args)]
 pub(crate) struct RehearseOptions {

@@ -7,6 +7,7 @@ use http::{HeaderName, Method};
 use serde::Deserialize;
 use serde_json::Value;
 use ucp_core::Operation;
+use ucp_host::{cause::chain, clock};
 use ucp_net::outbound::{self, Client};
 use ucp_trust::signature::{Scheme, SigningKey, message::RawMessage};
 use url::Url;
@@ -19,7 +20,7 @@ use super::{
     output::say,
     runtime::{runtime, wait},
 };
-use crate::{cause::chain, clock, terminal::Paint};
+use crate::terminal::Paint;
 
 /// Maximum number of differences that are printed.
 const SHOWN: usize = 50;

@@ -12,6 +12,18 @@ use tokio::{
 };
 use ucp_config::{Configuration, ServeOptions, first_key};
 use ucp_core::record::Tracer;
+use ucp_host::{
+    backend::DataDirectory,
+    clock,
+    files::Files,
+    front::answered,
+    health::{Health, LIVENESS, READINESS},
+    machine::Claims,
+    pool::Pool,
+    running::{Running, log_warnings, tell_service_manager},
+    shop::open_keyring,
+    upkeep,
+};
 use ucp_listener::{Connections, Limits, Tls, responding};
 use ucp_trust::client::TrustedProxies;
 use url::Url;
@@ -23,25 +35,17 @@ use super::{
 };
 use crate::{
     admin,
-    backend::DataDirectory,
     calls::Calls,
-    clock,
     events::Events,
     export::{Export, Exports, otlp::Spans},
-    files::Files,
-    front::answered,
     happenings,
-    health::{Health, LIVENESS, READINESS},
     inspector::{self, recorder::Recorder, subjects::Subjects},
     local,
-    machine::Claims,
     metrics::{Metrics, Sources},
-    running::{Running, log_warnings, tell_service_manager},
-    shop::open_keyring,
+    pages::Pages,
     spans::CallTracer,
     telemetry::Log,
     terminal::{Paint, Shown},
-    upkeep,
 };
 
 /// Maximum number of connections to the admin endpoint.
@@ -96,7 +100,8 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let percent = process.telemetry.sampled_percent.count();
         let tracer = spans.map(|sink| Arc::new(CallTracer::new(Export::start("spans", sink, &mut exports), percent)));
         let background = tracer.clone().map(|tracer| tracer as Arc<dyn Tracer>);
-        let running = Arc::new(Running::new(options, configuration, claims, files, data, background, local_url)?);
+        let pool = Pool::new(&process.server, background, Arc::new(Pages));
+        let running = Arc::new(Running::new(options, configuration, claims, files, data, pool, local_url)?);
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
         let sources = Sources {

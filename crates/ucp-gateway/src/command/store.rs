@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
+use ucp_host::progress::spinner;
 use ucp_shop::{Options, Shop};
 use ucp_sqlite::{SqliteStore, StoreError};
 
@@ -14,7 +15,6 @@ use super::{
     copy::{self, TransferOptions},
     output::say,
 };
-use crate::progress::spinner;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use ucp_host::clock;
 
 use super::{
     Done,
@@ -11,7 +12,6 @@ use super::{
     place::StoreOptions,
     runtime::{runtime, wait},
 };
-use crate::clock;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhooksCommand {

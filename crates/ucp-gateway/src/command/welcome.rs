@@ -8,10 +8,11 @@ use std::{
 
 use serde_json::{Value, json};
 use ucp_config::{Policy, Settings, first_key};
+use ucp_host::{address::base, callers::example_profile, running::Running, shop::Shop, slot::Slot};
 use ucp_shop::sample::SAMPLES;
 use ucp_trust::api_key::ApiKey;
 
-use crate::{address::base, callers::example_profile, running::Running, shop::Shop, slot::Slot, terminal::Paint};
+use crate::terminal::Paint;
 
 /// Name of the database in the data directory.
 const DATABASE: &str = "shop.db";

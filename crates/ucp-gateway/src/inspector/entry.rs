@@ -8,9 +8,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ucp_core::record::{RequestSpan, Spans};
+use ucp_host::ended::Ended;
 
 use super::mask::{Masking, masked_path};
-use crate::ended::Ended;
 
 /// A call, as lists of calls show it.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -26,6 +26,7 @@ use ucp_core::{
     operation::Class,
     record::{Repetition, Spans, Transport},
 };
+use ucp_host::{clock, ended::Ended};
 
 use super::{
     FOLDER, disk,
@@ -34,7 +35,6 @@ use super::{
     ring::Ring,
     subjects::Subjects,
 };
-use crate::{clock, ended::Ended};
 
 /// Maximum number of calls that wait to be masked.
 const WAITING: usize = 256;

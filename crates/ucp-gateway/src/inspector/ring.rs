@@ -189,9 +189,9 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     use ucp_core::record::Facts;
+    use ucp_host::ended::Ended;
 
     use super::*;
-    use crate::ended::Ended;
 
     fn summary(id: &str) -> Summary {
         let facts = Facts { request_id: id.to_owned(), ..Facts::default() };

@@ -17,11 +17,12 @@ use http::{
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::broadcast::error::RecvError;
 use ucp_core::ports::outbox::WebhookEvent;
+use ucp_host::{address::base, running::Running};
 use ucp_workbench::Facts;
 use url::form_urlencoded;
 
 use super::{entry::Summary, recorder::Recorder};
-use crate::{address::base, running::Running, workbench};
+use crate::workbench;
 
 /// Maximum number of calls in a list.
 const LISTED: usize = 200;

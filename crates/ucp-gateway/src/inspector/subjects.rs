@@ -14,9 +14,9 @@ use std::{
 use jiff::Timestamp;
 use tokio::time::timeout;
 use ucp_core::ports::{PortError, store::Store};
+use ucp_host::{backend::retention, clock, files::Place, running::Running, slot::Slot};
 
 use super::entry::Summary;
-use crate::{backend::retention, clock, files::Place, running::Running, slot::Slot};
 
 /// Maximum time for which a store is asked.
 const PATIENCE: Duration = Duration::from_secs(2);

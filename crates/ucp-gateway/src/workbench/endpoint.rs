@@ -26,6 +26,7 @@ use ucp_core::{
     Code, Operation, Refusal, Release,
     operation::{DISCOUNT, FULFILLMENT, Offering},
 };
+use ucp_host::{address::web_url, callers::fetch_options};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     fetch::FetchOptions,
@@ -34,7 +35,7 @@ use ucp_trust::{
 use url::Url;
 
 use super::request;
-use crate::{address::web_url, callers::fetch_options, local};
+use crate::local;
 
 /// Maximum time of one call, and of a discovery with all its requests.
 const PATIENCE: Duration = Duration::from_secs(30);

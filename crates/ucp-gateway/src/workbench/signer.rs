@@ -22,6 +22,10 @@ use serde_json::{Map, Value, json};
 use ucp_bridge::platform;
 use ucp_config::Settings;
 use ucp_core::{Code, Operation, Refusal, Release, operation::Row};
+use ucp_host::{
+    address::{base, scheme},
+    clock,
+};
 use ucp_rest::publication::prefix;
 use ucp_service::{Endpoint, header::UCP_AGENT, negotiated_profile::NegotiatedProfile};
 use ucp_trust::{
@@ -35,10 +39,7 @@ use ucp_trust::{
 use url::Url;
 
 use super::request;
-use crate::{
-    address::{base, scheme},
-    clock, local,
-};
+use crate::local;
 
 /// Header fields that a signed call may have beside its profile.
 const FIELDS: [&str; 2] = ["content-type", "idempotency-key"];

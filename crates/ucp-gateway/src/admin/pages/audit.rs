@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use http::StatusCode;
 use maud::{Markup, html};
+use ucp_host::{
+    audit::{Actor, AuditLog, Line},
+    orders::STEPS,
+};
 use url::form_urlencoded;
 
 use super::{
     View,
     part::{cell, table, when},
 };
-use crate::{
-    admin::Failure,
-    audit::{Actor, AuditLog, Line},
-    orders::STEPS,
-};
+use crate::admin::Failure;
 
 /// Number of lines on a page.
 const LISTED: usize = 50;

@@ -8,15 +8,13 @@ use ucp_core::{
     ports::ledger::Stored,
     purchase::totals::{TotalKind, amount_of},
 };
+use ucp_host::orders::{self, NotTaken, STEPS};
 
 use super::{
     Fields, View, hidden,
     part::{Figure, cell, table, tiles, when},
 };
-use crate::{
-    admin::{Failure, Of, session::FormKey},
-    orders::{self, NotTaken, STEPS},
-};
+use crate::admin::{Failure, Of, session::FormKey};
 
 /// Reads the details of a step from a form: quantities in fields `line:ID`, and texts.
 ///

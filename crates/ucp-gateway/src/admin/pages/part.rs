@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use jiff::{Timestamp, tz::TimeZone};
 use maud::{Markup, html};
-
-use crate::clock;
+use ucp_host::clock;
 
 /// Renders a table; `none` stands for one without rows.
 pub(super) fn table(label: &str, heads: &[&str], rows: &[Vec<Markup>], none: &str) -> Markup {

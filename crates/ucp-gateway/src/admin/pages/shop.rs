@@ -11,6 +11,7 @@ use ucp_core::{
     purchase::totals::{TotalKind, amount_of},
     record::Step,
 };
+use ucp_host::{address::base, clock, orders, shop::Shop, slot::Slot};
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::Quota;
 
@@ -19,13 +20,7 @@ use super::{
     part::{Figure, cell, number, numbers, table, tiles, when},
     state,
 };
-use crate::{
-    address::base,
-    admin::{Failure, LISTED, Of, session::FormKey},
-    clock, orders,
-    shop::Shop,
-    slot::Slot,
-};
+use crate::admin::{Failure, LISTED, Of, session::FormKey};
 
 /// Renders the page.
 pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> Result<Markup, Failure> {
