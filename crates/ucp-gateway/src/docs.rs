@@ -28,11 +28,19 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'self'",
 );
 
-/// Pictures of the pages: file name, and SVG.
-const PICTURES: &[(&str, &str)] = &[
-    ("call.svg", include_str!("../docs/pictures/call.svg")),
-    ("checkout.svg", include_str!("../docs/pictures/checkout.svg")),
-    ("parties.svg", include_str!("../docs/pictures/parties.svg")),
+/// A picture of the repository: file name, media type, and content.
+macro_rules! picture {
+    ($name:literal, $kind:literal) => {
+        ($name, $kind, include_bytes!(concat!("../docs/pictures/", $name)))
+    };
+}
+
+/// Pictures of the pages.
+const PICTURES: &[(&str, &str, &[u8])] = &[
+    picture!("call.svg", "image/svg+xml"),
+    picture!("checkout.svg", "image/svg+xml"),
+    picture!("parties.svg", "image/svg+xml"),
+    picture!("playground.png", "image/png"),
 ];
 
 /// Pages that moved: the former name, and the name of the page with the beginning of its content.
@@ -98,8 +106,8 @@ async fn page(State(prefix): State<Prefix>, Path(name): Path<String>) -> Respons
 
 /// Answers with a picture of a page.
 async fn picture(Path(name): Path<String>) -> Response {
-    match PICTURES.iter().find(|(own, _)| *own == name) {
-        Some((_, picture)) => ([(CONTENT_TYPE, "image/svg+xml")], *picture).into_response(),
+    match PICTURES.iter().find(|(own, ..)| *own == name) {
+        Some((_, kind, picture)) => ([(CONTENT_TYPE, *kind)], *picture).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -165,7 +165,7 @@ impl Step {
     ///
     /// # Errors
     /// A message if the name is not one of [`STEPS`], the details include one that this step does not accept, a text is
-    /// longer than [`LONGEST_TEXT`] or has control characters, or the tracking URL is not an absolute http or https
+    /// longer than `LONGEST_TEXT` or has control characters, or the tracking URL is not an absolute http or https
     /// URL.
     pub fn of(name: &str, details: Details) -> Result<Self, String> {
         let Details { line_items, carrier, tracking_number, tracking_url, reason, amount, refund } = details;

@@ -489,7 +489,7 @@ impl Desktop {
     /// Opens the shop, with the buyers' pages below `public_url`.
     ///
     /// # Errors
-    /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend or the store cannot be opened.
+    /// `backend::Down` if a remote shop is down, and another error if the backend or the store cannot be opened.
     pub async fn open(
         data: &DataDirectory,
         settings: &Settings,

@@ -3,20 +3,20 @@
 //! | module | the backend |
 //! | :-- | :-- |
 //! | [`embedded`] | the shop in the data directory |
-//! | [`database`] | the database that several gateways share |
-//! | [`replica`] | the embedded shop whose products are in that database |
+//! | `database` | the database that several gateways share |
+//! | `replica` | the embedded shop whose products are in that database |
 //! | `products` | products that are moved between that database and a directory |
-//! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
-//! | [`http`] | a shop that implements the backend contract, in any language |
+//! | `shopify` | a shop behind Shopify's Storefront GraphQL API |
+//! | `http` | a shop that implements the backend contract, in any language |
 //! | [`mapped`] | a shop behind any REST or GraphQL API, by a mapping file |
-//! | [`ucp`] | a shop that speaks UCP itself |
+//! | `ucp` | a shop that speaks UCP itself |
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
 //! [`synchronised`] puts a copy of the catalog in front of the embedded shop, `http` and `mapped`.
 //! `counted` counts for the metrics what payment handlers are asked.
 //! `inbox` is the endpoint for notices of a shop about orders that were placed on its pages.
 //!
-//! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
+//! A backend is one module here and one line in `open`; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
 mod counted;
