@@ -105,13 +105,13 @@ test('a purchase with the keyboard', async () => {
   assert.equal(await state('Green'), 'sold out');
   await tabTo(page, '[data-label="11"]');
   await page.keyboard.press('Enter');
-  await page.getByText('Given up: Color Blue').waitFor();
+  await page.getByText('Removed: Color Blue').waitFor();
   assert.equal(await state('Blue'), 'not made');
   await same(page);
   await fine(page, 'relaxed');
   await picture(page, 'relaxed');
   await page.locator('[data-label="Blue"]').press('Enter');
-  await page.getByText('Given up: Size 11').waitFor();
+  await page.getByText('Removed: Size 11').waitFor();
   await page.locator('[data-label="10"]').press('Enter');
   await page.getByRole('button', { name: 'Add to cart' }).press('Enter');
   await page.getByRole('heading', { name: 'Cart' }).waitFor();
