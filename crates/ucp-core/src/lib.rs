@@ -2,7 +2,7 @@
 //!
 //! Nothing here opens a socket, reads a clock, touches a file or knows a transport. Bindings turn bytes into calls of
 //! the [operations](operation), releases turn their wire shapes into the types of this crate, and backends answer the
-//! [ports](port). What lies between is decided here, by pure functions that are tested against oracles.
+//! [ports]. What lies between is decided here, by pure functions that are tested against oracles.
 //!
 //! | module | holds |
 //! | :-- | :-- |
