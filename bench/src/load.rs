@@ -213,7 +213,7 @@ impl Connection {
         Ok(self.buffer[head.length..head.whole()].to_vec())
     }
 
-    /// Whether the answer that was just read is a good one.
+    /// Returns `true` if the answer that was just read is a good one.
     fn check(&self, head: &Head) -> Done<()> {
         if is_good(head.status) {
             return Ok(());
@@ -231,7 +231,7 @@ struct Head {
     body: usize,
 }
 
-/// Whether an answer of this status is the one that was asked for, or tells that something was made.
+/// Returns `true` if an answer of this status is the one that was asked for, or tells that something was made.
 pub(crate) const fn is_good(status: u16) -> bool {
     matches!(status, 200 | 201)
 }

@@ -202,7 +202,7 @@ impl<'a> Buyer<'a> {
         Ok(runs)
     }
 
-    /// Whether a question gets the right answer, and how many of it are answered per second, about.
+    /// Checks the answer to a question, and returns roughly how many are answered per second.
     pub(crate) async fn try_out(&mut self, ask: Ask, effort: &Effort) -> Done<f64> {
         let first = self.requests(ask, 1).await?;
         let mut connection = Connection::open(self.server.address).await?;

@@ -231,7 +231,7 @@ pub(crate) fn cost(duration: Duration, operation: impl Fn() -> bool + Sync) -> D
     Ok(spent.as_secs_f64() / f64::from(times.filter(|times| *times > 0).ok_or("an operation failed")?))
 }
 
-/// Whether a server answers a search of this platform, or whatever it answers.
+/// Returns `true` if a server answers a search of this platform, or whatever it answers.
 fn answers(address: SocketAddr, profile: &str) -> bool {
     let body = r#"{"query":"shoes"}"#;
     let ask = || -> std::io::Result<bool> {

@@ -82,7 +82,7 @@ struct Upstream {
     found: String,
     /// How many look-ups it was asked.
     calls: Cell<u64>,
-    /// Whether the next of them is to be held back.
+    /// `true` if the next of them is to be held back.
     hold: Cell<bool>,
     /// How long each of them takes.
     slow: Cell<Duration>,

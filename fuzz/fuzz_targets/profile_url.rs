@@ -91,7 +91,7 @@ fn number(text: &str) -> Option<u64> {
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
-/// Whether an address is of this machine, of its network, or of nobody.
+/// Returns `true` if an address is of this machine, of its network, or of nobody.
 fn is_ours(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {

@@ -79,7 +79,7 @@ fn edited(data: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Whether a message verifies, as it is said to programs and to people.
+/// Returns `true` if a message verifies, as it is said to programs and to people.
 fn verifies(raw: &RawMessage) -> bool {
     let Ok(Some(signed)) = Signed::read(raw.headers()) else { return false };
     let (message, now) = (raw.view(Scheme::Https), UNIX_EPOCH + NOW);

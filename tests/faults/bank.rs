@@ -38,7 +38,7 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
-    /// Whether its buyer has to confirm it.
+    /// Returns `true` if its buyer has to confirm it.
     pub(crate) fn waits(&self) -> bool {
         self.status == "requires_action"
     }
@@ -141,7 +141,7 @@ struct Post {
     under_way: usize,
     taken: u64,
     tried: u64,
-    /// Whether all buyers have decided, and everything in the journal has become an event.
+    /// `true` if all buyers have decided, and everything in the journal has become an event.
     is_complete: bool,
 }
 

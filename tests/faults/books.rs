@@ -91,7 +91,7 @@ impl Books {
     }
 }
 
-/// Whether nobody is writing, or will have done so in a moment.
+/// Returns `true` if nobody is writing, or will have done so in a moment.
 pub(crate) fn is_writable(world: &World) -> bool {
     let mut db = Connection::open(world.data().join("shop.db")).expect("the database");
     db.busy_timeout(Duration::from_millis(300)).expect("a timeout");

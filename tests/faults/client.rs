@@ -255,7 +255,7 @@ impl Clients {
     /// Tries once, at this address.
     ///
     /// # Panics
-    /// When the answer is neither an outcome nor a wish to be asked later.
+    /// If the answer is neither an outcome nor a wish to be asked later.
     pub(crate) fn attempt(&self, address: SocketAddr, way: Way, call: &Call) -> Result<Value, Unanswered> {
         let Some((answer, document)) = self.send(address, way, call) else {
             Tally::add(&self.tally.broken);

@@ -298,7 +298,7 @@ fn run(wanted: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Whether a scenario went well.
+/// Returns `true` if a scenario went well.
 fn carried_out(scenario: &Scenario, root: &Path, seed: u64) -> bool {
     let start = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| {

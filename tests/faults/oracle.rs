@@ -31,7 +31,7 @@ const SPOILED_BOOKS: &[&str] = &[
 const SPOILED_JOURNALS: &[(&str, &str)] =
     &[("\"captures\":1", "\"captures\":2"), ("\"captures\":1", "\"captures\":0"), ("\"amount\":2000", "\"amount\":1")];
 
-/// Whether the books as they are now are found to be wrong. To be called while no other scenario runs.
+/// Returns `true` if the books as they are now are found to be wrong. To be called while no other scenario runs.
 fn noticed(world: &World) -> bool {
     let hook = take_hook();
     set_hook(Box::new(|_| {}));

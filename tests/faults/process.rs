@@ -359,7 +359,7 @@ impl Gateway {
         });
     }
 
-    /// Whether it still runs.
+    /// Returns `true` if it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.process.ended().is_none()
     }

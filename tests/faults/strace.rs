@@ -14,7 +14,7 @@ use crate::process::{Gateway, PATIENCE, ended};
 pub(crate) struct Strace(Child);
 
 impl Strace {
-    /// Whether this can be done here; else why not. Installs strace where that is possible.
+    /// Returns `true` if this can be done here; else why not. Installs strace where that is possible.
     pub(crate) fn available() -> Result<(), String> {
         let works = || {
             // Looks at itself: what forbids tracing at all forbids this.

@@ -57,7 +57,7 @@ struct Webhook<'a> {
     arrivals: Vec<usize>,
 }
 
-/// Whether an answer settles a webhook.
+/// Returns `true` if an answer settles a webhook.
 fn settles(status: u16) -> bool {
     (200..300).contains(&status) || status == 410
 }

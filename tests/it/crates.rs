@@ -34,7 +34,7 @@ fn picture(page: &str) -> BTreeSet<(String, String)> {
     arrows.map(|(from, to)| (from.trim().to_owned(), to.trim().to_owned())).collect()
 }
 
-/// Whether a crate is built on another one by way of a third.
+/// Returns `true` if a crate is built on another one by way of a third.
 fn follows(of: &Dependencies, from: &str, to: &str) -> bool {
     of[from].iter().filter(|next| *next != to).any(|next| of[next].contains(to) || follows(of, next, to))
 }

@@ -62,7 +62,7 @@ struct Plan<'a> {
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    /// Whether the answer is a JSON-RPC message.
+    /// `true` if the answer is a JSON-RPC message.
     framed: bool,
     /// The release it is written in.
     release: Release,

@@ -57,7 +57,7 @@ fn blocks(page: &Path) -> Vec<Block> {
     blocks
 }
 
-/// Whether `line` is what `pattern` says, where `[..]` stands for anything.
+/// Returns `true` if `line` is what `pattern` says, where `[..]` stands for anything.
 fn fits(pattern: &str, line: &str) -> bool {
     let mut parts = pattern.split("[..]");
     let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else { return false };
@@ -91,7 +91,7 @@ fn commands(text: &str) -> Vec<(String, Vec<String>)> {
     commands
 }
 
-/// Whether a command goes on in the next line.
+/// Returns `true` if a command goes on in the next line.
 fn is_open(command: &str) -> bool {
     command.ends_with('\\') || command.matches('\'').count() % 2 == 1
 }

@@ -334,7 +334,7 @@ impl Gateway {
         self.welcome.iter().cloned().chain(more).collect()
     }
 
-    /// Whether it still runs.
+    /// Returns `true` if it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.process.ended().is_none()
     }

@@ -494,7 +494,7 @@ mod failures {
         assert_eq!(told.status, 202);
     }
 
-    /// Whether the client may be one of the version that has batches.
+    /// Returns `true` if the client may be one of the version that has batches.
     fn takes_batches(headers: [(&str, &str); 1]) -> bool {
         headers[0].0 != "MCP-Protocol-Version" || headers[0].1 == "2025-03-26"
     }

@@ -40,9 +40,9 @@ struct Stock {
     asked: Vec<String>,
     /// How long a page takes.
     slow: Duration,
-    /// Whether the shop has forgotten everything.
+    /// `true` if the shop has forgotten everything.
     empty: bool,
-    /// Whether `/resolve` is no path of the shop.
+    /// `true` if `/resolve` is no path of the shop.
     unresolved: bool,
     /// How far the shop's clock is behind.
     behind: Duration,
@@ -518,7 +518,7 @@ pub(crate) fn counted(id: &str, price: u64, inventory: u64) -> Value {
     product
 }
 
-/// Whether the first variant of a product can be bought.
+/// Returns `true` if the first variant of a product can be bought.
 pub(crate) fn is_available(gateway: &Gateway, id: &str) -> bool {
     let found = gateway.lookup(&json!({ "ids": [id] }));
     found["products"][0]["variants"][0]["availability"]["available"].as_bool().unwrap_or_else(|| panic!("{found}"))

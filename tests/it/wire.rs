@@ -114,7 +114,7 @@ impl Connection {
         Some(response)
     }
 
-    /// Whether nothing comes for that long.
+    /// Returns `true` if nothing comes for that long.
     pub(crate) fn is_silent_for(&mut self, time: Duration) -> bool {
         let stream = self.stream.get_ref();
         stream.set_read_timeout(Some(time)).expect("a timeout");

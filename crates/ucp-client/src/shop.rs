@@ -110,7 +110,7 @@ pub struct Refused {
     pub path: Option<String>,
     /// What is accepted instead.
     pub accepted: Option<String>,
-    /// Whether the same call may succeed later.
+    /// `true` if the same call may succeed later.
     pub retryable: bool,
 }
 

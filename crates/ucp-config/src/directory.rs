@@ -30,9 +30,9 @@ const RESERVED: &str = "dev.ucp.";
 /// The directory of merchants.
 #[derive(Debug)]
 pub struct Directory {
-    /// Whether the draft *Merchant* capability is offered.
+    /// `true` if the draft *Merchant* capability is offered.
     pub merchants: bool,
-    /// Whether *Location Search* and *Location Lookup* are offered.
+    /// `true` if *Location Search* and *Location Lookup* are offered.
     pub locations: bool,
     /// What the draft's capability is called, where that is not the draft's own name.
     pub capability: Option<OwnName>,

@@ -278,12 +278,12 @@ impl<'a> Document<'a> {
         self.file.place(at)
     }
 
-    /// Whether the file has this key, or the one that a shop inherits it from.
+    /// Returns `true` if the file has this key, or the one that a shop inherits it from.
     pub(super) fn has(&self, key: &str) -> bool {
         self.file.value_of(key).is_some() || self.inherited_value(key).is_some()
     }
 
-    /// Whether a shop of several states this key itself.
+    /// Returns `true` if a shop of several states this key itself.
     pub(super) fn states(&self, key: &str) -> bool {
         self.inherited.is_some() && self.file.value_of(key).is_some()
     }
@@ -432,7 +432,7 @@ impl File<'_> {
 /// No file, which nothing is inherited from.
 static NONE: File<'static> = File { path: None, text: "", keys: Vec::new() };
 
-/// Whether a shop states another backend than it would inherit.
+/// Returns `true` if a shop states another backend than it would inherit.
 fn states_another_backend(own: &DeTable<'_>, inherited: &DeTable<'_>) -> bool {
     let backend = |table: &DeTable<'_>| {
         let DeValue::Table(upstream) = table.get("upstream")?.get_ref() else { return None };
@@ -467,7 +467,7 @@ fn merge<'a>(place: &str, whole: &mut DeTable<'a>, own: DeTable<'a>, replaced: &
     }
 }
 
-/// Whether a table is one value, such as a rate.
+/// Returns `true` if a table is one value, such as a rate.
 fn is_value(path: &str) -> bool {
     path.contains('.')
 }

@@ -23,10 +23,10 @@ pub struct ServeOptions {
     /// Listen address of the admin API and operator pages [default: disabled].
     #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = listen)]
     pub admin_listen: Option<SocketAddr>,
-    /// Where its data is.
+    /// Data directory and database.
     #[command(flatten)]
     pub data: DataOptions,
-    /// What is behind it.
+    /// Shop behind the gateway.
     #[command(flatten)]
     pub upstream: UpstreamOptions,
     /// Public base URL of the gateway, where it differs from the listen address.

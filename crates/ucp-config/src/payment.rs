@@ -114,9 +114,9 @@ pub(super) fn resolve(
 struct Entry<'a, 'b> {
     /// Where it stands: `payment[0]`.
     at: String,
-    /// Whether only this machine reaches the gateway.
+    /// `true` if only this machine reaches the gateway.
     private: bool,
-    /// Whether the policy is that of development.
+    /// `true` if the policy is that of development.
     development: bool,
     document: &'a mut Document<'b>,
     /// The entries before this one.

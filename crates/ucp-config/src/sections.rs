@@ -474,7 +474,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub(crate) fn is_embedded(&self) -> bool {
         self.backend == BackendKind::Embedded
     }
@@ -531,7 +531,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Whether nothing is copied.
+    /// Returns `true` if nothing is copied.
     pub(crate) fn is_none(&self) -> bool {
         self.source == CatalogSource::None
     }

@@ -174,7 +174,7 @@ fn mapping(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(St
     }
 }
 
-/// Whether this is a version of the Storefront API: a year and a month.
+/// Returns `true` if this is a version of the Storefront API: a year and a month.
 fn is_api_version(text: &str) -> bool {
     let digits = |text: &str, count| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     text == "unstable" || text.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))

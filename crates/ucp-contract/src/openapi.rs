@@ -97,7 +97,7 @@ fn shapes(question: Question, generator: &mut SchemaGenerator) -> (&'static str,
     }
     let (summary, (asked, answer)) = match question {
         Question::Backend => {
-            ("What the shop is and what it can do.", (None, generator.subschema_for::<Backend>().to_value()))
+            ("Description of the shop and its capabilities.", (None, generator.subschema_for::<Backend>().to_value()))
         }
         Question::Find => ("One page of the products that match.", of::<Find, Found>(generator)),
         Question::Resolve => ("The products that identifiers name.", of::<Resolve, Resolved>(generator)),
@@ -108,7 +108,7 @@ fn shapes(question: Question, generator: &mut SchemaGenerator) -> (&'static str,
         Question::Place => {
             ("Place an order and take its payment, once for each reference.", of::<Place, Outcome>(generator))
         }
-        Question::Order => ("What became of an attempt to place an order.", of::<Attempt, Outcome>(generator)),
+        Question::Order => ("Result of an attempt to place an order.", of::<Attempt, Outcome>(generator)),
         Question::Cancel => {
             ("Keep an attempt from placing an order if it arrives late.", of::<Attempt, Outcome>(generator))
         }

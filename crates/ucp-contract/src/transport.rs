@@ -12,7 +12,7 @@ ucp_core::named! {
     /// A question of the contract.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Question {
-        /// What the shop is and what it can do.
+        /// Description of the shop and its capabilities.
         Backend = "backend",
         /// One page of the products that match.
         Find = "find",
@@ -28,7 +28,7 @@ ucp_core::named! {
         CartAbandon = "cart/abandon",
         /// Place an order.
         Place = "place",
-        /// What became of an attempt to place one.
+        /// Result of an attempt to place one.
         Order = "order",
         /// Keep an attempt from placing one late.
         Cancel = "cancel",

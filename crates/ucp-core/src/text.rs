@@ -37,7 +37,8 @@ pub fn quoted(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_control()).take(64).collect()
 }
 
-/// Whether no text needs a character: a control character other than tab and line breaks, or a noncharacter of Unicode.
+/// Returns `true` if no text needs a character: a control character other than tab and line breaks, or a noncharacter of
+/// Unicode.
 /// Databases, XML and terminals stumble over them.
 #[must_use]
 pub const fn is_unfit(letter: char) -> bool {
@@ -55,7 +56,7 @@ pub fn unfit(text: &str) -> Option<char> {
     text.chars().find(|letter| is_unfit(*letter))
 }
 
-/// Whether a character shows nothing but steers or hides what is around it.
+/// Returns `true` if a character shows nothing but steers or hides what is around it.
 #[must_use]
 pub const fn is_invisible(letter: char) -> bool {
     matches!(letter,

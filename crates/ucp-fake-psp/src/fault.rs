@@ -100,7 +100,7 @@ impl Fault {
         ("busy", Self::Busy),
     ];
 
-    /// Whether the request is carried out before the answer goes wrong.
+    /// Returns `true` if the request is carried out before the answer goes wrong.
     #[must_use]
     pub const fn acts(self) -> bool {
         match self {

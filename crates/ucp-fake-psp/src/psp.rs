@@ -138,7 +138,7 @@ impl Report {
     /// Reads the journal of a provider that is not running, or may be killed at any time.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn read(journal: &Path) -> io::Result<Self> {
         let mut books = Books::default();
         books.load(&std::fs::read_to_string(journal)?);
@@ -225,7 +225,7 @@ impl Psp {
     /// A provider that continues the journal, if there is one. Without a journal it forgets.
     ///
     /// # Errors
-    /// When the journal cannot be read or written.
+    /// If the journal cannot be read or written.
     pub fn new(keys: Keys, journal: Option<&Path>) -> io::Result<Self> {
         let mut books = Books::default();
         if let Some(path) = journal {
@@ -253,7 +253,7 @@ impl Psp {
         self.books().report.clone()
     }
 
-    /// Whether a credential with this token arrived since this process started.
+    /// Returns `true` if a credential with this token arrived since this process started.
     #[must_use]
     pub fn saw(&self, token: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen == token)

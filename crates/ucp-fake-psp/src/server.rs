@@ -143,7 +143,7 @@ impl FakePsp {
     /// Starts a provider on the loopback interface.
     ///
     /// # Errors
-    /// When there is no such port, or the journal cannot be read or written.
+    /// If there is no such port, or the journal cannot be read or written.
     pub fn start(options: Options) -> io::Result<Self> {
         let Options { keys, journal, port, scheme, late, slow } = options;
         Self::serving(Psp::new(keys, journal.as_deref())?, port, scheme, late, slow)
@@ -154,7 +154,7 @@ impl FakeStripe {
     /// Starts Stripe on the loopback interface. The signing secret is not used.
     ///
     /// # Errors
-    /// When there is no such port, or the journal cannot be read or written.
+    /// If there is no such port, or the journal cannot be read or written.
     pub fn start(options: Options) -> io::Result<Self> {
         let Options { keys, journal, port, scheme, late, slow } = options;
         Self::serving(Stripe::new(keys.api_key, journal.as_deref())?, port, scheme, late, slow)

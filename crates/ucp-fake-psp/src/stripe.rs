@@ -89,7 +89,7 @@ impl Intent {
         payment
     }
 
-    /// Whether money can move because of it.
+    /// Returns `true` if money can move because of it.
     fn matters(&self) -> bool {
         self.authorizations > 0 || self.error.is_some() || self.voids > 0 || self.status != "requires_payment_method"
     }
@@ -175,7 +175,7 @@ impl Stripe {
     /// Stripe that continues the journal, if there is one.
     ///
     /// # Errors
-    /// When the journal cannot be read or written.
+    /// If the journal cannot be read or written.
     pub fn new(api_key: String, journal: Option<&Path>) -> io::Result<Self> {
         let mut books = Books::default();
         if let Some(path) = journal {
@@ -205,7 +205,7 @@ impl Stripe {
         self.books().report.clone()
     }
 
-    /// Whether a payment method or token arrived that contains this, since this process started.
+    /// Returns `true` if a payment method or token arrived that contains this, since this process started.
     #[must_use]
     pub fn saw(&self, part: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen.contains(part))

@@ -85,7 +85,7 @@ impl Session {
         URL_SAFE_NO_PAD.encode(digest.chain_update(token).finalize())
     }
 
-    /// Whether a form comes from a page of this token that this browser was shown.
+    /// Returns `true` if a form comes from a page of this token that this browser was shown.
     pub(crate) fn is_sealed(&self, token: &str, seal: &str) -> bool {
         !self.fresh && bool::from(self.seal(token).as_bytes().ct_eq(seal.as_bytes()))
     }
@@ -107,7 +107,7 @@ fn is_secret(value: &str) -> bool {
     value.len() == SECRET_LENGTH && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
-/// Whether a browser says that a form was sent by another site.
+/// Returns `true` if a browser says that a form was sent by another site.
 pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
@@ -163,12 +163,12 @@ impl Way {
         here.cookie(BACK, &value, &format!(" Max-Age={BACK_KEPT};"))
     }
 
-    /// Whether the buyer wants to see what is to be confirmed.
+    /// Returns `true` if the buyer wants to see what is to be confirmed.
     pub(crate) const fn confirms(&self) -> bool {
         self.confirms
     }
 
-    /// Whether the buyer comes back from a page of a payment processor, which added to the address.
+    /// Returns `true` if the buyer comes back from a page of a payment processor, which added to the address.
     pub(crate) const fn returns(&self) -> bool {
         self.returns
     }

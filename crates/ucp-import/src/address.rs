@@ -45,8 +45,8 @@ fn parsed(text: &str) -> Option<String> {
     (open && url.username().is_empty() && url.password().is_none()).then(|| url.into())
 }
 
-/// Whether an address may stand in a merchant's own file: on the web, and nothing that a client would run. Unlike an
-/// [address] from a shop elsewhere, it need not be encrypted.
+/// Returns `true` if an address may stand in a merchant's own file: on the web, and nothing that a client would run. Unlike
+/// an [address] from a shop elsewhere, it need not be encrypted.
 #[must_use]
 pub fn is_web_address(address: &str) -> bool {
     let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));

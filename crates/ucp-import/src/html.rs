@@ -120,12 +120,12 @@ impl Dropped {
         (!tag.self_closing || !element.is_foreign()).then_some(element)
     }
 
-    /// Whether it is of another language, in which HTML's rules for single elements do not hold.
+    /// Returns `true` if it is of another language, in which HTML's rules for single elements do not hold.
     fn is_foreign(&self) -> bool {
         matches!(self.name.as_slice(), b"svg" | b"math")
     }
 
-    /// Whether the token is the end of the element.
+    /// Returns `true` if the token is the end of the element.
     fn ends_with(&mut self, token: &Token) -> bool {
         match token {
             Token::StartTag(tag) if *tag.name == self.name && !(tag.self_closing && self.is_foreign()) => {

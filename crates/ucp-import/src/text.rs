@@ -111,7 +111,7 @@ pub fn tidy_answer(document: &mut Value, opens: &dyn Fn(&str) -> bool) -> Tidied
 }
 
 struct Tidying<'a> {
-    /// Whether an address may be handed on; `None` if addresses stay as they are.
+    /// `true` if an address may be handed on; `None` if addresses stay as they are.
     opens: Option<&'a dyn Fn(&str) -> bool>,
     tidied: Tidied,
 }

@@ -47,7 +47,7 @@ pub struct Mapping {
     pub cart: Option<Carts>,
     /// Placing an order.
     pub place: Option<Asked>,
-    /// What became of an attempt to place one.
+    /// Result of an attempt to place one.
     pub order: Option<Asked>,
     /// Keeping an attempt from placing one late.
     pub cancel: Option<Asked>,

@@ -75,7 +75,7 @@ pub struct InvalidIdentity;
 /// is logged.
 ///
 /// # Errors
-/// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
+/// If TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
 pub fn client(
     connect_timeout: Duration,
     roots: &[Certificate],
@@ -142,7 +142,7 @@ fn trusting_system() -> Result<ClientConfig, rustls::Error> {
 /// Reads the certificates of a PEM file.
 ///
 /// # Errors
-/// When there is none in it, or one that is no certificate.
+/// If there is none in it, or one that is no certificate.
 pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates> {
     let certificates = Certificate::from_pem_bundle(pem).map_err(|_| InvalidCertificates)?;
     // Reading them only takes the wrapping off; what is inside is looked at by who uses them.
@@ -156,7 +156,7 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates>
 /// Reads a certificate that is shown to servers, with its chain, and its private key, both in PEM.
 ///
 /// # Errors
-/// When one of them cannot be read, or the key is not that of the certificate.
+/// If one of them cannot be read, or the key is not that of the certificate.
 pub fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, InvalidIdentity> {
     let identity = Identity::from_pem(&[key, b"\n", certificate].concat()).map_err(|_| InvalidIdentity)?;
     // Whether they belong together is looked at by who uses them.
@@ -212,7 +212,7 @@ pub async fn body(mut response: Response, limit: usize) -> Result<Bytes, BodyErr
     Ok(body.freeze())
 }
 
-/// Whether a body is encoded, for instance compressed.
+/// Returns `true` if a body is encoded, for instance compressed.
 #[must_use]
 pub fn has_content_coding(headers: &HeaderMap) -> bool {
     headers
@@ -230,7 +230,7 @@ pub fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (
     })
 }
 
-/// Whether an error comes from TLS.
+/// Returns `true` if an error comes from TLS.
 #[must_use]
 pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(<dyn Error + 'static>::is::<rustls::Error>)

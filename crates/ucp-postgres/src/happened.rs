@@ -19,8 +19,8 @@ use crate::{
 /// Maximum number of orders and of checkouts that are returned at once.
 const AT_ONCE: usize = 500;
 
-/// Whether orders are to be told, up to when checkouts were told, and up to when they would be next. Those that expire at the
-/// same time are taken together.
+/// Selects `true` if orders are to be told, the time up to which checkouts were told, and the next such time. Checkouts that
+/// expire at the same time are taken together.
 const DUE: &str = "SELECT EXISTS (SELECT 1 FROM outbox WHERE shop = $1 AND untold), \
     (SELECT checkouts_until FROM told WHERE shop = $1), \
     (SELECT max(expires_at) FROM (SELECT expires_at FROM checkouts WHERE shop = $1 AND expires_at <= $2 \

@@ -51,7 +51,7 @@ struct Goods {
     acts: VecDeque<Act>,
     /// Products that `/resolve` names no variants of.
     emptied: BTreeSet<u32>,
-    /// Whether `/resolve` is no path of the shop, or the shop knows no products there.
+    /// `true` if `/resolve` is no path of the shop, or the shop knows no products there.
     unresolved: bool,
     forgotten: bool,
     resolved: usize,

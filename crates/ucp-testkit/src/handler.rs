@@ -62,7 +62,7 @@ pub struct ScriptedHandler {
     truth: Mutex<Truth>,
     /// How many attempts to pay have begun.
     begun: watch::Sender<usize>,
-    /// Whether paying waits.
+    /// `true` if paying waits.
     held: watch::Sender<bool>,
 }
 

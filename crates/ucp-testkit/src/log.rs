@@ -22,7 +22,7 @@ impl Log {
         String::from_utf8(locked(&self.0).clone()).expect("UTF-8")
     }
 
-    /// Whether a text was logged.
+    /// Returns `true` if a text was logged.
     #[must_use]
     pub fn has(&self, text: &str) -> bool {
         // Compiled with the standard library, this is fast without optimisation too.

@@ -59,7 +59,7 @@ struct Reader<'a> {
     root: &'a Value,
     /// Values that JSON texts may still hold.
     values: usize,
-    /// Whether a schema, by its address, accepts an empty text.
+    /// `true` if a schema, by its address, accepts an empty text.
     takes_blank: HashMap<*const Value, bool>,
 }
 

@@ -79,7 +79,7 @@ type Answer = Result<Response, Refusal>;
 /// Serves the suite on `listener`, without end.
 ///
 /// # Errors
-/// When the listener has no address, fails, or no HTTP client can be built.
+/// If the listener has no address, fails, or no HTTP client can be built.
 pub async fn serve(listener: TcpListener, options: Options) -> io::Result<()> {
     let url = format!("http://{}", listener.local_addr()?);
     let client = reqwest::Client::builder().no_proxy().timeout(gateway::TIMEOUT).build().map_err(io::Error::other)?;

@@ -40,7 +40,7 @@ impl Orders {
     /// The newest version of an order.
     ///
     /// # Errors
-    /// When the caller has no such order.
+    /// If the caller has no such order.
     pub(crate) fn get(&self, caller: &Caller, id: &str) -> Result<Value, Refusal> {
         self.with(caller, id, |known| known.versions.last().cloned().unwrap_or_default())
     }
@@ -84,7 +84,7 @@ impl Orders {
         event
     }
 
-    /// Whether an entry of an order is neither in it nor was taken over.
+    /// Returns `true` if an entry of an order is neither in it nor was taken over.
     pub(crate) fn is_new(&self, caller: &Caller, id: &str, entry: &str) -> bool {
         let is_new = |known: &Known| {
             let order = known.versions.last();
@@ -186,7 +186,7 @@ impl StatedOrder {
     /// The identifiers of all events and adjustments, and the steps that lead to them.
     ///
     /// # Errors
-    /// When an entry is of a kind that no step leads to.
+    /// If an entry is of a kind that no step leads to.
     pub(crate) fn steps(self) -> Result<Vec<(String, Step)>, Refusal> {
         let events = self.fulfillment.events.into_iter().map(|event| {
             let Event { id, kind, line_items, tracking_number, tracking_url, carrier, .. } = event;

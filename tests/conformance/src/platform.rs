@@ -26,7 +26,7 @@ impl Caller {
     /// The caller of a request; the empty one where `UCP-Agent` cannot be read.
     ///
     /// # Errors
-    /// When it speaks another release than `release`.
+    /// If it speaks another release than `release`.
     pub(crate) fn read(release: Release, headers: &HeaderMap) -> Result<Self, Refusal> {
         let agent = headers.get("ucp-agent").map_or(&[][..], HeaderValue::as_bytes);
         let members: Dictionary = Parser::new(agent).parse().unwrap_or_default();

@@ -51,12 +51,12 @@ impl Allowed {
         Ok(Self { order: false, lines })
     }
 
-    /// Whether any call may differ in this way.
+    /// Returns `true` if any call may differ in this way.
     pub(crate) fn permits(&self, kind: Kind) -> bool {
         self.order && kind == Kind::Order
     }
 
-    /// Whether a call may differ. Every line that says so counts as used.
+    /// Returns `true` if a call may differ. Every line that says so counts as used.
     pub(crate) fn covers(&self, name: &str) -> bool {
         let mut covers = false;
         for line in self.lines.iter().filter(|line| matches(&line.pattern, name)) {
@@ -72,7 +72,7 @@ impl Allowed {
     }
 }
 
-/// Whether a name fits a pattern.
+/// Returns `true` if a name fits a pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -25,7 +25,7 @@ pub(crate) struct Normaliser {
     numbers: HashMap<String, usize>,
     /// The number of the present call.
     call: usize,
-    /// Whether documents are kept as they are, but for what is known.
+    /// `true` if documents are kept as they are, but for what is known.
     pub(crate) exact: bool,
 }
 

@@ -21,9 +21,9 @@ pub(crate) struct Operation {
     path: &'static str,
     /// The member of the MCP arguments that holds the payload.
     pub(crate) payload: Option<&'static str>,
-    /// Whether the payload stands among the arguments themselves.
+    /// `true` if the payload stands among the arguments themselves.
     flat: bool,
-    /// Whether a call needs an idempotency key.
+    /// `true` if a call needs an idempotency key.
     pub(crate) needs_key: bool,
 }
 

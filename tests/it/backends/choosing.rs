@@ -93,7 +93,7 @@ impl Matrix {
         self.choice(&product["selected"])
     }
 
-    /// Whether any combination fits, and any that can be had.
+    /// Returns `true` if any combination fits, and any that can be had.
     fn there_is(&self, choice: &[Option<usize>]) -> (bool, bool) {
         let fits = |cell: &[usize]| cell.iter().zip(choice).all(|(own, wanted)| wanted.is_none_or(|it| it == *own));
         let mut fitting = self.cells.iter().filter(|(cell, _)| fits(cell)).peekable();

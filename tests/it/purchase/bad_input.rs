@@ -65,7 +65,7 @@ fn places(root: &Value, schema: &Value, path: &str, pointer: &str, found: &mut V
     }
 }
 
-/// Whether what stands in a place has to be the identifier of another part of the request.
+/// Returns `true` if what stands in a place has to be the identifier of another part of the request.
 fn names_others(path: &str) -> bool {
     ["parent_id", "line_item_ids", "methods[0].id", "groups[0].id"].iter().any(|name| path.contains(name))
 }

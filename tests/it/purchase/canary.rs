@@ -8,7 +8,7 @@ use crate::{harness::Gateway, harness::binary};
 /// Looks like a card, and like a token.
 const CANARY: [&str; 3] = ["4111111111111111", "tok_canary_5d1f0a", "canary-cryptogram-77"];
 
-/// Whether bytes hold a canary, as text or in the wide form of some encodings.
+/// Returns `true` if bytes hold a canary, as text or in the wide form of some encodings.
 fn holds(bytes: &[u8]) -> Option<&'static str> {
     CANARY.into_iter().find(|canary| {
         let wide: Vec<u8> = canary.bytes().flat_map(|byte| [byte, 0]).collect();

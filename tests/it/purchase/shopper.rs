@@ -120,7 +120,7 @@ impl<'a> Shopper<'a> {
         self
     }
 
-    /// Whether business outcomes are said in the way of the first two releases.
+    /// Returns `true` if business outcomes are said in the way of the first two releases.
     pub(crate) fn founding(&self) -> bool {
         self.release < Release::V2026_04_08
     }

@@ -22,7 +22,7 @@ use crate::{
 
 const HOSTS: [&str; 2] = ["one.localhost", "two.localhost"];
 
-/// Whether an identifier is answered as one that was never given out.
+/// Returns `true` if an identifier is answered as one that was never given out.
 fn means_nothing(shopper: &Shopper<'_>, operation: &str, identifier: &str, payload: &Value) {
     let unknown = identifier.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
     let said = |id: &str| {

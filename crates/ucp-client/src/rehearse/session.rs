@@ -34,7 +34,7 @@ impl fmt::Display for Step {
 }
 
 ucp_core::named! {
-    /// What a shopper comes for.
+    /// Purpose of a shopper.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Persona {
@@ -116,7 +116,7 @@ pub struct Obstacle {
 pub struct Session {
     /// Number, from 1.
     pub number: usize,
-    /// What the shopper came for.
+    /// Purpose of the shopper.
     pub persona: Persona,
     /// Calls in their order.
     pub calls: Vec<CallCost>,

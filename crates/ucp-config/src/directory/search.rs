@@ -84,7 +84,7 @@ impl Search {
     }
 }
 
-/// Whether this is a country or a region, in ISO 3166 codes.
+/// Returns `true` if this is a country or a region, in ISO 3166 codes.
 fn is_region(code: &str) -> bool {
     let country = |code: &str| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
     match code.split_once('-') {

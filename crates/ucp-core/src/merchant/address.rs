@@ -89,7 +89,7 @@ impl Place {
         [&self.country, &self.region, &self.locality, &self.postal_code].map(|member| member.as_deref())
     }
 
-    /// Whether nothing at all is said.
+    /// Returns `true` if nothing at all is said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -112,7 +112,7 @@ impl Place {
         }
     }
 
-    /// Whether `location` is in this place: whatever this place says, it says too.
+    /// Returns `true` if `location` is in this place: whatever this place says, it says too.
     #[must_use]
     pub fn holds(&self, location: &Self) -> bool {
         let sought = self.read_in(location.country.as_deref());

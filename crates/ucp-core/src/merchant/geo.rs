@@ -165,7 +165,7 @@ impl Rim {
         Self { inner, outer: max + Chord::ROUNDING }
     }
 
-    /// Whether the point at the other end of a chord is within; `None` where only the geodesic tells.
+    /// Returns whether the point at the other end of a chord is within the radius; `None` where only the geodesic can tell.
     #[must_use]
     pub fn holds(&self, chord: Chord) -> Option<bool> {
         if chord.0 <= self.inner {

@@ -90,7 +90,8 @@ pub fn translation<'a>(merchant: &'a Merchant, languages: &[String]) -> Option<&
         .and_then(|(_, translation)| translation)
 }
 
-/// Whether an exception rules the day that it is at a location at this instant, and what buyers call the occasion.
+/// Returns the occasion of the exception to the weekly hours that rules today at a location: `None` without an exception,
+/// `Some(None)` for one without a name.
 #[must_use]
 pub fn occasion(location: &Location, instant: Timestamp) -> Option<Option<&str>> {
     if location.exception_hours.is_empty() {

@@ -420,7 +420,7 @@ fn complete(path: &str, description: &mut Description) -> Result<(), Unusable> {
     Ok(())
 }
 
-/// What an HTML or Markdown text says, without its marks. For comparison and as a fallback, not for display as markup.
+/// Returns the text of HTML or Markdown without its markup. For comparison and as a fallback, not for display as markup.
 fn plain_text(formatted: &str) -> String {
     let mut plain = String::with_capacity(formatted.len());
     let mut rest = formatted;

@@ -9,7 +9,7 @@ use crate::{
     catalog::cursor::Cursors,
 };
 
-/// What there is in a directory: operations about nothing are not offered.
+/// Content of a directory. Operations on what it lacks are not offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
     /// `true` if it has a merchant.

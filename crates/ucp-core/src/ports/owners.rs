@@ -37,8 +37,8 @@ impl Kind {
     }
 }
 
-/// How long the owner of a resource of each kind is kept that is no longer alive, or of an order since the last news of it, and
-/// whether there are at most [`MOST`].
+/// Retention of owners by kind of resource: time since its end, or since the last change of an order, and `true` if at most
+/// [`MOST`] are kept.
 pub const RETENTION: [(Kind, SignedDuration, bool); 5] = {
     const MONTH: SignedDuration = SignedDuration::from_hours(30 * 24);
     const THREE_YEARS: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);

@@ -60,7 +60,7 @@ fn is_unspaced(run: &str) -> bool {
     run.starts_with(unspaced)
 }
 
-/// Whether a letter belongs to a script without spaces: kana, Han, Thai, Lao, Khmer, Burmese.
+/// Returns `true` if a letter belongs to a script without spaces: kana, Han, Thai, Lao, Khmer, Burmese.
 const fn unspaced(letter: char) -> bool {
     matches!(letter, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }

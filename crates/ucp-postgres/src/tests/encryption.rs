@@ -36,7 +36,7 @@ fn chain(error: &dyn Error) -> String {
     successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Whether the connections of gateways are encrypted.
+/// `true` if the connections of gateways are encrypted.
 const ENCRYPTED: &str = "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
     WHERE application_name = 'ucp-gateway' AND pid <> pg_backend_pid()";
 

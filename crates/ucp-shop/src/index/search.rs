@@ -52,7 +52,7 @@ pub(crate) struct Hits {
 /// How products match the words of a query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Looseness {
-    /// Whether they have some of the words, since no product has all of them.
+    /// `true` if they have some of the words, since no product has all of them.
     pub(crate) partial: bool,
     /// Words that no product has; products with similar ones match.
     pub(crate) corrected: Vec<String>,

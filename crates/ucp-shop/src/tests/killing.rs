@@ -27,7 +27,7 @@ fn directory() -> Option<PathBuf> {
     env::var_os(DIRECTORY).map(Into::into)
 }
 
-/// Whether a process says with this line that it begins.
+/// Returns `true` if a process says with this line that it begins.
 fn begins(line: &str) -> bool {
     line.ends_with("begins")
 }

@@ -121,7 +121,7 @@ fn locations(lookup: bool) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Whether the gateway carries a request out as far as the request decides about it.
+/// Returns `true` if the gateway carries a request out as far as the request decides about it.
 fn is_taken(operation: Operation, payload: Value) -> bool {
     let policy = Policy::default();
     match read(dialect(Release::NEWEST), operation, None, payload, &[]) {

@@ -27,7 +27,7 @@ pub(super) struct Call {
     operation: Option<&'static str>,
     payload: Value,
     maker: Option<Maker>,
-    /// Whether every call is about a resource of its own.
+    /// `true` if every call is about a resource of its own.
     is_once: bool,
     resources: RefCell<Vec<String>>,
     /// Keeps the profile of the caller there.

@@ -129,7 +129,7 @@ fn token(text: &str, start: usize, end: usize) -> Option<(usize, Token<'_>)> {
     }
 }
 
-/// Whether a text ends with these words, and not within a longer one.
+/// Returns `true` if a text ends with these words, and not within a longer one.
 fn ends_with_word(text: &str, words: &str) -> bool {
     text.strip_suffix(words)
         .is_some_and(|rest| !rest.bytes().last().is_some_and(is_word) || !words.as_bytes()[0].is_ascii_alphabetic())

@@ -22,7 +22,7 @@ enum Part<'a> {
 }
 
 impl Names {
-    /// Whether two different answers differ in the order of members alone, and in what follows from it.
+    /// Returns `true` if two different answers differ in the order of members alone, and in what follows from it.
     pub(crate) fn in_another_order(&mut self, old: &str, new: &str) -> bool {
         let (old, new) = (without_tag(old), without_tag(new));
         // Other bytes are no other order: numbers, letters and blanks are spelt as they were.
@@ -37,7 +37,7 @@ impl Names {
         alike
     }
 
-    /// Whether texts are alike but for the order of members of the JSON in them.
+    /// Returns `true` if texts are alike but for the order of members of the JSON in them.
     fn texts(&mut self, old: &str, new: &str) -> bool {
         let (old, new) = (parts(old), parts(new));
         old.len() == new.len()
@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    /// Whether texts are alike but for names, which mean the same in both.
+    /// Returns `true` if texts are alike but for names, which mean the same in both.
     fn plain(&mut self, old: &str, new: &str) -> bool {
         let (mut old, mut new) = (old, new);
         loop {

@@ -77,7 +77,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Whether a request is the other gateway's: the test itself names other profiles, and no trace.
+/// Returns `true` if a request is the other gateway's: the test itself names other profiles, and no trace.
 fn is_of_gateway(request: &Request) -> bool {
     let agent = request.headers().get("ucp-agent").and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     agent.contains("/upstream/") && request.headers().contains_key("request-id")

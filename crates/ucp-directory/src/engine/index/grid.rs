@@ -32,7 +32,7 @@ pub(super) struct Spot {
     pub(super) merchant: u32,
     /// Its schedule as an index from 1, or 0.
     pub(super) schedule: u32,
-    /// Whether it is the only public location of its merchant.
+    /// `true` if it is the only public location of its merchant.
     pub(super) alone: bool,
 }
 

@@ -272,7 +272,7 @@ pub(in super::super) fn barcode(cell: &str) -> Option<Barcode> {
     Some(Barcode { kind: kind.to_owned(), value: code })
 }
 
-/// Whether the last digit is the GS1 check digit of the others.
+/// Returns `true` if the last digit is the GS1 check digit of the others.
 pub(super) fn has_check_digit(code: &str) -> bool {
     let weighted: u32 = code
         .bytes()

@@ -19,7 +19,7 @@ pub(crate) type Sizes = BTreeMap<String, usize>;
 /// What the one operation of a document costs.
 ///
 /// # Errors
-/// When a connection does not say how much it is asked for.
+/// If a connection does not say how much it is asked for.
 pub(crate) fn cost(
     schema: &Valid<Schema>,
     document: &Valid<ExecutableDocument>,
@@ -124,7 +124,7 @@ impl Count<'_> {
         matches!(self.schema.types.get(name), Some(ExtendedType::Object(_)))
     }
 
-    /// Whether an object of a type is one of another: the same, or one that it implements or is a member of.
+    /// Returns `true` if an object of a type is one of another: the same, or one that it implements or is a member of.
     fn is(&self, of: &str, other: &str) -> bool {
         of == other
             || match self.schema.types.get(other) {
