@@ -31,7 +31,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
         }
     }
     let content = html! {
-        form.controls #controls aria-label="How the examples are called" {
+        form.controls #controls aria-label="Caller of the examples" {
             label { "Release "
                 select #release {
                     option value="" { "all, newest at the root" }
@@ -53,18 +53,18 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                         }
                     }
                 }
-                h2 { "All of them" }
+                h2 { "General" }
                 ul {
-                    li { a href="#calling" { "Calling" } }
-                    li { a href="#refusals" { "Refusals" } }
+                    li { a href="#calling" { "Requests" } }
+                    li { a href="#refusals" { "Errors" } }
                     li { a href="#types" { "Types" } }
                 }
             }
             main #main tabindex="-1" data-base=(facts.base) {
                 h1 { "API reference" }
                 p.lead {
-                    "Every operation of " (facts.shop) ", over REST and as an MCP tool, in all releases of the protocol. The examples \
-                     run: with the button here, or copied to a terminal."
+                    "Every operation of " (facts.shop) " over REST and as an MCP tool, in every UCP version. Run the examples \
+                     here, or copy them to a terminal."
                 }
                 p #status .hidden role="status" {}
                 (calling(facts))
@@ -128,15 +128,15 @@ fn tag(releases: &[Release]) -> Markup {
 fn calling(facts: &Facts) -> Markup {
     html! {
         section.operation aria-labelledby="calling" {
-            h2 #calling { "Calling" }
+            h2 #calling { "Requests" }
             ul {
-                li { "REST at " code { (facts.base) } ", MCP at " code { (facts.base) "/mcp" } ": a caller is answered in the release that its profile \
-                      names. Below " code { "/ucp/RELEASE" } " it is that release." }
-                li { "Every request says who calls: " code { "UCP-Agent: profile=\"…\"" } ", over MCP also as " code { "meta[\"ucp-agent\"].profile" }
-                     "; or shows an API key as " code { "Authorization: Bearer …" } "." }
-                li { "What changes something takes " code { "Idempotency-Key: UUID" } ", over MCP " code { "meta[\"idempotency-key\"]" } "." }
-                li { "Money is in minor units of its currency, such as cents. Times are in RFC 3339." }
-                li { "Documents to make clients from: "
+                li { "REST at " code { (facts.base) } ", MCP at " code { (facts.base) "/mcp" } ". The response has the version of the caller's \
+                      profile. Paths below " code { "/ucp/VERSION" } " have that version." }
+                li { "Every request identifies its caller: " code { "UCP-Agent: profile=\"…\"" } " (over MCP also " code { "meta[\"ucp-agent\"].profile" }
+                     "), or an API key in " code { "Authorization: Bearer …" } "." }
+                li { "Requests that write take " code { "Idempotency-Key: UUID" } ", over MCP " code { "meta[\"idempotency-key\"]" } "." }
+                li { "Amounts are in minor units of the currency, such as cents. Timestamps are in RFC 3339." }
+                li { "Documents to generate clients from: "
                     @for release in Release::ALL.iter().rev() {
                         @let path = ucp_wire::documents::release_path(*release);
                         (release.date()) " "
@@ -174,7 +174,7 @@ fn operation(facts: &Facts, model: &Model, described: &Described) -> Markup {
                             @if place > 0 { ", " } code { (argument) } } } }
                     }
                     @if request.is_empty() {
-                        p.quiet { "There is no body." }
+                        p.quiet { "No body." }
                     } @else {
                         h4 { "Request: " (versions(request)) }
                         (members(model, request, row.name, "request"))
@@ -300,7 +300,7 @@ fn table(known: &Type, caption: &str) -> Markup {
         div.scroll tabindex="0" role="group" aria-label=(caption) {
             table.members {
                 caption.hidden { (caption) }
-                thead { tr { th scope="col" { "Member" } th scope="col" { "What it is" } } }
+                thead { tr { th scope="col" { "Member" } th scope="col" { "Description" } } }
                 tbody {
                     @for member in &known.members {
                         @let releases = member.releases();
@@ -336,12 +336,12 @@ fn refusals(model: &Model) -> Markup {
     let codes = Code::ALL.iter().filter(|code| model.codes.contains(code.as_str()));
     html! {
         section aria-labelledby="refusals" {
-            h2.group #refusals { "Refusals" }
-            p { "A refused call was not carried out. Over REST the answer is the refusal, over MCP the " code { "data" } " of the error. "
-                a href="errors" { "Causes and cures" } "." }
-            div.scroll tabindex="0" role="group" aria-label="Refusals" {
+            h2.group #refusals { "Errors" }
+            p { "A rejected request was not carried out. Over REST the error is the response body, over MCP the " code { "data" } " of the JSON-RPC error. "
+                a href="errors" { "Causes and fixes" } "." }
+            div.scroll tabindex="0" role="group" aria-label="Errors" {
                 table {
-                    thead { tr { th scope="col" { "Code" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Retry" } th scope="col" { "What it says" } } }
+                    thead { tr { th scope="col" { "Code" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Retry" } th scope="col" { "Meaning" } } }
                     tbody {
                         @for code in codes {
                             tr #{ "refusal-" (code) } {
