@@ -110,7 +110,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                 p.lead {
                     "Assistants search this shop's catalog"
                     @if buys { ", fill carts, and buy for their users" }
-                    ", over REST and MCP, in every release of the protocol since January 2026."
+                    ", over REST and MCP, in every UCP version since January 2026."
                 }
                 p.actions {
                     @if facts.development {
@@ -141,14 +141,14 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                 @for (name, text) in calls(facts) { (copied(name, "the call over", &text)) }
             }
             section aria-labelledby="releases" {
-                h2 #releases { "Releases" }
+                h2 #releases { "UCP versions" }
                 p {
                     "The addresses above answer every caller in the release that its profile names. Each release also has \
                      addresses of its own, and documents to make clients from."
                 }
                 div.scroll tabindex="0" role="group" aria-label="Addresses and documents of each release" {
                     table {
-                        thead { tr { th scope="col" { "Release" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Documents" } } }
+                        thead { tr { th scope="col" { "Version" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Documents" } } }
                         tbody {
                             @for release in releases() {
                                 @let path = release_path(release);
@@ -200,7 +200,7 @@ pub(crate) fn llms(facts: &Facts) -> String {
         let path = release_path(release);
         let _ = writeln!(
             text,
-            "- Release {date}: [OpenAPI]({base}{path}/openapi.json), [OpenRPC]({base}{path}/openrpc.json), \
+            "- UCP version {date}: [OpenAPI]({base}{path}/openapi.json), [OpenRPC]({base}{path}/openrpc.json), \
              [profile]({base}{path}/.well-known/ucp)",
             date = release.date()
         );

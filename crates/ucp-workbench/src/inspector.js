@@ -103,7 +103,7 @@ function body(title, bytes, value) {
 }
 
 /** Facts of a call that are compared, and what they are called. */
-const compared = { operation: 'Operation', transport: 'Transport', release: 'Release', outcome: 'Outcome', status: 'Status', cache: 'Cache', idempotency: 'Idempotency' };
+const compared = { operation: 'Operation', transport: 'Transport', release: 'UCP version', outcome: 'Outcome', status: 'Status', cache: 'Cache', idempotency: 'Idempotency' };
 
 /** A choice of another call, and where that one differs. */
 function comparison(call) {
@@ -176,7 +176,7 @@ async function open(id) {
       fact('Who', call.profile ? [who(call), ' ', h('code', {}, call.profile)] : who(call)),
       fact('Call', h('code', {}, `${call.method} ${call.path}`)),
       fact('Transport', call.transport.toUpperCase()),
-      fact('Release', call.release),
+      fact('UCP version', call.release),
       fact('Answer', `${call.status ?? 'none: the caller has gone'}, ${time(call.ms)}`),
       fact('Cache', call.cache),
       fact('Idempotency', call.idempotency),

@@ -29,7 +29,7 @@ pub(crate) fn page(facts: &Facts, signs: bool) -> Markup {
         .collect();
     let content = html! {
         section.controls aria-label="How calls are made" {
-            label { "Release "
+            label { "UCP version "
                 select #release {
                     @for release in Release::ALL.iter().rev() { option value=(release.date()) { (release.date()) } }
                 }

@@ -32,7 +32,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
     }
     let content = html! {
         form.controls #controls aria-label="Caller of the examples" {
-            label { "Release "
+            label { "UCP version "
                 select #release {
                     option value="" { "all, newest at the root" }
                     @for release in Release::ALL.iter().rev() { option value=(release.date()) { (release.date()) } }

@@ -165,7 +165,7 @@ test('every release, and copies of the call in every form', async () => {
   const releases = await page.locator('#release option').allTextContents();
   assert.ok(releases.length >= 4);
   for (const release of releases) {
-    await page.getByLabel('Release').selectOption(release);
+    await page.getByLabel('UCP version').selectOption(release);
     await page.locator('.sides .request', { hasText: `/ucp/${release}/mcp` }).waitFor();
     await same(page);
   }
@@ -278,7 +278,7 @@ test('examples of the reference are run with the keyboard, in the chosen release
   await cart.getByText('The body must be JSON').waitFor();
   await fine(page, 'a body that is none');
   const releases = await page.locator('#release option').evaluateAll((all) => all.map(({ value }) => value).filter((value) => value));
-  await page.getByLabel('Release').selectOption(releases.at(-1));
+  await page.getByLabel('UCP version').selectOption(releases.at(-1));
   assert.equal(await cart.isVisible(), false, 'the first release has no carts');
   const checkout = page.locator('section[aria-labelledby="create_checkout"]');
   assert.match(await checkout.locator('.code code').first().textContent(), new RegExp(`/ucp/${releases.at(-1)}/checkout-sessions`));
@@ -332,7 +332,7 @@ test('whoever calls: a profile, a signature, a key, nobody', async () => {
 test('a purchase that is signed, in every release with a catalog', async () => {
   for (const release of ['2026-01-11', '2026-01-23', '2026-04-08', '2026-08-25']) {
     const page = await open('/playground#/product/prod_wildflower-honey');
-    await page.getByLabel('Release').selectOption(release);
+    await page.getByLabel('UCP version').selectOption(release);
     await page.getByLabel('Caller').selectOption('signed');
     await page.locator('.sides .request', { hasText: 'Signature-Input' }).first().waitFor();
     if (release < '2026-04-08') {
@@ -382,7 +382,7 @@ test('the shop of another endpoint, with the keyboard', async () => {
   assert.equal(await page.locator('#caller [value=signed]').isDisabled(), true, 'the key is for this gateway');
   await fine(page, 'another endpoint');
   await picture(page, 'endpoint');
-  await page.getByLabel('Release').selectOption('2026-04-08');
+  await page.getByLabel('UCP version').selectOption('2026-04-08');
   await page.locator('#endpoint .note', { hasText: '2026-04-08' }).waitFor();
   await page.locator('.sides .request', { hasText: `${elsewhere}/ucp/2026-04-08/` }).first().waitFor();
   await same(page);
