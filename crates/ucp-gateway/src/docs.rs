@@ -58,14 +58,15 @@ const MOVED: &[(&str, &str)] = &[
 ];
 
 const STYLE: &str = "body{margin:0;font:16px/1.6 system-ui,sans-serif;color:#1c2733;display:flex}\
-nav{flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\
+nav{order:-1;flex:0 0 15rem;padding:1.5rem;box-sizing:border-box;height:100vh;overflow:auto;position:sticky;top:0;background:#f5f7f9}\
 nav h2{font-size:.75rem;text-transform:uppercase;letter-spacing:.05em;color:#6b7885;margin:1.2rem 0 .2rem}nav a{display:block}\
 main{flex:1;min-width:0;max-width:54rem;padding:1.5rem 2.5rem 4rem}a{color:#2160c4;text-decoration:none}a:hover{text-decoration:underline}\
 pre,code{font:13px/1.5 ui-monospace,monospace}pre{background:#f5f7f9;padding:1rem;overflow:auto;border-radius:6px}\
 img{max-width:100%;height:auto}p code,li code,td code{background:#eef1f4;padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}\
 table{border-collapse:collapse;display:block;overflow:auto}th,td{text-align:left;vertical-align:top;padding:.35rem .7rem;border-bottom:1px solid #dde3ea}\
 input{width:100%;box-sizing:border-box;padding:.4rem .6rem;border:1px solid #c6d0da;border-radius:6px;font:inherit}\
-@media(max-width:50rem){body{display:block}nav{height:auto;position:static}main{padding:1rem}}\
+.contents{display:none}\
+@media(max-width:50rem){body{display:block}nav{height:auto;position:static}main{padding:1rem}.contents{display:inline}}\
 @media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ee}nav,pre{background:#1a2129}a{color:#7fb0ff}\
 p code,li code,td code{background:#222b35}th,td{border-color:#2b3540}input{background:#14191f;color:inherit;border-color:#3a4652}}";
 
@@ -149,13 +150,16 @@ fn shown(prefix: &str, title: &str, query: &str, body: &Markup) -> Html<String> 
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                nav {
+                main {
+                    a.contents href="#contents" { "Contents and search" }
+                    (body)
+                }
+                nav #contents aria-label="Documentation" {
                     form action="/docs/search" { input type="search" name="q" value=(query) placeholder="Search" aria-label="Search"; }
                     @for page in pages::all() { (entry(page, &mut group)) }
                     h2 { "Try" }
                     a href="/docs/api" { "API reference" }
                 }
-                main { (body) }
             }
         }
     };
