@@ -1,4 +1,4 @@
-//! What the release of a shop requires of a payload, and callers of other releases do not state.
+//! Fields of a payload that the UCP version of a shop requires and requests of other versions lack.
 
 use serde_json::{Map, Value};
 use ucp_core::Operation;

@@ -15,9 +15,9 @@
 //! | `null` | nowhere: optional members are left out ([`relay::without_nulls`]), required ones are a fault |
 //! | any | named once |
 //!
-//! What only is shown is reduced to what may be shown ([`tidy_answer`], as of all backends): texts, and addresses such as
-//! those of the shop's terms, which may be on any host that is asked over https. The time at which something expires is
-//! left out if it has passed.
+//! Fields that are only displayed are reduced to displayable values ([`tidy_answer`], as for all backends): texts, and
+//! URLs such as those of the shop's terms, which may be on any host over https. An expiry time that has passed is left
+//! out.
 //!
 //! A checkout that the shop has **completed** is told, whatever else is wrong with it: the faulty members are left out.
 //! One without an order is told as one whose order is on its way.
@@ -68,7 +68,7 @@ const CHARGES: [&str; 4] = ["subtotal", "fulfillment", "tax", "fee"];
 pub(super) struct Fault {
     /// Place in the answer, as JSONPath without the `$`.
     path: String,
-    /// What must hold there; completes a sentence about the place.
+    /// Requirement that the value violates; completes a sentence about the field.
     must: String,
 }
 
@@ -135,7 +135,7 @@ impl Bridge {
     }
 }
 
-/// What must hold for the answers of a shop.
+/// Requirements for the responses of a shop.
 struct Rules {
     /// `true` if totals have signs: discounts are negative amounts.
     signed: bool,

@@ -108,13 +108,13 @@ pub struct Refused {
     pub content: String,
     /// Place in the request.
     pub path: Option<String>,
-    /// What is accepted instead.
+    /// Values that are accepted instead.
     pub accepted: Option<String>,
     /// `true` if the same call may succeed later.
     pub retryable: bool,
 }
 
-/// What an answer says.
+/// Content of a response.
 #[derive(Clone, Debug)]
 pub enum Said {
     /// A document of the operation in the newest release, which may be an outcome without a resource.
@@ -132,7 +132,7 @@ pub struct Answer {
     pub exchange: Exchange,
     /// Document as it came, in the shop's release.
     pub raw: Option<Map<String, Value>>,
-    /// What it says.
+    /// Content of the response.
     pub said: Said,
 }
 

@@ -1,4 +1,4 @@
-//! Where the operator's own calls are taken, and what they have to show.
+//! Listen address of the admin API, and the token that its requests must carry.
 
 use std::net::SocketAddr;
 
@@ -6,17 +6,18 @@ use ucp_payment::Secret;
 
 use super::{document::Document, sections::Server, value::Listen};
 
-/// Where operators call.
+/// Listen address and authentication of the admin API.
 #[derive(Debug)]
 pub struct Admin {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// What every call has to show. Without it, calls have to come from this machine, and not from a page in a browser.
+    /// Token that every request must carry. Without it, requests have to come from this machine, and not from a page in a
+    /// browser.
     pub token: Option<Secret>,
 }
 
-/// What is configured; `None` for nothing. A token is needed unless `development` is `true` and the address is a loopback
-/// address.
+/// Returns the configured admin API; `None` if there is none. A token is needed unless `development` is `true` and the
+/// address is a loopback address.
 pub(super) fn resolve(said: &mut Server, development: bool, document: &mut Document<'_>) -> Option<Admin> {
     let (file, variable) = (said.admin_token_file.as_deref(), said.admin_token_env.as_deref());
     let Some(Listen(listen)) = said.admin_listen else {

@@ -39,7 +39,8 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("cannot read {}: {error}", path.display())
 }
 
-/// What the flags and the file amount to; `None` if everything is in the data directory.
+/// Resolves the options of the database from the flags and the file; returns `None` if everything is in the data
+/// directory.
 pub(super) fn resolve(said: &mut Data, document: &mut Document<'_>) -> Option<Options> {
     if said.database.is_some() && said.database_file.is_some() {
         document.add("data.database_file", "either this or `database`, not both");

@@ -34,16 +34,16 @@ pub struct Directory {
     pub merchants: bool,
     /// `true` if *Location Search* and *Location Lookup* are offered.
     pub locations: bool,
-    /// What the draft's capability is called, where that is not the draft's own name.
+    /// Name of the capability, if it is not the draft's own.
     pub capability: Option<OwnName>,
-    /// What the draft's service is called, where that is not the draft's own name.
+    /// Name of the service, if it is not the draft's own.
     pub service: Option<OwnName>,
-    /// How it is searched.
+    /// Settings of searches.
     pub search: Search,
 }
 
 impl Directory {
-    /// What holds where nothing is said. A binary without the feature `directory` offers nothing of it.
+    /// Returns the defaults. A binary without the feature `directory` offers nothing of it.
     pub(crate) fn usual(enabled: bool) -> Self {
         let enabled = enabled && cfg!(feature = "directory");
         Self { merchants: enabled, locations: enabled, capability: None, service: None, search: Search::usual() }

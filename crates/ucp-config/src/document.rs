@@ -42,17 +42,17 @@ pub(super) struct File<'a> {
     keys: Vec<Key>,
 }
 
-/// What a file says, or a part of it that is about one shop.
+/// Content of a file, or of a part of it that is about one shop.
 pub(super) struct Document<'a> {
     file: File<'a>,
-    /// What a shop of several inherits, where it states nothing itself.
+    /// Keys and sections that one of several shops inherits unless it states them itself.
     inherited: Option<Inherited<'a>>,
     environment: Environment<'a>,
     /// The sections that are not well-formed.
     malformed: Vec<String>,
     mistakes: Vec<Mistake>,
     warnings: Vec<String>,
-    /// What all values amount to, with the content of the files that they name.
+    /// Hash of all values, with the content of the files that they name.
     fingerprint: DefaultHasher,
 }
 
@@ -69,7 +69,7 @@ struct Inherited<'a> {
 struct Key {
     /// Its name with the tables that it is in, such as `server.listen` or `platform[0].name`.
     path: String,
-    /// Where its value stands.
+    /// Byte range of its value.
     value: Range<usize>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Document<'a> {
         Walk { document: self, tables: &TABLES }.table("", schema(), table);
     }
 
-    /// What a table says, but for what does not fit, which is told and left out.
+    /// Deserializes a table without the values that do not fit, which are reported.
     fn fit<T: Default + for<'de> Deserialize<'de>>(&mut self, table: &mut DeTable<'_>) -> T {
         loop {
             let whole = Spanned::new(0..0, table.clone());
@@ -423,7 +423,7 @@ impl File<'_> {
         self.path.unwrap_or(Path::new("")).display()
     }
 
-    /// Where the value of a key stands.
+    /// Returns the byte range of the value of a key.
     fn value_of(&self, key: &str) -> Option<&Range<usize>> {
         self.keys.iter().find(|candidate| candidate.path == key).map(|key| &key.value)
     }
@@ -617,7 +617,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What may have been meant by an unknown key: one much like it in the same table, or else in another one.
+    /// Returns a hint for an unknown key: a similar key of the same table, or else of another one, or else all known
+    /// keys.
     fn hint<'a>(&self, place: &str, key: &str, known: impl Iterator<Item = &'a String> + Clone) -> String {
         let distance = |known: &str| strsim::damerau_levenshtein(known, &key.to_lowercase().replace('-', "_"));
         let near = |(_, known): &(&str, &String)| distance(known) <= (key.len() / 3).max(1);

@@ -163,7 +163,7 @@ impl Settings {
     /// Checks that there are the keys that have to be there.
     ///
     /// # Errors
-    /// What they are needed for, and how to make one.
+    /// A required key is missing; the message has its use and the command that generates one.
     pub fn check_keys(&self, keyring: &Keyring) -> Result<(), String> {
         let make = "make one with `ucp-gateway keys generate`";
         if self.sections.signatures.responses == Signed::All && keyring.signer().is_none() {

@@ -1,4 +1,4 @@
-//! Where one of several shops is reached: its host names, and the path below which it lies.
+//! Mount point of one of several shops: its host names, and its path prefix.
 
 use std::{collections::HashSet, fmt};
 
@@ -61,7 +61,7 @@ impl fmt::Display for Mount {
     }
 }
 
-/// What has to be unique among several shops.
+/// Names and mount points that are taken; each has to be unique among several shops.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     names: HashSet<ShopId>,

@@ -48,7 +48,7 @@ kinds! {
 
 /// A payment handler.
 pub struct Payment {
-    /// What the profile says about it.
+    /// Declaration of the handler in the profile.
     pub declaration: Declaration,
     kind: HandlerKind,
     open: Open,
@@ -112,7 +112,7 @@ pub(super) fn resolve(
 
 /// One entry of the file.
 struct Entry<'a, 'b> {
-    /// Where it stands: `payment[0]`.
+    /// Path of the entry, such as `payment[0]`.
     at: String,
     /// `true` if only this machine reaches the gateway.
     private: bool,

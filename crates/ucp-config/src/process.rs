@@ -31,7 +31,7 @@ pub struct Process {
     pub tls: Option<TlsSettings>,
     /// Admin API, if it is enabled.
     pub admin: Option<Admin>,
-    /// Where spans and events are sent.
+    /// Receivers of spans and events.
     pub receivers: Receivers,
     /// Languages of the pages of those shops that state no directory of their own.
     pub(crate) texts: Texts,

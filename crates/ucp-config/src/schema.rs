@@ -74,7 +74,7 @@ pub(crate) fn toml(value: &Value) -> String {
     }
 }
 
-/// How long a line of the example file may be.
+/// Maximum length of a line of the example file, in bytes.
 const WIDTH: usize = 120;
 
 /// The example file: every key with its documentation and its default, or commented out with an example.

@@ -32,7 +32,7 @@ use super::{
     },
 };
 
-/// What is said about a secret, or about what a file holds, in its place.
+/// Comment that stands for a secret, or for the content of a file.
 pub(super) type Remark = Option<String>;
 
 /// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its

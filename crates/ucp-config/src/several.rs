@@ -112,7 +112,7 @@ struct ShopFile {
     text: String,
 }
 
-/// What all shops of a process are made from.
+/// Inputs that all shops of a process share.
 struct Common<'a> {
     flags: &'a ServeOptions,
     process: &'a Arc<Process>,
@@ -164,7 +164,7 @@ pub fn listener(flags: &ServeOptions) -> Result<Listener, ConfigError> {
     document.settle(Listener { address: sections.server.listen.0, tls, mount })
 }
 
-/// Where a process listens, and where the first of its shops is reached.
+/// Listen address of a process, and the mount point of its first shop.
 #[derive(Debug)]
 pub struct Listener {
     /// Address that it listens on.

@@ -1,4 +1,4 @@
-//! Where telemetry is sent: spans and events to a collector of OpenTelemetry, and events to a server of the operator.
+//! Receivers of telemetry: spans and events for an OpenTelemetry collector, and events for a server of the operator.
 
 use ucp_payment::Secret;
 use url::Url;

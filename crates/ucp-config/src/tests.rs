@@ -1,4 +1,4 @@
-//! What the configuration promises.
+//! Guarantees of the configuration.
 
 mod published;
 mod several;
@@ -30,7 +30,7 @@ fn flags(arguments: &[&str]) -> ServeOptions {
     CommandLine::try_parse_from([&["ucp-gateway"], arguments].concat()).expect("a command line").serve
 }
 
-/// What a file in a directory of its own amounts to.
+/// Configuration file in a directory of its own, with the environment.
 struct Case {
     directory: tempfile::TempDir,
     environment: Vec<(&'static str, String)>,

@@ -22,7 +22,7 @@ use super::{
 /// A commerce API behind the gateway.
 #[derive(Debug)]
 pub struct Upstream {
-    /// Where it is.
+    /// URL of the API.
     pub url: Url,
     /// Token that the gateway shows there.
     pub token: Option<Secret>,
@@ -55,7 +55,7 @@ pub enum Bot {
     Own,
 }
 
-/// What the flags and the file amount to; `None` where the embedded shop is served.
+/// Resolves the upstream from the flags and the file; returns `None` if the embedded shop is served.
 pub(super) fn resolve(
     said: &mut sections::Upstream,
     public_url: Option<&Url>,

@@ -148,8 +148,8 @@ pub(crate) enum Unlimited {
 }
 
 impl<const PER_SECOND: u32, const BURST: u32> Limit<PER_SECOND, BURST> {
-    /// What holds where nothing is said. In development nothing is limited: whoever calls is the developer, and
-    /// benchmarks and test-suites call fast.
+    /// Returns the default. In development nothing is limited: the caller is the developer, and benchmarks and test
+    /// suites send many requests.
     pub(super) fn usual(development: bool) -> Self {
         if development { Self::No(Unlimited::None) } else { Self::At(Rate::of(PER_SECOND, BURST)) }
     }

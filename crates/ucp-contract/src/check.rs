@@ -37,9 +37,9 @@ pub struct Finding {
     pub asked: Value,
     /// Answer of the shop, shortened.
     pub seen: String,
-    /// What is wrong.
+    /// Description of the violation.
     pub problem: String,
-    /// What to do about it.
+    /// Suggested fix.
     pub cure: &'static str,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What the rules know about a shop.
+/// Facts about a shop that the rules use.
 struct Shop<'a> {
     transport: &'a dyn Transport,
     backend: Backend,

@@ -96,7 +96,7 @@ struct Inner {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
-/// What a shop states about itself.
+/// Description of a shop, as the shop states it.
 #[derive(Clone, Debug)]
 struct Statement {
     backend: Backend,
@@ -118,7 +118,7 @@ impl Statement {
 /// Returns the market of a shop.
 ///
 /// # Errors
-/// What contradicts the contract in the answer to `GET /backend`.
+/// The answer to `GET /backend` violates the contract; the message describes the violation.
 pub(crate) fn market(backend: &Backend) -> Result<Market, String> {
     if backend.contract != VERSION {
         return Err(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));

@@ -1,4 +1,4 @@
-//! How a shop is asked the questions of the contract.
+//! Transport of the contract's questions to a shop.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Question {
 pub enum Reply {
     /// An answer, as JSON.
     Answer(Bytes),
-    /// What was asked about does not exist: a cart, or a position in a result.
+    /// The requested cart, or the position in a result, does not exist.
     Gone,
     /// The shop refused the question as a whole, for this reason: nothing was done.
     Refused(String),

@@ -239,7 +239,7 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
-/// Which way an inexact conversion goes.
+/// Rounding direction of an inexact conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the next lower minor unit.

@@ -70,7 +70,7 @@ named! {
 }
 
 named! {
-    /// What an idempotency key of a call turned out to be.
+    /// Result of looking up the idempotency key of a call.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Repetition {
         /// A new one.
@@ -99,7 +99,7 @@ pub struct Sale {
     pub lines: usize,
 }
 
-/// What is known about a call. Everything is `None`, empty or zero until it is known.
+/// Known facts about a call. Everything is `None`, empty or zero until it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Identifier of the request, of ASCII letters, digits and `-_.:`.
@@ -128,7 +128,7 @@ pub struct Facts {
     pub bytes_in: usize,
     /// Result of looking for the answer in a cache.
     pub cached: Option<Cached>,
-    /// What its idempotency key turned out to be.
+    /// Result of looking up its idempotency key.
     pub repetition: Option<Repetition>,
     /// Words of a search, if they are asked for.
     pub query: Option<String>,
@@ -218,7 +218,7 @@ struct State {
     stage: Stage,
     /// Number of waits under way for the upstream, and for the store.
     waits: (u32, u32),
-    /// When time was counted last.
+    /// Time of the last count.
     counted: Instant,
     spent: [Duration; Stage::ALL.len()],
 }

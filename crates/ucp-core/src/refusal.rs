@@ -45,9 +45,9 @@ pub enum Kind {
     RateLimited,
     /// The gateway failed.
     Internal,
-    /// What the gateway has stored cannot be used until its operator repairs it.
+    /// Data that the gateway has stored cannot be used until its operator repairs it.
     Damaged,
-    /// What the backend answers does not conform to the protocol, until its operator corrects it.
+    /// A response of the backend does not conform to the protocol, until its operator corrects it.
     Nonconforming,
     /// The gateway or its backend cannot answer at the moment.
     Unavailable,

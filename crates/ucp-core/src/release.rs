@@ -41,7 +41,7 @@ impl Release {
     /// The newest release.
     pub const NEWEST: Self = Self::ALL[Self::COUNT - 1];
 
-    /// How many releases there are.
+    /// Number of releases.
     pub const COUNT: usize = Self::ALL.len();
 
     /// The release a date names, by exact match: dates are names, not ranges (trap T-45).

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::reply::Reply;
 
-/// What is asked of the provider.
+/// Operation of the provider that a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// `POST /payments`.
@@ -126,7 +126,7 @@ impl Fault {
         }
     }
 
-    /// What is answered instead of `reply`, as far as there is an answer at all.
+    /// Returns the response to send instead of `reply`, for faults that send one.
     #[must_use]
     pub fn spoil(self, reply: Reply) -> Reply {
         let page = |status| Reply { status, body: "<html><body>Nothing to see here.</body></html>".into() };
@@ -163,11 +163,11 @@ impl Fault {
 /// An order to misbehave: at which step, how, and how often. Written `step:fault` or `step:fault:times`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// At which step.
+    /// Step at which it applies.
     pub step: Step,
-    /// How.
+    /// Fault to produce.
     pub fault: Fault,
-    /// How many requests it is for.
+    /// Number of requests that it applies to.
     pub times: u32,
 }
 

@@ -60,7 +60,7 @@ impl Request {
     }
 }
 
-/// What the gateway shows and signs with.
+/// Credentials of the gateway: an API key, and the secret that its requests are signed with.
 #[derive(Clone)]
 pub struct Keys {
     /// The API key.
@@ -74,19 +74,19 @@ pub struct Keys {
 pub struct Payment {
     /// The name that the gateway gave it.
     pub id: String,
-    /// What it is for.
+    /// Identifier of the checkout that it pays.
     pub checkout_id: String,
-    /// How much, in minor units.
+    /// Amount, in minor units.
     pub amount: i64,
     /// In which currency.
     pub currency: String,
     /// `pending`, `authorized`, `captured`, `declined`, `challenge` or `voided`.
     pub status: String,
-    /// How often it was authorised.
+    /// Number of authorizations.
     pub authorizations: u32,
-    /// How often money was taken for it.
+    /// Number of captures.
     pub captures: u32,
-    /// How often it was voided.
+    /// Number of voids.
     pub voids: u32,
     /// Amount that was captured, in minor units.
     #[serde(default)]
@@ -130,7 +130,7 @@ impl Payment {
 pub struct Report {
     /// The payments by their names.
     pub payments: BTreeMap<String, Payment>,
-    /// How many requests were answered from what was kept under their idempotency key.
+    /// Number of requests that were answered with the stored response of their idempotency key.
     pub replays: u32,
 }
 
@@ -145,13 +145,13 @@ impl Report {
         Ok(books.report)
     }
 
-    /// How often money was taken for a payment.
+    /// Returns the number of captures of a payment; 0 if the payment is unknown.
     #[must_use]
     pub fn captures_of(&self, payment: &str) -> u32 {
         self.payments.get(payment).map_or(0, |payment| payment.captures)
     }
 
-    /// How often money was taken for a checkout.
+    /// Returns the number of captures of all payments of a checkout.
     #[must_use]
     pub fn captures_of_checkout(&self, checkout: &str) -> u32 {
         self.payments.values().filter(|payment| payment.checkout_id == checkout).map(|payment| payment.captures).sum()
@@ -264,7 +264,7 @@ impl Psp {
         self.books().script.push(order);
     }
 
-    /// How this request is to go wrong, if it is. Uses the order up.
+    /// Returns the fault to produce for this request, if any, and counts one use of its order.
     #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = request.step()?;
@@ -376,7 +376,7 @@ fn inquire(books: &mut Books, id: &str) -> Reply {
     reply
 }
 
-/// What a request makes of a payment.
+/// Returns the payment after a request; the error response if the request is rejected.
 fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Payment, Reply> {
     #[derive(Deserialize)]
     struct Body {

@@ -1,4 +1,4 @@
-//! What the provider answers.
+//! Responses of the provider.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -25,28 +25,28 @@ use crate::{
     stripe::Stripe,
 };
 
-/// How long a connection may be silent, and how long a request that hangs does so.
+/// Timeout of a silent connection, and duration of a request that hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often those who wait look whether the provider stops.
+/// Interval at which waiting threads check whether the provider stops.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The largest request that is read, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
-/// How a provider is started.
+/// Options of a provider.
 pub struct Options {
-    /// What the gateway shows and signs with.
+    /// Credentials of the gateway.
     pub keys: Keys,
     /// The file that survives a crash.
     pub journal: Option<PathBuf>,
     /// The port; 0 for any that is free.
     pub port: u16,
-    /// How its address begins for others: `https` when something in front of it speaks TLS.
+    /// URL scheme that others see: `https` if a proxy in front of it speaks TLS.
     pub scheme: &'static str,
     /// After how long a [late](Fault::Late) request is carried out.
     pub late: Duration,
-    /// How long a [slow](Fault::Slow) answer takes.
+    /// Duration of a [slow](Fault::Slow) response.
     pub slow: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Options {
 
 /// A provider, without a port.
 pub trait Provider: Send + Sync + 'static {
-    /// How this request is to go wrong, if it is. Uses the order up.
+    /// Returns the fault to produce for this request, if any, and counts one use of its order.
     fn fault(&self, request: &Request) -> Option<Fault>;
 
     /// Carries a request out and answers it.

@@ -164,7 +164,7 @@ pub struct Stripe {
     books: Mutex<Books>,
 }
 
-/// What a request is about: the step, and the `PaymentIntent` if it exists.
+/// Target of a request: a step with the identifier of its `PaymentIntent`, the list of them, or refunds.
 enum Target {
     Intent(Step, String),
     List,
@@ -211,7 +211,7 @@ impl Stripe {
         self.books().tokens.iter().any(|seen| seen.contains(part))
     }
 
-    /// How much was given back of the payment of an attempt.
+    /// Returns the refunded amount of all payments of an attempt, in minor units.
     #[must_use]
     pub fn refunded(&self, attempt: &str) -> i64 {
         let books = self.books();
@@ -229,7 +229,7 @@ impl Stripe {
         }
     }
 
-    /// How many payments there are of an attempt.
+    /// Returns the number of payments of an attempt.
     #[must_use]
     pub fn intents_of(&self, attempt: &str) -> usize {
         let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
@@ -246,7 +246,7 @@ impl Stripe {
         self.books().script.push(order);
     }
 
-    /// How this request is to go wrong, if it is. Uses the order up.
+    /// Returns the fault to produce for this request, if any, and counts one use of its order.
     #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
@@ -402,7 +402,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// What a payment is confirmed with, as it is written for the other provider.
+/// Returns the token that a payment is confirmed with, in the notation of the other provider.
 fn token(members: &BTreeMap<String, String>) -> String {
     let names = [
         "payment_method",

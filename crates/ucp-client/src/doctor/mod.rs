@@ -33,7 +33,7 @@ use crate::{
     shop::{Shop, TRANSPORTS, profile_url},
 };
 
-/// What an examination may do.
+/// Options of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `true` to make a checkout and to cancel it.

@@ -1,4 +1,4 @@
-//! What an examination found.
+//! Findings of an examination, and its report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +22,11 @@ pub struct Finding {
     pub severity: Severity,
     /// Place: an address, an operation or a product.
     pub at: String,
-    /// What was seen there.
+    /// Value or behavior that was observed.
     pub seen: String,
-    /// What must be.
+    /// Value or behavior that is required.
     pub must: &'static str,
-    /// What to do.
+    /// Suggested fix.
     pub cure: &'static str,
 }
 
@@ -46,7 +46,7 @@ pub struct Report {
     pub subject: String,
     /// Release in which it was called, or that it states.
     pub release: Option<String>,
-    /// What could be called, or negotiated.
+    /// Operations that can be called, or that were negotiated.
     pub offers: Vec<String>,
     /// Rules that were looked at and are kept.
     pub kept: Vec<Rule>,

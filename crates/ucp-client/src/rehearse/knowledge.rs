@@ -1,4 +1,4 @@
-//! What buyers know before they come: titles, numbers and prices, as from an advertisement.
+//! Prior knowledge of buyers: titles, numbers and prices, as from an advertisement.
 
 use serde_json::{Value, json};
 use ucp_core::Operation;

@@ -41,7 +41,7 @@ use self::{
 };
 use crate::shop::{Shop, Transport};
 
-/// What shoppers pay with.
+/// Payment instruments that shoppers use.
 #[derive(Clone, Debug, Default)]
 pub enum Payment {
     /// The tokens that a sandbox lists in its declaration; nothing at any other handler.
@@ -67,7 +67,7 @@ pub struct Options {
     pub seed: u64,
     /// Identifiers of goods, for a shop without a catalog.
     pub items: Vec<String>,
-    /// What shoppers pay with.
+    /// Payment instruments that shoppers use.
     pub payment: Payment,
     /// Longest wait for a checkout to expire. One that stays open for longer is canceled instead.
     pub patience: Duration,

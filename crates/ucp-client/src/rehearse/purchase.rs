@@ -23,7 +23,7 @@ const POLLS: usize = 3;
 /// Time after its expiry at which a checkout is expected to be over, by a clock that is a little slow.
 const EXPIRED: Duration = Duration::from_secs(1);
 
-/// What is bought, and how.
+/// Course of a purchase: shipping or pickup, and detours on the way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     pub(super) pick_up: bool,

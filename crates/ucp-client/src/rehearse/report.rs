@@ -1,4 +1,4 @@
-//! What a rehearsal found: for a terminal, and the figures that the other forms show.
+//! Results of a rehearsal: text for a terminal, and the figures that the other formats show.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! What each kind of shopper does.
+//! Scripts: the steps that each kind of shopper takes.
 
 use serde_json::{Value, json};
 use ucp_core::Operation;

@@ -1,4 +1,4 @@
-//! What one shopper did, and how it ended.
+//! Record of one shopper's session, with its outcome.
 
 use std::{fmt, time::Duration};
 
@@ -65,7 +65,7 @@ impl fmt::Display for Persona {
     }
 }
 
-/// How a session ended.
+/// Outcome of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// An order was placed.
@@ -80,7 +80,7 @@ pub enum End {
         step: Step,
         /// Reason, the same for all who gave up for it.
         reason: String,
-        /// What was seen.
+        /// Observation that led to the decision.
         seen: String,
     },
 }
@@ -122,8 +122,8 @@ pub struct Session {
     pub calls: Vec<CallCost>,
     /// Furthest step.
     pub reached: Step,
-    /// What hindered it, with an example of what was said.
+    /// Obstacles that it met, each with an example message.
     pub obstacles: Vec<(Obstacle, String)>,
-    /// How it ended.
+    /// Outcome.
     pub end: End,
 }

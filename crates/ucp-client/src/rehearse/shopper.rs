@@ -27,7 +27,7 @@ pub(super) fn give_up<T>(reason: impl Into<String>, seen: impl Into<String>) -> 
     Err(GivingUp { reason: reason.into(), seen: seen.into() })
 }
 
-/// What a shopper decided for.
+/// Variant that a shopper has chosen, and its currency.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub(super) variant: String,

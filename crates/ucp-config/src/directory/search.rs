@@ -1,4 +1,4 @@
-//! How the directory of merchants is searched: what the operator decided about it, and who knows where addresses are.
+//! Settings of searches in the directory of merchants: the operator's policy, and the sources that locate addresses.
 
 use std::{fs::File, io::BufReader, path::PathBuf, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::{
     value::WebUrl,
 };
 
-/// How the directory is searched.
+/// Settings of searches in the directory.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// What the operator decided about searches.
+    /// Operator's policy for searches.
     pub policy: Policy,
-    /// How many bytes of merchants to keep in memory.
+    /// Maximum size of the merchants kept in memory, in bytes.
     pub cache_bytes: u64,
     /// The table of places.
     pub places: Arc<Table>,
@@ -28,7 +28,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// What holds where nothing is said.
+    /// Returns the defaults.
     pub(super) fn usual() -> Self {
         Self {
             policy: Policy::default(),

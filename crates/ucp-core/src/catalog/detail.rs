@@ -10,7 +10,7 @@ use super::{
 };
 use crate::message::Message;
 
-/// Which product, and what the buyer chose so far.
+/// Request for a product, with the buyer's choices so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Identifier of a product or a variant (rule PRD-01).

@@ -1,4 +1,4 @@
-//! Which variant stands for a product (rules CSR-09, LKP-04).
+//! Choice of the variant that represents a product (rules CSR-09, LKP-04).
 //!
 //! Search and lookup show one variant per product. It is the one that fits the caller's words best, then one that can
 //! be bought, then the one the merchant put first; and it always passes the caller's filters.

@@ -33,7 +33,7 @@ pub struct Listing {
 pub struct ListedVariant {
     /// Its position in the product.
     pub position: usize,
-    /// Which identifiers of the request led to it; empty in a search.
+    /// Identifiers of the request that led to it; empty in a search.
     pub inputs: Vec<Input>,
 }
 

@@ -1,4 +1,4 @@
-//! Which languages and currencies a shop speaks, and which of them a caller gets.
+//! Languages and currencies of a shop, and the choice among them for a caller.
 //!
 //! `context` is a hint: whatever cannot be served falls back to the shop's own language and currency, silently, because
 //! every answer says what it is in.

@@ -18,7 +18,7 @@ pub struct Request {
     pub context: Context,
     /// Filters on products.
     pub filters: Filters,
-    /// Where the page starts: the cursor of an earlier answer.
+    /// Start of the page: the cursor of an earlier response.
     pub cursor: Option<String>,
     /// Requested size of a page, at least 1.
     pub limit: Option<usize>,

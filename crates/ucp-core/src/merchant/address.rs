@@ -1,4 +1,4 @@
-//! Where an address is, in words that can be compared.
+//! Geographic part of an address, in words that can be compared.
 //!
 //! People write one country, region or postal code in several ways. A [`Place`] holds the geographic part of an address
 //! with the differences taken out; streets and names are no part of it.
@@ -62,7 +62,7 @@ impl fmt::Debug for Place {
 }
 
 impl Place {
-    /// Where an address is.
+    /// Returns the geographic part of an address.
     #[must_use]
     pub fn of(address: &PostalAddress) -> Self {
         Self::new(

@@ -3,7 +3,7 @@
 use super::{Context, listing::Listing};
 use crate::message::Message;
 
-/// Which merchant.
+/// Request for a merchant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The id, exactly as a directory gave it.
@@ -17,6 +17,6 @@ pub struct Request {
 pub struct Detail {
     /// The merchant; absent where there is none to show, which the messages explain.
     pub merchant: Option<Listing>,
-    /// What is said beside.
+    /// Messages that accompany the merchant.
     pub messages: Vec<Message>,
 }

@@ -32,7 +32,7 @@ static WGS84: LazyLock<Geodesic> = LazyLock::new(Geodesic::wgs84);
 
 /// A point on the Earth.
 ///
-/// Where a buyer is can be one: `Debug` shows it no more exactly than to a kilometre.
+/// It can be the location of a buyer: `Debug` shows it with a precision of a kilometer at most.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Point {
     latitude: f64,
@@ -142,7 +142,7 @@ impl Chord {
     }
 }
 
-/// Which chords lead to points within a radius, worked out once for many of them.
+/// Lengths of chords that lead to points within a radius, computed once for many points.
 #[derive(Clone, Copy, Debug)]
 pub struct Rim {
     /// No longer chord leads to a point that is certainly within.

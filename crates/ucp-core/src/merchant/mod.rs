@@ -47,7 +47,7 @@ pub struct Context {
     pub region: Option<String>,
     /// The postal code, as sent.
     pub postal_code: Option<String>,
-    /// What the buyer is after, as sent.
+    /// Intent of the buyer, as sent.
     pub intent: Option<String>,
     /// BCP 47 language tags in order of preference, as sent.
     pub languages: Vec<String>,

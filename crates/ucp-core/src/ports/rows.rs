@@ -33,7 +33,7 @@ pub trait Row {
     fn unreadable(&self, column: usize, value: String) -> Self::Error;
 }
 
-/// What a row is read as.
+/// Type that can be read from a row.
 pub trait FromRow: Sized {
     /// Reads a row.
     ///

@@ -87,7 +87,7 @@ impl CreditKind {
     }
 }
 
-/// What the item identifier of a line names.
+/// Items for sale that the item identifier of a line item names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NamedGood {
     /// A single variant.

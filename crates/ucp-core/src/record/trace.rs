@@ -153,7 +153,7 @@ pub struct Note {
     pub at: Instant,
     /// Name of the kind, such as `negotiated`.
     pub kind: &'static str,
-    /// What happened, for people. Nothing in it tells who a buyer is.
+    /// Description of the event, for people. It does not reveal who a buyer is.
     pub detail: String,
 }
 

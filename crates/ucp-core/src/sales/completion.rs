@@ -364,7 +364,7 @@ impl SalesService {
     }
 }
 
-/// How a purchase is paid.
+/// Chosen payment of a purchase.
 #[derive(Default)]
 struct Chosen {
     /// `true` if the shop behind another API takes the payment, and places the order as well.

@@ -109,7 +109,7 @@ async fn resolve<'a>(
 /// Maximum number of variants that the answer names where an identifier names several.
 const MOST_NAMED: usize = 5;
 
-/// What an item identifier names.
+/// Variants that an item identifier names.
 enum Item {
     /// The variant at this position.
     Variant(Arc<Product>, usize),

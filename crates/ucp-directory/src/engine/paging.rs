@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use ucp_core::{Code, Refusal, catalog::cursor::Cursors};
 
-/// Where a page starts, and as of when everything on it is judged.
+/// Start of a page, and the instant as of which everything on it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) instant: Timestamp,

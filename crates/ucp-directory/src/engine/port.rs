@@ -1,4 +1,4 @@
-//! What the operations ask of a store of merchants and of a geocoder.
+//! Ports of the operations to a store of merchants and to a geocoder.
 //!
 //! A store finds and fetches; the operations decide about criteria, and about the content of answers.
 //! The [`index`](super::index) answers [`Merchants::find`] and [`Merchants::find_locations`] for directories that fit

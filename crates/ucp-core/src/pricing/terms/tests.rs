@@ -1,4 +1,4 @@
-//! What can be written down as terms, and what not.
+//! Sales terms that are accepted, and sales terms that are rejected.
 
 use serde_json::{Value as Json, json};
 

@@ -29,7 +29,7 @@ fn flower_shop() -> Terms {
     }))
 }
 
-/// What becomes of these methods for these goods after what was before.
+/// Returns the quote for these methods and items, given the fulfillment before; or the error.
 fn try_update(
     terms: &Terms,
     caller: &Caller,
@@ -88,7 +88,7 @@ fn the_only_destination_and_the_cheapest_option_are_chosen() {
     assert!(quote.deliverable && quote.messages.is_empty(), "{:?}", quote.messages);
 }
 
-/// What takes time to make ready, or is not there yet, leaves the shop later, and arrives later.
+/// Items that take time to prepare, or are not available yet, ship later, and arrive later.
 #[test]
 fn goods_that_are_not_ready_are_fulfilled_later() {
     let date = |text: &str| Some(text.parse().expect("a date"));

@@ -1,4 +1,4 @@
-//! What holds for any purchase on any terms.
+//! Properties of every purchase on any sales terms.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::{
 
 const ITEMS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Where everything that is written in a draft comes from.
+/// Source of everything that is written in a draft.
 #[derive(Clone, Debug)]
 struct Case {
     terms: Terms,
@@ -100,8 +100,8 @@ fn off() -> impl Strategy<Value = Json> {
     ]
 }
 
-/// How much, from lines, across them, from which ones, priority, combinations, how it is asked for, from which subtotal
-/// on.
+/// Arbitrary discount: amount off, whether it targets lines, whether it is spread across them, items, priority,
+/// combinations, trigger, and minimum subtotal.
 type AnyDiscount = (Json, bool, bool, Json, u32, Json, &'static str, Option<i64>);
 
 fn discounts() -> impl Strategy<Value = Json> {

@@ -1,4 +1,4 @@
-//! Which locations may lie in a circle, without looking at the others.
+//! Grid that finds the locations which may lie in a circle, without looking at the others.
 //!
 //! The map is cut into cells of a sixteenth of a degree, numbered from west to east and then from south to north, and
 //! locations are sorted by cell. A circle then touches one or two runs of neighbours per row of cells. What decides

@@ -1,4 +1,4 @@
-//! Where a page ends: the sort key of its last entry, complete enough to go on from when that entry is gone.
+//! End of a page: the sort key of its last entry, complete enough to go on from when that entry is gone.
 
 use ucp_core::{Code, Refusal};
 

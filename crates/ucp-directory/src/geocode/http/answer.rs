@@ -8,7 +8,7 @@ use ucp_core::{
 
 use crate::engine::port::Resolved;
 
-/// How much of an answer is read.
+/// Limits on the depth of a response and on its number of values.
 const LIMITS: json::Limits = json::Limits { depth: 16, values: 5_000 };
 
 /// The first place of an answer. `None` where there is none, or one that is too large to measure from.
@@ -35,8 +35,8 @@ fn degrees(place: &Map<String, Value>, name: &str) -> Option<f64> {
     }
 }
 
-/// How exactly a place of this rank names an address. The service ranks what it knows from countries (4) over towns
-/// (from 13 on) and streets (from 26 on) to houses (30).
+/// Returns the precision with which a place of this rank names an address; `None` if it is coarser than a town. The
+/// service ranks places from countries (4) over towns (from 13 on) and streets (from 26 on) to houses (30).
 fn precision(place: &Map<String, Value>, rank: u64) -> Option<Precision> {
     let postal =
         ["addresstype", "type"].iter().any(|name| place.get(*name).and_then(Value::as_str) == Some("postcode"));
