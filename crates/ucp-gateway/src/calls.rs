@@ -205,7 +205,7 @@ struct Ending<'a> {
     /// Status of the answer; `None` if the caller has gone before there was one.
     status: Option<u16>,
     bytes_out: u64,
-    /// What is taken along for the inspector.
+    /// Data collected for the inspector.
     following: Option<Following>,
 }
 

@@ -1,7 +1,7 @@
 //! Export of telemetry: items wait in a queue of bounded length and are sent in batches, by a task of their own.
 //!
-//! Whoever has something to tell never waits. What does not fit into the queue is dropped, and so is what a receiver does
-//! not take; both are counted.
+//! Producers never wait. Items that do not fit into the queue are dropped, and so are those that a receiver does not
+//! accept; both are counted.
 //!
 //! | module | sends |
 //! | :-- | :-- |

@@ -1,4 +1,4 @@
-//! What happens to orders and checkouts without a call, told as events and counted: steps of orders, whoever takes them, and
+//! Events of orders and checkouts that no call causes, logged and counted: steps of orders, whoever takes them, and
 //! checkouts that expire unfinished.
 
 use std::{error::Error, sync::Arc, time::Duration};

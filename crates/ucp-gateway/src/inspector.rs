@@ -12,10 +12,9 @@
 //! | [`erasure`] | deletion by a command, whether a gateway runs or not |
 //! | [`routes`] | the page and what it asks |
 //!
-//! What happened on the way of a call is told by its [trace](ucp_core::record::Trace), which the spans of OpenTelemetry are
-//! made of too. A thread of its own masks what is kept and writes it, so that callers do not wait for it; of more calls than
-//! it can take, the others are only counted. With `server.record_whole` calls are kept as they came, too, in memory alone,
-//! for `replay`.
+//! The events of a call come from its [trace](ucp_core::record::Trace), which the spans of OpenTelemetry are made of too.
+//! A thread of its own masks and writes the recorded calls, so that callers do not wait for it; calls beyond its capacity
+//! are only counted. With `server.record_whole` calls are also kept unmasked, in memory alone, for `replay`.
 //!
 //! A call is deleted once the store has no personal data of what it is [about](subjects) any more: whoever looks at a call
 //! asks the store first, all calls are looked through when the gateway starts and once a minute, and the command that erases a

@@ -1,6 +1,6 @@
 //! Lines on their way to a file or to standard error, which a thread of their own writes.
 //!
-//! Whoever writes a line copies it into a buffer and goes on. The thread takes the buffer as a whole, so that lines that
+//! A caller copies its line into a buffer and continues. The thread takes the buffer as a whole, so that lines that
 //! come together are written together. While nobody takes what it writes, a bounded number of lines waits; further ones
 //! are dropped, and so are lines that cannot be written, as on a full disk. Both are counted.
 

@@ -1,4 +1,4 @@
-//! Who may send a form, and where a page may lead back to.
+//! Protection of forms against other sites, and of the links that lead back from a page.
 //!
 //! A browser that opens a page gets a random cookie; the forms of the page carry its digest together with the token of
 //! the page. Another site can neither read the cookie nor make that digest, and the form of one page is no use at
@@ -13,7 +13,7 @@ use url::{Host, Url, form_urlencoded};
 /// Makes a browser known.
 const SESSION: &str = "ucp-page";
 
-/// Where the page leads back to, while its buyer is at a bank: no bank hands that on.
+/// Name of the cookie with the return URL of the page, while its buyer is at a bank: no bank passes it on.
 const BACK: &str = "ucp-back";
 
 /// Path of the pages of a shop, which is the path of its cookies.
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// What the forms of a page carry.
+    /// Returns the seal of a page's forms: a digest of the browser's secret and the page's token, in Base64.
     pub(crate) fn seal(&self, token: &str) -> String {
         let digest = Sha256::new().chain_update("ucp hand-off form\n").chain_update(&self.secret).chain_update("\n");
         URL_SAFE_NO_PAD.encode(digest.chain_update(token).finalize())
@@ -112,10 +112,10 @@ pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
 
-/// What Stripe adds to the address to which it sends buyers back.
+/// Query parameter that Stripe adds to the URL to which it sends buyers back.
 const RETURNED: &str = "redirect_status";
 
-/// How a page was come to, and where it leads back to.
+/// Way by which a page was reached, with its return URL.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Way {
     back: Option<Url>,
@@ -178,7 +178,7 @@ impl Way {
         self.done.as_deref()
     }
 
-    /// Where the page leads back to, and what that is called.
+    /// Returns the return URL of the page, and the host name to show for it.
     pub(crate) fn back(&self) -> Option<(&str, String)> {
         let back = self.back.as_ref()?;
         Some((back.as_str(), back.host().as_ref().map(Host::to_string)?))
@@ -214,7 +214,8 @@ fn name_of(token: &str) -> String {
     URL_SAFE_NO_PAD.encode(&digest[..12])
 }
 
-/// Where a page may lead back to: over `https`, to the origin of the platform's own profile.
+/// Parses a return URL; `None` unless it is `https`, of the origin of the platform's own profile, and without
+/// credentials.
 fn place_of(text: &str, owner: &str) -> Option<Url> {
     let (place, owner) = (Url::parse(text).ok()?, Url::parse(owner).ok()?);
     let own = place.scheme() == "https" && place.origin() == owner.origin();

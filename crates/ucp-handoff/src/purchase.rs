@@ -23,14 +23,14 @@ use crate::{
     page::{Frame, back, page, to_the_shop, totals},
 };
 
-/// What became of the form that this page answers, where that was nothing.
+/// Reason why the form that this page answers had no effect.
 #[derive(Debug)]
 pub(crate) enum Tried<'a> {
-    /// What is written in it cannot be used.
+    /// Values in the form cannot be used.
     Faulty {
         /// The form.
         form: &'a Form,
-        /// What is wrong, by field.
+        /// Errors, by field.
         faults: Vec<(&'static Field, String)>,
     },
     /// It was made for what is not there any more.
@@ -120,7 +120,7 @@ pub(crate) fn checkout(
     )
 }
 
-/// Where the purchase stands, in the words of the page.
+/// Returns a title and a sentence for the state of the purchase.
 fn headline<'t>(texts: &'t Texts, desktop: &Desktop) -> (&'t Text, String) {
     let (title, what) = match desktop.checkout.status() {
         Status::Completed => {
@@ -138,7 +138,7 @@ fn headline<'t>(texts: &'t Texts, desktop: &Desktop) -> (&'t Text, String) {
     (title, what.as_str().to_owned())
 }
 
-/// What became of the step that was just taken or tried.
+/// Renders the outcome of the step that was just taken or tried.
 fn outcome(frame: &Frame<'_>, desktop: &Desktop, way: &Way, tried: Option<&Tried<'_>>) -> Markup {
     let texts = frame.texts();
     let alarm = |title: &Text, content: &Markup| {
@@ -179,7 +179,7 @@ fn outcome(frame: &Frame<'_>, desktop: &Desktop, way: &Way, tried: Option<&Tried
     }
 }
 
-/// What keeps the purchase from being completed, with links to where it can be said.
+/// Renders the errors that keep the purchase from being completed, with links to the parts of the page that resolve them.
 fn missing(frame: &Frame<'_>, desktop: &Desktop) -> Markup {
     let texts = frame.texts();
     let errors: Vec<_> =
@@ -236,7 +236,7 @@ fn place(texts: &Texts, error: &Message, desktop: &Desktop) -> Option<(String, O
     (path.starts_with("$.fulfillment") && desktop.delivery.is_some()).then(|| ("destination".to_owned(), text))
 }
 
-/// What is worth knowing.
+/// Renders the messages that are not errors.
 pub(crate) fn notes(frame: &Frame<'_>, messages: &[Message]) -> Markup {
     let notes: Vec<_> = messages.iter().filter(|message| !matches!(message, Message::Error { .. })).collect();
     html! {
@@ -265,7 +265,7 @@ pub(crate) fn lines(frame: &Frame<'_>, lines: &[LineItem], currency: Currency) -
     }
 }
 
-/// What every form carries.
+/// Renders the hidden fields that every form carries.
 pub(crate) fn carried(version: u64, seal: &str, step: &str) -> Markup {
     html! {
         input type="hidden" name="version" value=(version);
@@ -462,7 +462,7 @@ fn option_text(frame: &Frame<'_>, option: &DeliveryOption, currency: Currency) -
     format!("{}, {price}{arrival}{more}", option.title)
 }
 
-/// How it goes on to paying.
+/// Renders the section on payment, with a link to the confirmation once the checkout is payable.
 fn payment(frame: &Frame<'_>, desktop: &Desktop, way: &Way) -> Markup {
     let texts = frame.texts();
     let checkout = &desktop.checkout;
@@ -506,7 +506,7 @@ fn cancel(texts: &Texts, version: u64, way: &Way, seal: &str) -> Markup {
     }
 }
 
-/// Where it goes and how, in short.
+/// Renders the destinations and the chosen shipping options, in short.
 pub(crate) fn deliveries(frame: &Frame<'_>, checkout: &Checkout) -> Markup {
     let texts = frame.texts();
     let methods = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);

@@ -55,7 +55,7 @@ pub struct Line {
 pub struct Page {
     /// The lines.
     pub lines: Vec<Line>,
-    /// Where older lines end, if there may be any.
+    /// Offset in the log, in bytes, before which older lines end, if there may be any.
     pub older: Option<u64>,
 }
 

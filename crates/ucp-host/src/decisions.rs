@@ -1,5 +1,5 @@
-//! What the operator has decided while the gateway runs: shops that are paused, and platforms that are blocked. It is
-//! kept in the data directory, and every decision is a line of the [audit log](crate::audit) beside it. Several gateways can
+//! Decisions of the operator while the gateway runs: shops that are paused, and platforms that are blocked. They are kept
+//! in the data directory, and every decision is a line of the [audit log](crate::audit) beside them. Several gateways can
 //! share the directory: each decision is added to those of the others, which come to know it within seconds.
 
 use std::{

@@ -10,7 +10,7 @@ pub struct Ended<'a> {
     pub shop: &'a str,
     /// Name of the platform if it is registered.
     pub platform: Option<&'a str>,
-    /// What is known of it.
+    /// Known facts about the call.
     pub facts: &'a Facts,
     /// `true` if orders are kept by a shop elsewhere, so that the calls that place them are all that is known of them.
     pub are_orders_elsewhere: bool,

@@ -40,19 +40,19 @@ const LONGEST_TEXT: usize = 2_000;
 pub enum Step {
     /// Goods are shipped.
     Ship {
-        /// What is shipped.
+        /// Line items that are shipped, with their quantities.
         lines: Vec<LineQuantity>,
-        /// How the buyer follows it.
+        /// Tracking data for the buyer.
         tracking: Tracking,
     },
     /// Goods have arrived.
     Deliver {
-        /// What has arrived.
+        /// Line items that have arrived, with their quantities.
         lines: Vec<LineQuantity>,
     },
     /// Goods will not be shipped, and go back into the stock.
     Cancel {
-        /// What is not shipped.
+        /// Line items that are not shipped, with their quantities.
         lines: Vec<LineQuantity>,
         /// Why, for the buyer to read.
         reason: Option<String>,

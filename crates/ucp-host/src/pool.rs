@@ -1,5 +1,5 @@
-//! What all shops of a process have in common: a limited amount of places for requests and of memory for their bodies,
-//! the tracer, and the pages.
+//! Resources that all shops of a process share: a limited number of slots for requests and amount of memory for their
+//! bodies, the tracer, and the pages.
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     reading::{self, Reading},
 };
 
-/// What shops have in common. Clones share it.
+/// Resources that shops share. Clones share them too.
 #[derive(Clone)]
 pub struct Pool {
     /// Limit of requests in flight.

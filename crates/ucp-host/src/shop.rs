@@ -110,7 +110,7 @@ pub struct Shop {
     pub ready: bool,
     /// Source of its documents, unless that changes while it is open.
     pub(crate) statement: Option<Arc<Statement>>,
-    /// What there was in the directory when the shop was opened, and what there is; `None` without a directory.
+    /// Holdings of the directory when the shop was opened, and its current ones; `None` without a directory.
     pub(crate) directory: Option<(Holdings, Receiver<Holdings>)>,
     _tasks: JoinSet<()>,
 }
@@ -334,7 +334,7 @@ pub fn paused(origins: Origins) -> Router {
     refusing(origins, move || Refusal::unavailable(content, PAUSED_SECONDS))
 }
 
-/// Whoever carries out the tasks of a shop. A shop that is a UCP business elsewhere has no sales of its own.
+/// Worker for the tasks of a shop. A shop that is a UCP business elsewhere has no sales of its own.
 struct Errands {
     sales: Option<SalesService>,
     dispatcher: WebhookDispatcher,

@@ -52,11 +52,11 @@ const FAILED_SECONDS: u32 = 5;
 pub struct Slot {
     /// Identifier of the shop.
     pub id: ShopId,
-    /// What it was configured with.
+    /// Configuration of the shop.
     pub settings: Arc<Settings>,
     /// URL under which clients reach it.
     pub public_url: Url,
-    /// What the operator has decided about it.
+    /// Operator's decisions about the shop.
     pub decisions: Decisions,
     /// Names of the registered platforms, by their profile URL.
     pub platforms: HashMap<String, String>,
@@ -274,7 +274,7 @@ impl Slot {
     /// Opens the keys of the shop, and checks that there are those that have to be there.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The keys cannot be opened, or a required key is missing.
     pub fn keyring(&self) -> Result<Keyring, Box<dyn Error>> {
         let keyring = open_keyring(&self.settings)?;
         self.settings.check_keys(&keyring)?;

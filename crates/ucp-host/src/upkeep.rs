@@ -1,5 +1,5 @@
-//! What several shops need although nobody calls them: those with something to do are opened, those without are closed,
-//! the rows of closed ones expire as those of others do, and databases that are away are tried again.
+//! Upkeep of several shops without calls: those with something to do are opened, those without are closed, the rows of
+//! closed ones expire as those of others do, and databases that are down are tried again.
 //!
 //! Nothing here waits for one shop or one place of storage: a backend or a database that does not answer keeps no other shop
 //! from what it needs.

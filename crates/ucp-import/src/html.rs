@@ -110,7 +110,7 @@ fn switch<'a>(tokens: &mut Tokenizer<html5gum::StringReader<'a>>, token: &Token)
 /// An element that is left out, up to its end tag.
 struct Dropped {
     name: Vec<u8>,
-    /// How many elements of its name are open.
+    /// Number of open elements of its name.
     open: usize,
 }
 

@@ -16,14 +16,15 @@ use super::BadRow;
 /// The longest line that is read, in bytes.
 pub const LONGEST_LINE: usize = 8 << 20;
 
-/// What a line may hold. A product of 2,048 variants in four currencies holds some 100,000 values.
+/// Limits on the depth of a line and on its number of values. A product of 2,048 variants in four currencies holds some
+/// 100,000 values.
 const LIMITS: json::Limits = json::Limits { depth: 100, values: 2_000_000 };
 
 /// The JSON objects of a JSON Lines file, each with its line.
 #[derive(Debug)]
 pub struct Documents<R> {
     reader: R,
-    /// What a line holds, in the words of a report.
+    /// Name of the content of a line, for reports.
     what: &'static str,
     line: u64,
     buffer: Vec<u8>,

@@ -49,7 +49,7 @@ pub struct BadRow {
     pub line: u64,
     /// The member as `JSONPath`, or the name of the column.
     pub place: Option<String>,
-    /// What is wrong, for people.
+    /// Description of the error, for people.
     pub reason: String,
 }
 
@@ -99,7 +99,7 @@ pub fn printable(text: &str) -> String {
     line
 }
 
-/// How far a source has been read. Clones tell the same.
+/// Progress of reading a source. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     bytes: Arc<AtomicU64>,

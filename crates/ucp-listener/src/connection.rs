@@ -100,7 +100,7 @@ struct Requests {
     has_part: bool,
 }
 
-/// What a connection waits for its client to do.
+/// Action of the client that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Send the rest of a header; since its first byte, or the start of the connection.

@@ -68,7 +68,7 @@ impl fmt::Debug for TlsContent {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct TlsFileError {
-    /// Which file it is.
+    /// Kind of the file.
     pub file: TlsFile,
     path: PathBuf,
     problem: String,

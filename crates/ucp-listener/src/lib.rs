@@ -4,7 +4,7 @@
 //! of connections is limited, and a shutdown lets running requests finish. `axum::serve` is not used because it sets no
 //! timers: a client that sends half a header would hold its connection forever.
 //!
-//! When places or file descriptors run short, connections on which the gateway is not at work are closed for new ones
+//! If slots or file descriptors run short, connections on which the gateway is not at work are closed for new ones
 //! ([`Connections`]).
 //!
 //! With TLS ([`TlsFiles`]), the handshake decides between HTTP/2 and HTTP/1.1. A connection without it speaks HTTP/1.1.
@@ -297,7 +297,7 @@ struct Conversation {
     draining: watch::Receiver<bool>,
 }
 
-/// How a connection has ended.
+/// Result of a connection.
 type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
 impl Conversation {
@@ -481,7 +481,7 @@ where
     }
 }
 
-/// What a client has not done in time.
+/// Action that a client has not taken in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overdue {
     /// Sent a request.

@@ -1,4 +1,4 @@
-//! What answers must be, whatever program made them: checked here, where the program is known.
+//! Requirements for answers, whatever program made them: checked here, where the program is known.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use ucp_contract::{
@@ -22,7 +22,7 @@ fn typed<T: DeserializeOwned>(answer: &[u8]) -> Result<T, String> {
     })
 }
 
-/// What every product must have, beside what the catalog itself asks of it.
+/// Required fields of every product, beyond those that the catalog itself requires.
 #[derive(Deserialize)]
 struct Product {
     #[expect(dead_code, reason = "must be there")]
@@ -49,7 +49,7 @@ struct Removed {
 /// Checks a product, or the statement that one is no longer sold.
 ///
 /// # Errors
-/// What must be mended, with its path.
+/// The violation to correct, with its path.
 pub(super) fn product(product: &[u8]) -> Result<(), String> {
     if typed::<Removed>(product).is_ok_and(|removed| removed.deleted) {
         return Ok(());
@@ -63,7 +63,7 @@ pub(super) fn product(product: &[u8]) -> Result<(), String> {
 /// Checks a whole answer other than one with products.
 ///
 /// # Errors
-/// What must be mended, with its path.
+/// The violation to correct, with its path.
 pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), String> {
     match question {
         Question::CartSync | Question::CartFetch => typed(answer).and_then(|cart: Cart| cart.add_up()),

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 8;
 /// Maximum number of requests of a repeated step that are under way at once.
 pub(super) const MOST_AT_ONCE: usize = 16;
 
-/// What is done for each question.
+/// Requests and programs that answer each question.
 #[derive(Debug)]
 pub struct Plan {
     /// All programs, by [`ProgramId`].
@@ -33,7 +33,7 @@ pub struct Plan {
     pub(super) questions: BTreeMap<&'static str, Way>,
 }
 
-/// How a question is answered.
+/// Way to answer a question: requests, and the program that makes the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub(super) steps: Vec<Made>,

@@ -89,7 +89,7 @@ pub enum NotRun {
     /// No process can be started, or what it says cannot be read.
     #[error("was not run: its process cannot be used ({0})")]
     Process(String),
-    /// What it is to be run on is too large.
+    /// Its input is larger than a frame of the worker may be.
     #[error("was not run: its input is larger than {MAX_FRAME} bytes")]
     Input,
 }

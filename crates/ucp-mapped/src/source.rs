@@ -37,7 +37,7 @@ const MISCONFIGURED: Duration = Duration::from_secs(60);
 /// Time for which a token is used whose answer states none.
 const UNSTATED: Duration = Duration::from_secs(300);
 
-/// What sources are opened with.
+/// Environment that sources are opened in.
 pub struct Surroundings<'a> {
     /// Looks up a secret by its name in the file.
     pub secret: &'a dyn Fn(&str) -> Option<String>,

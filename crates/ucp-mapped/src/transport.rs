@@ -64,16 +64,16 @@ pub struct Exchange {
     pub answer: Result<(u16, Bytes), String>,
 }
 
-/// What happened while a question was answered, for whoever tries a mapping.
+/// Record of how a question was answered, for people who try a mapping.
 #[derive(Debug, Default)]
 pub struct Trace {
     /// Requests in their order.
     pub exchanges: Vec<Exchange>,
-    /// What programs could not make, and what was left out.
+    /// Results that programs could not make, and values that were left out.
     pub findings: Vec<String>,
 }
 
-/// What a question came to before its answer.
+/// Early end of a question, before its answer is made.
 enum End {
     Failure(Failure),
     Reply(Reply),

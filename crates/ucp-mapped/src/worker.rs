@@ -77,7 +77,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What became of one input.
+/// Result of running a program on one input.
 pub(super) type Ran = Result<Vec<u8>, Stopped>;
 
 fn encode(all: &[Ran]) -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! What a client chooses by the query of the endpoint: the tools that it wants, the detail of their schemas, and the view
-//! of answers.
+//! Choices of a client in the query of the endpoint: the tools that it wants, the detail of their schemas, and the view
+//! of responses.
 //!
 //! | query | effect |
 //! | :-- | :-- |

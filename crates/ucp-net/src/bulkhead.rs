@@ -1,4 +1,4 @@
-//! How many calls to one upstream are under way.
+//! Limit on the concurrent calls to one upstream.
 //!
 //! Each kind of traffic has places of its own: an upstream that is slow to search does not keep a buyer from paying. Of
 //! these, strangers take their [shares](super::shares), so that their slow questions leave room for those of others. Who
@@ -19,7 +19,7 @@ use super::{
 /// The size of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyLimit {
-    /// How many calls are under way at most.
+    /// Maximum number of calls under way.
     pub places: usize,
     /// Maximum number of requests that wait for a place.
     pub queue: usize,

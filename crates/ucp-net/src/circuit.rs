@@ -1,7 +1,7 @@
 //! The layer that leaves an upstream alone, around a [`breaker`](super::breaker) for each kind of traffic.
 //!
-//! What callers ask makes an upstream suspect; a question of the gateway's own decides. It is asked once for all who
-//! wait for its answer, and has places of its own.
+//! Failures of callers' requests make an upstream suspect; a probe of the gateway's own decides. It is sent once for all
+//! who wait for its result, and has slots of its own.
 
 use std::{
     fmt,
@@ -243,7 +243,7 @@ impl Drop for Ticket {
     }
 }
 
-/// What a call says about the upstream.
+/// Classifies the result of a call for the breaker.
 fn outcome(result: &Result<Received, Failure>) -> Outcome {
     match result {
         Ok(_) => Outcome::Good,

@@ -27,16 +27,16 @@ use super::{
     in_flight::{InFlight, Pending},
 };
 
-/// What an entry costs beside key and value, in bytes: its slot and the allocations around it.
+/// Size of an entry beside key and value, in bytes: its slot and the allocations around it.
 const OVERHEAD: usize = 400;
 
 /// The part of a value that is added to it, because the allocator rounds up.
 const ROUNDED: usize = 8;
 
-/// How many bytes an entry is expected to have, for the size of the table.
+/// Expected size of an entry, in bytes, for the size of the table.
 const USUAL: u64 = 4 << 10;
 
-/// What two reads have to have in common to be equal: a list of texts, compared byte by byte.
+/// Key of a read: a list of texts, compared byte by byte. Reads with the same key are equal.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key(Arc<[u8]>);
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a fill came back with.
+/// Result of a fill.
 #[derive(Clone, Debug)]
 pub enum Filled<V> {
     /// Something to keep.
@@ -70,12 +70,12 @@ pub enum Filled<V> {
     Once(V),
 }
 
-/// What a read is answered with.
+/// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served<V> {
     /// The value.
     pub value: V,
-    /// How long ago it was asked for.
+    /// Time since the value was requested.
     pub age: Duration,
     /// Why it is older than it should be, if it is.
     pub stale: Option<Staleness>,
@@ -93,7 +93,7 @@ pub enum Staleness {
 /// A cache of one kind of value. Clones are the same one.
 pub struct CoalescingCache<V>(Arc<Inner<V>>);
 
-/// What a cache holds at most.
+/// Capacity of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Bytes of what is kept.
@@ -161,14 +161,14 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
         Self(Arc::new(Inner { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
     }
 
-    /// How many bytes are kept, as they are weighed.
+    /// Returns the size of the kept entries, in bytes, as they are weighed.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.kept.weight()
     }
 
-    /// What `fill` reads, or read before. It is run at most once, as a task that ends by itself; it has to be bounded
-    /// in time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
+    /// Returns the value that `fill` reads, or read before. `fill` runs at most once, as a task that ends by itself; it
+    /// has to be bounded in time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
     /// [deadline](deadline::within) that is in force where it is.
     ///
     /// # Errors
@@ -263,7 +263,7 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     }
 }
 
-/// What a read joins.
+/// Fill that a read joins.
 enum Joined<V> {
     /// Nothing: it was kept meanwhile.
     Kept(Arc<Entry<V>>),

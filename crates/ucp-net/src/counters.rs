@@ -1,4 +1,4 @@
-//! What happened between the gateway and an upstream, for its operator.
+//! Counters of events between the gateway and an upstream, for its operator.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ impl Counter {
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $name:ident;)+) => {
-        /// What happened since the start. One may be shared by whatever belongs to one upstream.
+        /// Counters since the start. Everything that belongs to one upstream may share one.
         #[derive(Debug, Default)]
         pub struct Counters {
             $(pub(super) $name: Counter,)+
@@ -42,7 +42,7 @@ macro_rules! counters {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct Snapshot {
             $($(#[doc = $doc])+ pub $name: u64,)+
-            /// What the adapter counted, by the names that it gave.
+            /// Counts of the adapter, by the names that it gave.
             pub noted: BTreeMap<&'static str, u64>,
         }
 

@@ -66,7 +66,7 @@ impl<K: Clone + Eq + Hash, T> Table<'_, K, T> {
         self.calls.get(key).cloned()
     }
 
-    /// What the calls under way are about.
+    /// Returns the keys of the calls under way.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
         self.calls.keys()
     }

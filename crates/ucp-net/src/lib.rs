@@ -23,7 +23,7 @@
 //! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment
 //! providers included, and [`lock`] lets changes of one resource wait for each other.
 //!
-//! What holds whatever the upstream does:
+//! Invariants, whatever the upstream does:
 //!
 //! - A call ends by its deadline. A response is read up to a bound, never further.
 //! - Only a [read](CallKind::Read) is ever sent twice.

@@ -1,4 +1,4 @@
-//! How many calls to one upstream begin per second, by the generic cell rate algorithm.
+//! Limit on the rate of calls to one upstream, by the generic cell rate algorithm.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -15,14 +15,14 @@ use super::{
     policy::{Policy, Sender},
 };
 
-/// How many calls an upstream is to get.
+/// Rate limit of the calls to an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many per second in the long run.
+    /// Number of calls per second in the long run.
     pub per_second: NonZeroU32,
-    /// How many at once after a pause.
+    /// Maximum number of calls at once, after a pause.
     pub burst: NonZeroU32,
-    /// How long a call waits for its turn; one that would have to wait longer is turned away.
+    /// Maximum time that a call waits for its turn; one that would have to wait longer is rejected.
     pub max_wait: Duration,
 }
 

@@ -21,18 +21,18 @@ use super::{
     policy::{Policy, Sender},
 };
 
-/// How reads are tried again.
+/// Rules for the retries of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How often a read is sent at most.
+    /// Maximum number of attempts per read, with the first one.
     pub attempts: u32,
     /// The shortest pause.
     pub shortest: Duration,
     /// The longest pause.
     pub longest: Duration,
-    /// How much time has to be left for an answer after the pause.
+    /// Minimum time that has to be left for a response after the pause.
     pub least: Duration,
-    /// How many attempts all calls together may add.
+    /// Budget of extra attempts for all calls together.
     pub allowance: Allowance,
 }
 
@@ -83,7 +83,7 @@ impl State {
         with(&mut self.budget.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How long to wait before another attempt, if there is to be one.
+    /// Returns the pause before another attempt; `None` if there is to be none.
     fn again(&self, attempts: u32, upstream_request: &UpstreamRequest, failure: &Failure) -> Option<Duration> {
         if upstream_request.call_kind != CallKind::Read || attempts >= self.rules.attempts || !failure.passing() {
             return None;

@@ -1,4 +1,4 @@
-//! What a payment is known by at a provider, which does not change from its authorization to its capture.
+//! Identity of a payment at a provider, which does not change from its authorization to its capture.
 
 use ucp_core::{
     money::{Amount, Currency},

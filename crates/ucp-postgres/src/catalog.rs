@@ -1,8 +1,8 @@
 //! The products of the embedded shop, and their numbered changes.
 //!
-//! Whoever changes products increments the number of the catalog in the same transaction and gives it to what it changes: whoever
-//! has read everything up to a number finds what came later by a larger one. Each gateway derives a copy of its own from
-//! that, in which it searches.
+//! A writer of products increments the number of the catalog in the same transaction and assigns it to the changed
+//! products: a reader that has read everything up to a number finds later changes by a larger one. Each gateway derives a
+//! copy of its own from that, in which it searches.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What errors of the server mean for a transaction.
+//! Meaning of the server's errors for a transaction.
 
 use deadpool_postgres::PoolError;
 use tokio_postgres::{Error, error::SqlState};
@@ -86,7 +86,7 @@ pub enum OpenError {
     Random(#[source] getrandom::Error),
 }
 
-/// What an error of the server means.
+/// Meaning of an error of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// Nothing was done, and the same may succeed when it is sent again.

@@ -1,5 +1,5 @@
-//! What happens to orders and checkouts without a call, for those who analyse it: steps of orders, whoever takes them, and
-//! checkouts that expire unfinished.
+//! Events of orders and checkouts that no call causes, for analysis: steps of orders, whoever takes them, and checkouts
+//! that expire unfinished.
 //!
 //! Each is taken by one gateway, before it tells it: what a gateway has taken that is killed is not told.
 

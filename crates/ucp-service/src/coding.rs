@@ -38,7 +38,7 @@ pub enum Coding {
 }
 
 thread_local! {
-    /// What zstd works with takes longer to make than to use for a small answer.
+    /// Compressor of this thread, which takes longer to create than to use for a small response.
     static ZSTD: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 

@@ -1,4 +1,4 @@
-//! What is stored of a catalog that is kept as a copy of one elsewhere: its state, the products that runs have seen, and
+//! Stored data of a catalog that is kept as a copy of one elsewhere: its state, the products that runs have seen, and
 //! those that the shop has said to have changed.
 //!
 //! A step of a run is one transaction: products and the state from which the run goes on are stored together, so that a
@@ -29,7 +29,7 @@ const BATCH: i64 = 500;
 /// A step of a run.
 #[derive(Debug)]
 pub struct Step {
-    /// What the shop states.
+    /// Changes that the shop states.
     pub changes: Vec<Change>,
     /// Number of the last full run, which has seen the products.
     pub run: i64,

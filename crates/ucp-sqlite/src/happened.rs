@@ -1,5 +1,5 @@
-//! What happens to orders and checkouts without a call, for those who analyse it: steps of orders, whoever takes them, and
-//! checkouts that expire unfinished.
+//! Events of orders and checkouts that no call causes, for analysis: steps of orders, whoever takes them, and checkouts
+//! that expire unfinished.
 //!
 //! Each commit of an order marks the row of its webhook event; how far expired checkouts were looked at is noted for each
 //! shop. Both are taken in one transaction, so that of several processes one is told.

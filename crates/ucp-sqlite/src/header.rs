@@ -43,8 +43,8 @@ pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// What the header of the file says, whatever is in the log. SQLite looks itself: were the file opened and closed here,
-/// that would release the locks of every other connection of this process.
+/// Returns the page size in the header of the file, whatever is in the log. SQLite reads it itself: if the file were
+/// opened and closed here, that would release the locks of every other connection of this process.
 fn page_size(path: &Path) -> rusqlite::Result<u64> {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {

@@ -32,7 +32,7 @@ type Deliver = Box<dyn FnOnce(Result<(), WriteError>)>;
 /// A write: runs on a connection inside a transaction, or gets the reason why it cannot.
 type Job = Box<dyn FnOnce(Result<&Connection, WriteError>) -> Deliver + Send>;
 
-/// What the writer has done since the start.
+/// Counts of the writer's work since the start.
 #[derive(Debug, Default)]
 pub struct Activity {
     queued: AtomicU64,

@@ -10,7 +10,7 @@
 //! | [`error`] | why a run ends early |
 //! | [`state`] | the state of the synchronisation, as it is stored |
 //!
-//! What holds of every run:
+//! Invariants of every run:
 //!
 //! - Products and the position after them are stored in one transaction. A run that is killed goes on after it.
 //! - What a run has not seen is asked for by name before it is removed, if there is a shop to ask.

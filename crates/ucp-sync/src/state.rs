@@ -47,7 +47,7 @@ ucp_core::named! {
     pub enum Kind {
         /// Everything that the shop sells. What it does not state is gone.
         Full = "full",
-        /// What changed since a time.
+        /// Changes since a time.
         Changes = "changes",
     }
 }
@@ -65,7 +65,7 @@ pub struct UnderWay {
     /// Position from which it goes on: of a shop, the shop's; of a feed, the number of its products that were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// What it did so far.
+    /// Counts of products so far.
     pub tally: Tally,
     /// Version of the feed that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ pub struct Ended {
     pub begun_at: Timestamp,
     /// Time of its end.
     pub ended_at: Timestamp,
-    /// What it did.
+    /// Counts of products.
     pub tally: Tally,
 }
 

@@ -113,7 +113,7 @@ pub struct SharedChanges {
 pub struct Progress {
     /// Kind of the run.
     pub kind: Kind,
-    /// What it did so far.
+    /// Counts of products so far.
     pub tally: Tally,
     /// Number of products of the whole run, if it is known.
     pub total: Option<u64>,

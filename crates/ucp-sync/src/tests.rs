@@ -62,7 +62,7 @@ struct Shelf {
     goods: Mutex<Goods>,
     paging: Paging,
     cap: usize,
-    /// Where events are told.
+    /// Database to which events are written.
     database: Mutex<Option<Arc<Database>>>,
     counters: Arc<Counters>,
 }

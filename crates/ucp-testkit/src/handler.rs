@@ -19,7 +19,7 @@ use ucp_core::{
 
 use crate::{PATIENCE, give_way, locked, within};
 
-/// What becomes of an attempt to pay.
+/// Course of an attempt to pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// The money is captured, and the shop hears of it.
@@ -48,9 +48,9 @@ pub enum Course {
 pub struct Capture {
     /// The attempt.
     pub attempt_id: String,
-    /// What it was for.
+    /// Identifier of the checkout that was paid.
     pub checkout_id: String,
-    /// How much.
+    /// Amount that was captured.
     pub amount: Amount,
 }
 
@@ -60,7 +60,7 @@ pub struct Capture {
 pub struct ScriptedHandler {
     declaration: Declaration,
     truth: Mutex<Truth>,
-    /// How many attempts to pay have begun.
+    /// Number of attempts to pay that have begun.
     begun: watch::Sender<usize>,
     /// `true` if paying waits.
     held: watch::Sender<bool>,
@@ -74,7 +74,7 @@ struct Truth {
     asked: usize,
 }
 
-/// Where an attempt stands at the processor.
+/// State of an attempt at the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Captured,
@@ -100,10 +100,10 @@ impl fmt::Debug for ScriptedHandler {
 }
 
 impl ScriptedHandler {
-    /// How long an attempt can be under way.
+    /// Maximum time that an attempt can be under way.
     pub const DEADLINE: Duration = Duration::from_secs(60);
 
-    /// How long a payment waits for its buyer.
+    /// Time that a payment waits for its buyer.
     pub const PATIENCE: Duration = Duration::from_secs(900);
 
     /// A handler of this id, for which everything goes well.
@@ -125,7 +125,7 @@ impl ScriptedHandler {
         }
     }
 
-    /// What becomes of the next attempts, after those that were scripted before.
+    /// Adds the courses of the next attempts, after those that were scripted before.
     pub fn script(&self, courses: impl IntoIterator<Item = Course>) {
         locked(&self.truth).script.extend(courses);
     }
@@ -145,7 +145,7 @@ impl ScriptedHandler {
         let _ = within(&format!("attempt {attempts} to pay to begin"), PATIENCE, enough).await;
     }
 
-    /// How many attempts to pay have begun.
+    /// Returns the number of attempts to pay that have begun.
     #[must_use]
     pub fn attempts(&self) -> usize {
         *self.begun.borrow()

@@ -24,7 +24,7 @@ use ucp_core::{
 
 use crate::{give_way, locked};
 
-/// What becomes of a commit.
+/// Fate of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is carried out.
@@ -251,7 +251,7 @@ impl MemoryLedger {
         locked(&self.books).mandates.get(checkout).cloned()
     }
 
-    /// How many there are of a variant that is counted.
+    /// Returns the remaining stock of a variant; `None` if it is not counted.
     #[must_use]
     pub fn remaining(&self, variant: &str) -> Option<u64> {
         locked(&self.books).stock.get(variant).copied()
@@ -275,7 +275,7 @@ impl MemoryLedger {
         locked(&self.books).orders.all().map(|stored| stored.document).collect()
     }
 
-    /// How many commits have changed something or kept an answer.
+    /// Returns the number of commits that have changed something or stored a response.
     #[must_use]
     pub fn commits(&self) -> usize {
         locked(&self.books).commits

@@ -71,7 +71,7 @@ pub fn random(seed: u64) -> Arc<dyn Fn() -> [u8; 16] + Send + Sync> {
     })
 }
 
-/// What a future comes to within so many polls; dropped if it needs more.
+/// Returns the output of a future after at most `polls` polls; `None` if it needs more, in which case it is dropped.
 pub async fn interrupted<F: Future>(future: F, polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     for _ in 0..polls {
@@ -97,7 +97,7 @@ pub(crate) async fn give_way() {
     .await;
 }
 
-/// What a lock guards, whatever became of those who held it before.
+/// Locks a mutex, even if a thread that held it has panicked.
 pub(crate) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

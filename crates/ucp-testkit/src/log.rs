@@ -1,4 +1,4 @@
-//! What is logged, to be looked into: for what may not be there, and for what has to be.
+//! Captured log, for tests of lines that must not be in it, and of lines that have to be.
 
 use std::{
     io,
@@ -12,11 +12,11 @@ use crate::locked;
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// What was logged so far.
+    /// Returns the log so far.
     ///
     /// # Panics
     ///
-    /// When that is not UTF-8.
+    /// If the log is not UTF-8.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8(locked(&self.0).clone()).expect("UTF-8")
@@ -29,11 +29,11 @@ impl Log {
         String::from_utf8_lossy(&locked(&self.0)).contains(text)
     }
 
-    /// What this process logs from now on, at every level and from every thread: one log for all who ask.
+    /// Returns the log of this process from now on, at every level and from every thread: one log for all callers.
     ///
     /// # Panics
     ///
-    /// When somebody else listens to the whole process.
+    /// If the process has another global subscriber.
     #[cfg(feature = "log")]
     pub fn of_everything() -> &'static Self {
         static LOG: std::sync::OnceLock<Log> = std::sync::OnceLock::new();
@@ -45,7 +45,7 @@ impl Log {
         })
     }
 
-    /// What this thread logs at every level, for as long as the guard is there.
+    /// Returns a log of this thread at every level, which ends when the guard is dropped.
     #[cfg(feature = "log")]
     #[must_use]
     pub fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {

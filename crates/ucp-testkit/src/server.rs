@@ -21,10 +21,10 @@ use crate::{
     locked,
 };
 
-/// Where all of them run. It ends with the process.
+/// Runtime of all servers. It ends with the process.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
 
-/// How a request is answered.
+/// Response to a request.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// With a status, header lines beside those that frame the body, and a body. The connection is closed then.
@@ -72,7 +72,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// When there is no free port.
+    /// If there is no free port.
     #[must_use]
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::choosing(|_| Some(()), move |request, ()| answer(request))
@@ -83,7 +83,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// When there is no free port.
+    /// If there is no free port.
     #[must_use]
     pub fn choosing<C: Send + 'static>(
         choose: impl Fn(&Request) -> Option<C> + Send + Sync + 'static,
@@ -95,7 +95,7 @@ impl Server {
         Self { host: RUNTIME.block_on(Host::start(behaviour)), closed }
     }
 
-    /// Where it listens.
+    /// Returns the listen address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.host.address()
@@ -176,7 +176,7 @@ impl Canary {
     ///
     /// # Panics
     ///
-    /// When there is no free port.
+    /// If there is no free port.
     #[must_use]
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -207,7 +207,7 @@ impl Canary {
     ///
     /// # Panics
     ///
-    /// When it does not listen any more.
+    /// If it no longer listens.
     #[must_use]
     #[track_caller]
     pub fn visits(&self) -> usize {
@@ -225,7 +225,7 @@ impl Canary {
     ///
     /// # Panics
     ///
-    /// When somebody has.
+    /// If there was a connection.
     #[track_caller]
     pub fn is_untouched(&self) {
         assert_eq!(self.visits(), 0, "somebody visited the canary");

@@ -72,7 +72,7 @@ impl Shop {
     /// decided again when it was stale.
     ///
     /// # Errors
-    /// What the sales service and the books fail with.
+    /// The errors of the sales service and of the ledger.
     ///
     /// # Panics
     /// If the call is stale again and again.

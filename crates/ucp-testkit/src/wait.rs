@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 ///
 /// # Panics
 ///
-/// When it does not: with the place of the call and what was waited for.
+/// If it does not; the message has the location of the call and `what`.
 #[track_caller]
 pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<Output = F::Output> {
     let caller = Location::caller();
@@ -39,7 +39,7 @@ pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<O
 ///
 /// # Panics
 ///
-/// When one of them takes longer than [`PATIENCE`]: with the place of the call.
+/// If one of them takes longer than [`PATIENCE`]; the message has the location of the call.
 #[track_caller]
 pub fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
     within("every one of several calls", PATIENCE, join_all(futures))
@@ -49,7 +49,7 @@ pub fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> impl Future<Outpu
 ///
 /// # Panics
 ///
-/// When one of them takes longer than [`PATIENCE`]: with the place of the call.
+/// If one of them takes longer than [`PATIENCE`]; the message has the location of the call.
 #[track_caller]
 pub fn both<A: Future, B: Future>(one: A, other: B) -> impl Future<Output = (A::Output, B::Output)> {
     within("both of two calls", PATIENCE, join(one, other))
@@ -59,7 +59,7 @@ pub fn both<A: Future, B: Future>(one: A, other: B) -> impl Future<Output = (A::
 ///
 /// # Panics
 ///
-/// When there is none in time: with the place of the call and what was waited for.
+/// If there is none in time; the message has the location of the call and `what`.
 #[track_caller]
 pub fn until<T>(what: &str, most: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
     within(what, most, async move {
@@ -76,7 +76,7 @@ pub fn until<T>(what: &str, most: Duration, mut look: impl AsyncFnMut() -> Optio
 ///
 /// # Panics
 ///
-/// When there is none in time: with what was waited for.
+/// If there is none in time; the message has `what`.
 #[track_caller]
 pub fn eventually<T>(what: &str, most: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -93,7 +93,7 @@ pub fn eventually<T>(what: &str, most: Duration, mut look: impl FnMut() -> Optio
 ///
 /// # Panics
 ///
-/// When the thread panicked, or does not end in time.
+/// If the thread panicked, or does not end in time.
 #[track_caller]
 pub fn joined<T>(what: &str, most: Duration, thread: JoinHandle<T>) -> T {
     eventually(what, most, || thread.is_finished().then_some(()));

@@ -35,7 +35,7 @@ pub enum View {
     Standard,
     /// Everything that the shop states.
     Full,
-    /// What helps to choose.
+    /// Fields that help to choose.
     Compact,
 }
 

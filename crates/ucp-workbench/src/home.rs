@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// What an editor reads from a link, decoded as it does it.
+    /// Returns the name and the configuration that an editor reads from a link, decoded as the editor does it.
     fn installed(link: &str) -> (Option<String>, Value) {
         let (place, query) = link.split_once('?').expect("a query");
         let url = url::Url::parse(link).expect("a link");

@@ -34,7 +34,7 @@ use ucp_core::Operation;
 
 pub use page::Frame;
 
-/// What the pages tell about a gateway.
+/// Facts about a gateway that the pages show.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Display name of the shop.

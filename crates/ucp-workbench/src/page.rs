@@ -1,4 +1,4 @@
-//! What all pages have in common: frame, headers, blocks to copy.
+//! Parts that all pages share: frame, headers, blocks to copy.
 
 use axum::{
     body::Body,
@@ -93,11 +93,11 @@ pub(crate) fn page(facts: &Facts, place: Place, title: &str, scripts: &[&str], c
 /// A page with links of its own in its head.
 #[derive(Debug)]
 pub struct Frame<'a> {
-    /// What the page is of.
+    /// Name that the page is headed with, such as that of the shop.
     pub name: &'a str,
-    /// Where the name leads to, below `up`.
+    /// Target of the link on the name, relative to `up`.
     pub home: &'a str,
-    /// What leads from the page to the place of the files.
+    /// Relative path from the page to the directory of the files.
     pub up: &'a str,
     /// Title.
     pub title: &'a str,

@@ -188,7 +188,7 @@ fn answered(page: Result<(String, Markup), Failure>, up: &str, view: &View, key:
     }
 }
 
-/// What was done, by the name in the address.
+/// Renders the notice of the action that was just taken, by its name in the query of the URL.
 fn done(query: Option<&str>) -> Markup {
     let named = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).find(|(name, _)| name == "done");
     let text = named.and_then(|(_, action)| {

@@ -52,7 +52,7 @@ pub(crate) struct InitOptions {
     yes: bool,
 }
 
-/// What the file is to say.
+/// Values for the file.
 #[derive(Debug)]
 struct Answers {
     backend: BackendKind,

@@ -1,4 +1,4 @@
-//! Where a command finds what is stored: in a data directory, or in the database that gateways share.
+//! Location of stored data for commands: a data directory, or the database that gateways share.
 
 use std::{
     error::Error,

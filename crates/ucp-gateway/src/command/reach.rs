@@ -1,4 +1,4 @@
-//! How `doctor` and `rehearse` reach a shop: options that both have.
+//! Options that `doctor` and `rehearse` share, with which they reach a shop.
 
 use std::{fs, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a gateway prints when it starts: where everything is, what it made, and calls to try.
+//! Startup banner of a gateway: URLs, files that it has created, and calls to try.
 
 use std::{
     io::{self, Write},

@@ -85,7 +85,7 @@ pub(super) struct Whole<'a> {
 pub(crate) struct Entry {
     #[serde(flatten)]
     pub(super) summary: Summary,
-    /// What happened on its way, in the order in which it began.
+    /// Events on its way, in the order in which they began.
     way: Vec<Happened>,
     /// Number of further stages, requests and events, which were not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ struct Happened {
     kind: &'static str,
     /// Milliseconds since the call began.
     after: f64,
-    /// How long it took, in milliseconds, if it took time.
+    /// Duration in milliseconds, if it took time.
     #[serde(skip_serializing_if = "Option::is_none")]
     ms: Option<f64>,
     detail: String,

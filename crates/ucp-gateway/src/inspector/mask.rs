@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use ucp_core::purchase::payment::holds_card_number;
 
-/// What stands for a value that was masked.
+/// Placeholder of a masked value.
 const MASKED: &str = "•••";
 
 /// Members that hold others, which are looked at one by one. Whatever is not an object or a list there is masked.

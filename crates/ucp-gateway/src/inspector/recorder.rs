@@ -72,7 +72,7 @@ struct Taken {
     fields: Option<Vec<(String, String)>>,
 }
 
-/// What is taken along of a call that is recorded.
+/// Data collected of a call that is recorded.
 #[derive(Debug)]
 pub(crate) struct Following {
     method: String,
@@ -222,7 +222,7 @@ impl Recorder {
     }
 }
 
-/// What a call is about, as far as it tells.
+/// Subject of a call, as far as it is known.
 enum Subject {
     Known(Option<String>),
     /// It names something, or its answer was kept of an earlier one: whether that is stored is not known.

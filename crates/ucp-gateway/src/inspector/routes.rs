@@ -33,7 +33,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Difference between the times at which a call ends and its webhook events are stored, at most.
 const MARGIN: SignedDuration = SignedDuration::from_secs(1);
 
-/// Which calls are asked for.
+/// Filter of the calls to return.
 #[derive(Debug, Default)]
 struct Wanted {
     /// Part of the identifier of the request.

@@ -1,4 +1,4 @@
-//! What recorded calls are about, and when they are deleted with it.
+//! Subjects of recorded calls, and the deletion of calls together with their subjects.
 //!
 //! A call has at most one subject: the cart, checkout or order whose personal data were stored when it ended. Whether they
 //! still are is asked of the store, which alone knows of erasures by commands and by other gateways, of what expired, and of

@@ -1,4 +1,4 @@
-//! What the page of the playground asks of the gateway beside UCP: JSON of bounded size and rate.
+//! Requests of the playground page to the gateway beside UCP: JSON of bounded size and rate.
 
 use std::net::{IpAddr, Ipv4Addr};
 

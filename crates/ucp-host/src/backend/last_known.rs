@@ -1,4 +1,4 @@
-//! What a remote shop stated last about itself, kept in the data directory: the gateway starts with it while the shop is
+//! Last statement of a remote shop about itself, kept in the data directory: the gateway starts with it while the shop is
 //! down.
 
 use std::{

@@ -197,7 +197,7 @@ pub(crate) struct Opened {
     pub(crate) counters: Option<Arc<Counters>>,
     /// Numbers of the results of the payment handlers.
     pub(crate) payments: Arc<PaymentCounts>,
-    /// What a remote shop states about itself; `None` for the embedded shop.
+    /// Statement of a remote shop about itself; `None` for the embedded shop.
     pub(crate) statement: Option<Statement>,
     /// Synchronisation of the copy of the catalog, if there is one.
     pub(crate) synchroniser: Option<Synchroniser>,
@@ -411,6 +411,6 @@ struct Place<'a> {
     signing_key: &'a Arc<CurrentKey>,
     /// Limit of the memory of request bodies.
     bodies: &'a BodyLimit,
-    /// What the shop stated last about itself, if it may be opened while it is down.
+    /// Last statement of the shop about itself, if it may be opened while it is down.
     last: Option<Bytes>,
 }

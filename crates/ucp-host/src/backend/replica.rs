@@ -87,7 +87,7 @@ struct Copy {
     following: Arc<Mutex<()>>,
 }
 
-/// What is known about a copy.
+/// Known state of a copy.
 #[derive(Debug, Default)]
 struct Known {
     /// Time at which it was last known to have everything.
@@ -96,7 +96,7 @@ struct Known {
     failed: Option<Instant>,
 }
 
-/// How far a copy is behind.
+/// Lag of a copy behind the shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Lag {
     /// Changes that are known of and not in the copy.

@@ -1,18 +1,18 @@
-//! How many attempts all calls to one upstream may add together: a share of the calls made lately, and a few more where
+//! Budget of extra attempts for all calls to one upstream together: a share of the recent calls, and a few more where
 //! there are few.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// How large the budget is.
+/// Size of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Over which time is counted, in whole slices of a tenth of it.
+    /// Time over which calls are counted, in whole slices of a tenth of it.
     pub window: Duration,
-    /// How many attempts are added per hundred calls of the window.
+    /// Number of extra attempts per hundred calls of the window.
     pub percent: u32,
-    /// How many more in any case, per window.
+    /// Number of extra attempts per window beyond that share.
     pub floor: u32,
 }
 
@@ -22,7 +22,7 @@ impl Default for Allowance {
     }
 }
 
-/// How many slices the window has.
+/// Number of slices of the window.
 const SLICES: u32 = 10;
 
 /// The budget of one upstream, without clock or locks.

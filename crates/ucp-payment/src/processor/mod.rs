@@ -111,7 +111,7 @@ pub struct Options {
     pub deadline: Duration,
     /// Maximum number of times that a request is sent.
     pub tries: u32,
-    /// When the money is captured.
+    /// Capture mode, which determines when the money is captured.
     pub capture: CaptureMode,
     /// Certificates that are trusted beside those of the system.
     pub roots: Vec<Certificate>,

@@ -36,20 +36,20 @@ use super::{
 /// A product's place in the order of a query's results: the score, then the place in the shop.
 type Place = (Reverse<u32>, i64);
 
-/// Which products are on a page.
+/// Products of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     /// Their places in the shop, the best match first.
     pub(crate) seqs: Vec<i64>,
     /// The position after the page, unless it is the last one.
     pub(crate) next: Option<Vec<u8>>,
-    /// How many products match in all.
+    /// Total number of matching products.
     pub(crate) total: u64,
-    /// How products match the words of the query.
+    /// Deviations of the matches from the words of the query.
     pub(crate) looseness: Looseness,
 }
 
-/// How products match the words of a query.
+/// Deviations of the matches from the words of a query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Looseness {
     /// `true` if they have some of the words, since no product has all of them.
@@ -61,7 +61,7 @@ pub(crate) struct Looseness {
 }
 
 impl Looseness {
-    /// What a caller is told about it.
+    /// Returns the messages about the deviations, for the caller.
     pub(crate) fn told(&self) -> Vec<Message> {
         let mut messages = Vec::new();
         if !self.corrected.is_empty() {
@@ -406,7 +406,7 @@ struct Filter<'a> {
     judges_each: bool,
 }
 
-/// What offers in one currency pass.
+/// Filter of offers in one currency.
 struct Offered<'a> {
     columns: &'a CurrencyColumns,
     price_ranges: &'a PriceRanges,
@@ -513,7 +513,7 @@ impl<'a> Filter<'a> {
 /// A place between two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
-    /// Which statistics the scores are from; 0 where nothing is scored.
+    /// Epoch of the statistics that the scores are from; 0 if nothing is scored.
     epoch: u64,
     mode: Mode,
     /// The last product of the page before.

@@ -19,15 +19,15 @@ use tantivy::{Searcher, schema::Field};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"UCPSTAT1");
 
-/// How common terms were at one time.
+/// Frequency of terms at one time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Statistics {
     /// Names this snapshot, by what was counted: two indexes that were made of the same products score alike, and positions of
     /// the one hold in the other. Never 0.
     pub(super) epoch: u64,
-    /// How many products there were.
+    /// Number of products.
     pub(super) docs: u64,
-    /// How many terms each text field held in all, in the order of the fields.
+    /// Total number of terms in each text field, in the order of the fields.
     tokens: Vec<u64>,
     /// The hashes of the terms, ascending.
     terms: Vec<u64>,

@@ -21,7 +21,7 @@ struct Shop {
     records: Vec<Record>,
 }
 
-/// What the flower shop starts with.
+/// Returns the initial content of the flower shop: its market, sales terms and products.
 #[must_use]
 pub fn opening() -> Opening {
     let Shop { market, terms, records } = recipe(include_str!("../../sample/flower-shop.json"));

@@ -109,7 +109,7 @@ struct Shop {
     same_in_both: Vec<String>,
 }
 
-/// How prices in a foreign currency are set: converted, then raised to a full step less a little.
+/// Rule for prices in a foreign currency: converted, then raised to a full step less a little.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceList {
@@ -225,7 +225,7 @@ struct Product {
     /// Identifiers of variants, by pattern, where they do not follow from the product's.
     #[serde(default)]
     variant_ids: BTreeMap<String, String>,
-    /// What the first picture shows, where it is not the title.
+    /// Subject of the first picture, if it is not the title.
     picture: Option<String>,
     /// `true` if the variants name their seller.
     #[serde(default = "yes")]

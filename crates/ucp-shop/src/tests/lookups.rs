@@ -1,4 +1,4 @@
-//! What identifiers name.
+//! Tests of the products and variants that identifiers name.
 
 use ucp_core::ports::Target;
 use ucp_testkit::{PATIENCE, within};

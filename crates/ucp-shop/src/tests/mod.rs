@@ -70,7 +70,7 @@ fn presentation(language: &str, currency: &str) -> Presentation {
     }
 }
 
-/// What identifiers name, which a shop of its own can always tell.
+/// Returns the matches of each identifier, which a shop of its own can always tell.
 async fn named(shop: &Shop, ids: &[&str], presentation: &Presentation) -> Vec<Vec<Match>> {
     let found = shop.resolve(ids, presentation, &BuyerSignals::default()).await.expect("resolves");
     let matches = |named: Named| match named {

@@ -1,4 +1,4 @@
-//! What a text finds, and in which order.
+//! Tests of the results of text searches, and of their order.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is in stock, and what that means for the catalog.
+//! Tests of the stock, and of its effect on the catalog.
 
 use proptest::prelude::*;
 use ucp_core::ports::ledger::{Change, Committed, Ledger as _, Movement};

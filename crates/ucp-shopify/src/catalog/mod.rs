@@ -68,7 +68,7 @@ pub struct Options {
     pub clock: Clock,
     /// Source of random numbers, for the pauses between attempts.
     pub random: Random,
-    /// What the shop stated about itself to an earlier process, for a shop that is down; see [`Standing::document`].
+    /// Statement of the shop about itself to an earlier process, for a shop that is down; see [`Standing::document`].
     pub last: Option<Bytes>,
 }
 

@@ -20,7 +20,7 @@ use tokio::{
 /// Longest message that is passed on, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// Which side's messages are counted.
+/// Side whose messages are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The gateway's.
@@ -29,7 +29,7 @@ pub enum Side {
     Server,
 }
 
-/// Where to cut: after so many messages of a side have been passed on. All others are lost.
+/// Point of the cut: after so many messages of a side have been passed on. All others are lost.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     side: Side,

@@ -14,7 +14,7 @@ use super::{
     fixtures::{ALICE, Commits as _, at, checkout, hours, now, order, paying},
 };
 
-/// What happened, in words.
+/// Returns the events of a store, in words.
 async fn told(store: &impl Store, now: Timestamp) -> Vec<String> {
     let happened = store.happened(now).await.expect("reads").into_iter();
     let words = happened.map(|happened| match happened {

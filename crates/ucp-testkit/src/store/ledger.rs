@@ -369,7 +369,7 @@ pub async fn each_group_of_a_holder_has_its_bound<T: StoreUnderTest>(subject: &T
     assert_eq!(store.commits(cart_of("10", 0, &["d.example"])).await, Committed::Done);
 }
 
-/// What one handle commits is seen by another at once, and makes its changes stale.
+/// A commit of one handle is visible to another at once, and makes its changes stale.
 pub async fn two_processes_share_one_ledger<T: StoreUnderTest>(subject: &T) {
     let here = subject.open().await;
     subject.count(&[("a-0", 5)]).await;
@@ -450,7 +450,7 @@ pub async fn the_last_ones_are_sold_once<T: StoreUnderTest>(subject: &T) {
     assert_eq!((orders, kept), (sold, sold));
 }
 
-/// What was committed is there for a process that starts later, with its versions; what was stale is not.
+/// Committed changes are there for a process that starts later, with their versions; stale changes are not.
 pub async fn everything_is_there_after_a_restart<T: StoreUnderTest>(subject: &T) {
     subject.count(&[("a-0", 5)]).await;
     let all = |version| Change {

@@ -1,4 +1,4 @@
-//! What the published schemas of requests say is what is refused, and nothing else.
+//! Tests that requests are rejected if, and only if, the published schemas exclude them.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};

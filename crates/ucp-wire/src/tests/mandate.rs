@@ -26,7 +26,7 @@ fn checkout(dialect: &dyn Dialect) -> String {
     encode(dialect, Operation::GetCheckout, &outcome, &active(dialect)).document
 }
 
-/// What is put in is the last member, and what it is about stays as it was, byte by byte.
+/// The inserted field is the last one, and the document that it is about stays as it was, byte by byte.
 #[test]
 fn the_word_of_the_shop_leaves_everything_else_as_it_is() {
     for dialect in dialects() {

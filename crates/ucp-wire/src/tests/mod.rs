@@ -157,7 +157,7 @@ fn answer(operation: Operation) -> Outcome {
     })
 }
 
-/// What is active with a platform that declares everything a release offers.
+/// Returns the capabilities that are active with a platform that declares everything a release offers.
 fn active(dialect: &dyn Dialect) -> Active {
     let declared: Vec<Declaration> =
         offered(dialect, &ucp_core::operation::Offering::everything()).map(super::offer::Offer::declaration).collect();
@@ -261,7 +261,7 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
     }
 }
 
-/// What every failure is called over the transports, and whether a retry can help.
+/// Code of every error, its HTTP status, its JSON-RPC code, and `true` if a retry can help.
 const FAILURES: [(&str, u16, i32, bool); 32] = [
     ("malformed_json", 400, -32700, false),
     ("invalid_request", 400, -32602, false),

@@ -43,7 +43,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// What a caller of `to` gets when a shop that speaks `from` answers.
+/// Returns the response to a caller of `to` when a shop that speaks `from` answers.
 fn relayed(from: Release, to: Release, operation: Operation, said: Value, status: u16) -> Encoded {
     let body = relay::answer(from, to, operation, object(said));
     let carried = ForwardedAnswer { body: body.into(), sealed: false, status };
@@ -171,7 +171,7 @@ fn a_note_is_added_to_what_the_shop_says() {
     }
 }
 
-/// What a platform of a release can ask, with everything that releases say differently.
+/// Returns requests of a platform of a release, with everything that releases state differently.
 fn requests(release: Release) -> Vec<(Operation, Value)> {
     let founding = release < Release::V2026_04_08;
     let consent = if release == Release::V2026_08_25 {

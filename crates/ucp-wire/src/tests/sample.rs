@@ -10,7 +10,7 @@ use ucp_core::{
     purchase::payment::Declaration,
 };
 
-/// What must never appear anywhere.
+/// Value that must never appear anywhere.
 pub(super) const CANARY: &str = "tok_canary_4111111111111111";
 
 fn address() -> Value {

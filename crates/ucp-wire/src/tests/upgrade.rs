@@ -103,7 +103,7 @@ fn requests_of_every_operation_fit_the_newest_release_and_come_back_with_the_sam
     assert!(compared > 20, "{compared}");
 }
 
-/// What the newest release cannot say, older ones get as it is kept.
+/// Unit prices that the newest release cannot express are returned to older ones as they are stored.
 #[test]
 fn unit_prices_are_told_older_releases_as_the_merchant_states_them() {
     let stated = [

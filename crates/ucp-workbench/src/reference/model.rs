@@ -9,7 +9,7 @@ use ucp_wire::openapi;
 /// Place of the definitions in a document.
 const DEFINITIONS: &str = "#/components/schemas/";
 
-/// What the documents of all releases say.
+/// Merged content of the documents of all releases.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     /// Operations, in the order of the specification.
@@ -42,7 +42,7 @@ pub(super) struct Type {
     /// Releases that have it, the newest first.
     pub(super) releases: Vec<Release>,
     pub(super) members: Vec<Member>,
-    /// What it is, if it is no object with members.
+    /// Form of the type, if it is not an object with fields.
     pub(super) form: Versions,
 }
 
@@ -65,7 +65,7 @@ impl Member {
     }
 }
 
-/// What a value is in words, some of which are names of types.
+/// Description of a value in words, some of which are names of types.
 pub(super) type Kind = Vec<Piece>;
 
 /// A part of a [`Kind`].
@@ -75,7 +75,7 @@ pub(super) enum Piece {
     Type(String),
 }
 
-/// What a value is, and in which releases; that of the newest release first.
+/// Descriptions of a value, with the releases of each; that of the newest release first.
 pub(super) type Versions = Vec<(Kind, Vec<Release>)>;
 
 impl Model {

@@ -23,7 +23,7 @@ const LISTED: usize = 50;
 const ACTIONS: [&str; 8] =
     ["block", "unblock", "pause", "resume", "reload", "catalog release", "webhook resend", "task retry"];
 
-/// Which lines are wanted.
+/// Filter of the audit log's lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     /// Shop whose log it is; that of the process if it is empty.

@@ -132,7 +132,7 @@ async fn a_retry_is_given_the_same_answer_to_the_byte() {
 }
 
 impl Fixture {
-    /// What was answered before would be answered differently now.
+    /// Changes the shop, so that an earlier request would get another response now.
     fn shelf_changed(&self) {
         self.shop.shelf.reprice("ticket", 2_500);
         self.shop.clock.advance(10);

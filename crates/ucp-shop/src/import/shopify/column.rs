@@ -1,6 +1,6 @@
 //! The columns of an export, under their older and newer names.
 
-/// How many options a product may have.
+/// Maximum number of options of a product.
 pub(super) const AXES: usize = 3;
 
 /// A column that is read.

@@ -1,4 +1,4 @@
-//! What the sample shop promises to its readers and to other tests.
+//! Guarantees of the sample shop to its readers and to other tests.
 
 use std::collections::{HashMap, HashSet};
 
