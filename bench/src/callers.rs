@@ -46,7 +46,7 @@ anonymous = { per_second = 1_000_000, burst = 1_000_000 }
 signed = { per_second = 1_000_000, burst = 1_000_000 }
 "#;
 
-/// How many platforms are remembered.
+/// Number of platforms that are remembered.
 const REMEMBERED: usize = 10_000;
 
 /// As many profiles as a gateway fetches from one origin at once.
@@ -157,7 +157,7 @@ async fn negotiation(
     Ok(())
 }
 
-/// What a gateway holds when it knows many platforms.
+/// Measures the memory of a gateway that knows many platforms.
 async fn memory(platforms: &Arc<Platforms>, strict: &Server) -> Done<()> {
     let body = json!({ "ids": ["prod_abc123"] }).to_string();
     let numbers = 1..=REMEMBERED;
@@ -197,7 +197,7 @@ impl Fetch for Documents {
     }
 }
 
-/// How many platforms a directory keeps, and as how many bytes it counts them.
+/// Returns the number of platforms that a directory keeps, and their size in bytes as it counts them.
 async fn weighed(platforms: &Arc<Platforms>) -> Done<(usize, u64)> {
     let business = Business::new(&Offering::everything(), None);
     let options = DirectoryOptions { fetch_burst: u32::MAX, ..DirectoryOptions::default() };
@@ -210,7 +210,7 @@ async fn weighed(platforms: &Arc<Platforms>) -> Done<(usize, u64)> {
     Ok((directory.len(), directory.weight()))
 }
 
-/// What one platform notices of another that sends far more than it may.
+/// Measures the effect on one platform of another that exceeds its rate limit by far.
 async fn flood(options: &Options, gateway: &Path, data: &Path, platforms: &Platforms, body: &str) -> Done<()> {
     let (flooder, neighbour) = (ApiKey::generate()?, ApiKey::generate()?);
     let mut config = "[callers]\npolicy = \"require\"\n\n[profiles]\nloopback = true\n".to_owned();

@@ -24,16 +24,16 @@ const STOREFRONT: &str = "fronting a Storefront API";
 const COLD: &str = "fronting, equal lookups at once";
 const SCAN: &str = "fronting, a scan of many products";
 
-/// What the gateway and nginx are compared at: as many calls as the gateway has under way by default.
+/// Number of connections in the comparison with nginx: as many calls as the gateway has under way by default.
 const CONNECTIONS: usize = 32;
 
-/// How many callers ask for the same at once.
+/// Number of callers that send the same request at once.
 const AT_ONCE: usize = 200;
 
-/// How many different products are looked up in a scan.
+/// Number of different products that are looked up in a scan.
 const SCANNED: u64 = 100_000;
 
-/// What the gateway may keep in memory, in megabytes; the larger is its default.
+/// Limits of the gateway's cache, in megabytes; the larger is its default.
 const CACHES: [u32; 2] = [16, 64];
 
 /// What is aimed for, beside nginx and the embedded shop.
@@ -45,11 +45,11 @@ const LOOKUP: &str = "/catalog/lookup";
 /// A product that the embedded shop has, as it is looked up in all shops.
 const SAMPLE: &str = "prod_abc123";
 
-/// How long and how often.
+/// Number and duration of rounds.
 struct Pace {
     rounds: usize,
     round: Duration,
-    /// How many different products are looked up in a round, over many connections and over one.
+    /// Number of different products that are looked up in a round, over many connections and over one.
     many: u64,
     few: u64,
     scanned: u64,
@@ -95,7 +95,7 @@ fn storefront_id(number: u64) -> String {
     format!("gid://shopify/Product/{number}")
 }
 
-/// What a server is asked.
+/// Request to a server.
 enum Asked {
     /// The same, over and over.
     Same(Scenario),
@@ -111,7 +111,7 @@ struct Contestant<'a> {
     rounds: Vec<Round>,
 }
 
-/// What one contestant did in one round. Processor times are in seconds per request.
+/// Measurements of one contestant in one round. Processor times are in seconds per request.
 struct Round {
     rate: f64,
     cpu: f64,
@@ -217,7 +217,7 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
     Ok(())
 }
 
-/// What all parts have in common.
+/// Context that all parts share.
 struct Place<'a> {
     options: &'a Options,
     gateway: &'a Path,
@@ -303,7 +303,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// What a gateway holds after it was asked for very many products.
+    /// Measures the memory of a gateway after lookups of very many products.
     async fn scan(&self) -> Done<()> {
         let pace = Pace::of(self.options);
         println!("\n{} products, each looked up once\n", pace.scanned);
@@ -371,7 +371,7 @@ fn table(contestants: &[Contestant<'_>], uncached: usize) {
     }
 }
 
-/// What came of it, beside what is aimed for.
+/// Prints the results beside the targets.
 fn verdict(contestants: &[Contestant<'_>], uncached: usize, beside_nginx: bool) {
     let [bare, .., cached, embedded] = contestants else { return };
     let gateway = &contestants[uncached];

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Done;
 
-/// How many different words there are.
+/// Number of different words.
 const VOCABULARY: f64 = 40_000.0;
 
 /// Departments and the shelves of each.

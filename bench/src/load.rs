@@ -26,13 +26,13 @@ pub(crate) struct Load<'a> {
     pub(crate) connections: usize,
 }
 
-/// What came of loading a server for a while.
+/// Result of loading a server for a while.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     pub(crate) elapsed: Duration,
     /// The processor time of the server.
     pub(crate) cpu: Duration,
-    /// How long each request took, with its kind.
+    /// Latency of each request, with its kind.
     pub(crate) latencies: Vec<(usize, Duration)>,
     /// The bodies of all answers together.
     pub(crate) bytes: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Run {
     pub(crate) statuses: Vec<u16>,
 }
 
-/// What counts as an answer.
+/// Responses that count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     /// What was asked for.

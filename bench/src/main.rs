@@ -66,7 +66,7 @@ use crate::{
     server::Server,
 };
 
-/// What every step of the benchmark may fail with.
+/// Result of a step of the benchmark.
 type Done<T> = Result<T, Box<dyn Error>>;
 
 /// Measures the gateway beside a bare axum handler, over loopback.
@@ -121,7 +121,7 @@ struct Options {
     before: Option<PathBuf>,
 }
 
-/// How long and how often things are measured.
+/// Number and duration of measurements.
 struct Effort {
     rounds: usize,
     round: Duration,

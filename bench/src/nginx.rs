@@ -9,7 +9,7 @@ use std::{
 
 use crate::{Done, scenario::HOST, server::Server};
 
-/// Where it may be, when it is not on the path of an ordinary user.
+/// Programs to try, as nginx may not be on the path of an ordinary user.
 const PROGRAMS: [&str; 2] = ["nginx", "/usr/sbin/nginx"];
 
 /// nginx in front of an upstream, with so many worker processes.

@@ -19,7 +19,7 @@ use crate::{
     settle, warm,
 };
 
-/// How many locations there are, one for each merchant.
+/// Number of locations, one for each merchant.
 const LOCATIONS: usize = 100_000;
 
 /// Postal codes that the gateway knows without a table of its own, and their middles.

@@ -20,7 +20,7 @@ use ucp_trust::{
 
 use crate::{Done, scenario::HOST, server::cost};
 
-/// What a platform declares that supports all of the protocol, and what each extends.
+/// Capabilities of a platform that supports all of the protocol, with the capabilities that each extends.
 const CAPABILITIES: &[(&str, &[&str])] = &[
     ("dev.ucp.shopping.catalog.search", &[]),
     ("dev.ucp.shopping.catalog.lookup", &[]),
@@ -50,7 +50,7 @@ pub(crate) const ACCEPT_SIGNATURE: (HeaderName, HeaderValue) = (
     HeaderValue::from_static(r#"sig1=("@status" "content-digest" "content-type")"#),
 );
 
-/// What all requests and answers are.
+/// Media type of all requests and responses.
 const JSON: (HeaderName, HeaderValue) = (CONTENT_TYPE, HeaderValue::from_static("application/json"));
 
 /// The profile of platform 0, about six kilobytes.
@@ -149,7 +149,7 @@ impl Platforms {
         document(&self.template, &format!("agent-{number}"))
     }
 
-    /// How often a profile was fetched.
+    /// Returns the number of times that a profile was fetched.
     pub(crate) fn visits(&self) -> usize {
         self.visits.load(Ordering::Relaxed)
     }

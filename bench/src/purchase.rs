@@ -26,13 +26,13 @@ use crate::{
 const PURCHASES: &str = "purchases";
 const OPEN: &str = "open checkouts";
 
-/// How many callers there are where each waits for the disk: enough to share a flush.
+/// Number of callers if each waits for the disk: enough to share a flush.
 const WRITERS: usize = 64;
 
-/// How many checkouts are open at once.
+/// Number of checkouts that are open at once.
 const MANY: usize = 100_000;
 
-/// How many checkouts are there to be shown and changed otherwise.
+/// Number of checkouts that are open in the other measurements.
 const FEW: usize = 500;
 
 /// Two goods of the sample shop of which there is always enough.
@@ -42,13 +42,13 @@ const GOODS: [&str; 2] = ["prod_abc123_size10", "var_hiking-socks_gray_s"];
 const PAGE: usize = 4 << 10;
 const PAGES: u64 = 4_000;
 
-/// What is asked of a shop that sells.
+/// Request to a shop that sells.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     CreateCart,
     Create,
     CreateOverMcp,
-    /// What was created before, with the key of that time.
+    /// The request of an earlier creation, with its idempotency key.
     CreateAgain,
     Get,
     GetOverMcp,
@@ -83,7 +83,7 @@ impl Ask {
         }
     }
 
-    /// What stands in the answer if it is the right one.
+    /// Returns a part of the expected response.
     const fn sign(self) -> &'static str {
         match self {
             Self::CreateCart => r#""id":"cart_"#,
@@ -108,7 +108,7 @@ pub(crate) struct Buyer<'a> {
     server: &'a Server,
     /// Checkouts that are there to be shown and changed.
     open: Vec<String>,
-    /// How many idempotency keys were used.
+    /// Number of idempotency keys used.
     keys: usize,
 }
 
@@ -237,7 +237,7 @@ pub(crate) async fn all(
     Ok(())
 }
 
-/// What buying costs, in turns with the bare handler, the look-up of goods and flushes to disk.
+/// Measures the cost of purchases, in turns with the bare handler, the lookup of items and flushes to disk.
 async fn purchases(options: &Options, server: &Server, data: &Path, shop: &Shop, bare: &Yardstick) -> Done<()> {
     let effort = options.effort();
     let mut disk = Disk::beside(data)?;
@@ -290,7 +290,7 @@ async fn purchases(options: &Options, server: &Server, data: &Path, shop: &Shop,
     one_caller(&effort, &mut buyer, &mut disk).await
 }
 
-/// How long one caller waits who is alone, beside the flushes that cannot be avoided.
+/// Measures the latency of a single caller, beside the flushes that cannot be avoided.
 async fn one_caller(effort: &Effort, buyer: &mut Buyer<'_>, disk: &mut Disk) -> Done<()> {
     println!("\n{:<32}{:>10}{:>10}", "One caller alone", "p50 ms", "p99 ms");
     for (name, ask, flushes) in
@@ -392,7 +392,7 @@ impl Disk {
     }
 }
 
-/// How often something happens in a while.
+/// Returns the number of events at a rate per second in a duration, rounded up and at least 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far from both ends")]
 fn times(rate: f64, duration: Duration) -> usize {
     (rate * duration.as_secs_f64()).ceil().max(1.0) as usize
@@ -403,7 +403,7 @@ fn goods(quantity: usize) -> Value {
     json!({ "line_items": GOODS.map(|id| json!({ "item": { "id": id }, "quantity": quantity })) })
 }
 
-/// What a platform states about a checkout that only has to be paid then.
+/// Returns the checkout that a platform sends, which then only has to be paid.
 pub(crate) fn checkout(quantity: usize) -> Value {
     let mut checkout = goods(quantity);
     checkout["buyer"] = json!({
@@ -427,7 +427,7 @@ pub(crate) fn checkout(quantity: usize) -> Value {
     checkout
 }
 
-/// What pays in the sandbox.
+/// Returns a payment for the sandbox.
 pub(crate) fn payment(token: &str) -> Value {
     json!({ "payment": { "instruments": [{
         "id": "instrument_1",

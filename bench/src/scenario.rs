@@ -1,4 +1,4 @@
-//! What servers are asked.
+//! Requests to servers.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const SCREW: &str = "prod_fathom-machine-screw";
 /// A request, ready to be sent.
 pub(crate) struct Request {
     pub(crate) bytes: Vec<u8>,
-    /// Which of the scenario's kinds it is of.
+    /// Index of its kind in the scenario.
     pub(crate) kind: usize,
 }
 
@@ -46,11 +46,11 @@ impl Scenario {
     }
 }
 
-/// What has to be known of a shop to ask for it.
+/// Facts about a shop that requests need.
 pub(crate) struct Shop {
     /// Ten products.
     pub(crate) ids: Vec<String>,
-    /// What a lookup of them answers.
+    /// Response to a lookup of them.
     pub(crate) lookup_answer: Vec<u8>,
     /// A value of the first option of the product with 2,048 variants.
     choice: Value,
@@ -76,12 +76,12 @@ impl Shop {
         Ok(Self { ids, lookup_answer, choice })
     }
 
-    /// What is sent to look them up.
+    /// Returns the body of a lookup of the ten products.
     pub(crate) fn lookup(&self) -> String {
         json!({ "ids": self.ids }).to_string()
     }
 
-    /// What the sample shop is asked.
+    /// Returns the scenarios for the sample shop.
     pub(crate) fn scenarios(&self) -> Vec<Scenario> {
         let product = |name: &str, body: &Value| Scenario::rest(name, "/catalog/product", body);
         let call = json!({
@@ -106,7 +106,7 @@ impl Shop {
         ]
     }
 
-    /// What the [large catalog](goods) of so many products is asked.
+    /// Returns the scenarios for the [large catalog](goods) of so many products.
     pub(crate) fn large(products: usize) -> Vec<Scenario> {
         let mut random = Random::new(7);
         let kinds =

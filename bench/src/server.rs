@@ -15,10 +15,10 @@ use crate::{
     scenario::{PLATFORM, post_as},
 };
 
-/// How long a server may take to come up; a large catalog has to be indexed first.
+/// Maximum time until a server is up; a large catalog has to be indexed first.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How long a server may take to stop that was told to.
+/// Maximum time until a server stops that was told to.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Ticks per second in `/proc`, on every architecture that Rust's standard library knows.
@@ -29,21 +29,21 @@ pub(crate) struct Server {
     child: Child,
     /// Held, because a server may fail when nobody reads what it prints.
     output: Option<BufReader<ChildStdout>>,
-    /// What stops it along with the processes that it has started, where it starts any.
+    /// Command that stops it along with the processes that it has started, if it starts any.
     stop: Option<Command>,
     pub(crate) address: SocketAddr,
-    /// How long it took from the start of the process to the first answer.
+    /// Time from the start of the process to the first response.
     pub(crate) started: Duration,
 }
 
-/// What a process holds, in bytes.
+/// Memory of a process, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
     /// All that is resident, mapped files included.
     pub(crate) resident: u64,
     /// The most that ever was.
     pub(crate) peak: u64,
-    /// What is its own, and could not be read from a file again.
+    /// Memory of its own, which could not be read from a file again.
     pub(crate) anonymous: u64,
 }
 
@@ -158,7 +158,7 @@ impl Server {
         workers.split_whitespace().try_fold(own, |sum, worker| Ok(sum + processor_time(worker)?))
     }
 
-    /// How many file descriptors the process has open.
+    /// Returns the number of open file descriptors of the process.
     pub(crate) fn descriptors(&self) -> Done<usize> {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }

@@ -24,7 +24,7 @@ const POSTGRES: &str = "postgres";
 /// Connections of a gateway, and of pgbench.
 const CONNECTIONS: usize = 16;
 
-/// What is asked.
+/// Requests to measure.
 const ASKED: [Ask; 4] = [Ask::Create, Ask::Update, Ask::Complete, Ask::Get];
 
 /// Checkouts that are there to be shown and changed.

@@ -106,7 +106,7 @@ struct Synchronisation {
     took: Duration,
     /// Largest resident memory, in bytes.
     peak: u64,
-    /// What it printed.
+    /// Output of the process.
     said: String,
 }
 
@@ -152,7 +152,7 @@ async fn found(server: &Server, word: &str, id: &str, begun: Instant) -> Done<()
 struct Remote {
     /// Its products, a line each.
     products: File,
-    /// Where each line begins, and where the last one ends.
+    /// Offsets of the beginnings of the lines, and of the end of the last one.
     lines: Vec<u64>,
     /// The products that change, as they are then.
     changed: Vec<String>,

@@ -31,7 +31,7 @@ const HELD: Duration = Duration::from_millis(300);
 /// The path below which the Storefront API is.
 const STOREFRONT: &[u8] = b"POST /api/";
 
-/// What stands for the number of the product in what is made beforehand.
+/// Placeholder of the product's number in prepared responses.
 const NUMBER: &str = "1234567890";
 
 /// How many values the options of its products have on the Storefront API.
@@ -80,11 +80,11 @@ struct Upstream {
     /// What a search finds, with which whoever waits for a server sees that it is up: nothing, in both languages.
     page: String,
     found: String,
-    /// How many look-ups it was asked.
+    /// Number of lookups so far.
     calls: Cell<u64>,
     /// `true` if the next of them is to be held back.
     hold: Cell<bool>,
-    /// How long each of them takes.
+    /// Duration of each lookup.
     slow: Cell<Duration>,
     /// The body of the last one.
     asked: RefCell<Vec<u8>>,
@@ -148,7 +148,7 @@ async fn attend(mut stream: TcpStream, upstream: Rc<Upstream>) -> std::io::Resul
     }
 }
 
-/// Where the body of the first of these requests begins and ends, once all of it is there.
+/// Returns the offsets of the beginning and the end of the first request's body, once all of it is there.
 fn request(bytes: &[u8]) -> Option<(usize, usize)> {
     const LENGTH: &[u8] = b"content-length:";
     let body = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
@@ -215,7 +215,7 @@ impl Upstream {
     }
 }
 
-/// How many look-ups the upstream was asked.
+/// Returns the number of lookups that the upstream has received.
 pub(crate) async fn calls(upstream: &Server) -> Done<u64> {
     let calls = Connection::open(upstream.address).await?.body(&get("/calls")).await?;
     Ok(String::from_utf8(calls)?.parse()?)
@@ -232,13 +232,13 @@ pub(crate) async fn slow(upstream: &Server, each: Duration) -> Done<()> {
     Connection::open(upstream.address).await?.body(&get(&path)).await.map(drop)
 }
 
-/// What the upstream was asked last over the Storefront API.
+/// Returns the last request to the upstream over the Storefront API.
 pub(crate) async fn asked(upstream: &Server) -> Done<String> {
     let asked = Connection::open(upstream.address).await?.body(&get("/asked")).await?;
     Ok(String::from_utf8(asked)?)
 }
 
-/// What it says about itself.
+/// Returns the profile of the upstream.
 fn profile(address: SocketAddr) -> Value {
     let entry = |name: &str| {
         json!([{
@@ -264,7 +264,7 @@ fn profile(address: SocketAddr) -> Value {
     } })
 }
 
-/// Where it sells, on the Storefront API.
+/// Returns the market of the shop, as on the Storefront API.
 fn market() -> Value {
     let home = json!({ "isoCode": "US", "currency": { "isoCode": "USD" } });
     json!({ "data": {

@@ -36,25 +36,25 @@ use crate::{
 /// The name under which this part can be chosen.
 const WEBHOOKS: &str = "webhooks";
 
-/// How many orders there are, and of how many platforms.
+/// Number of orders, and of platforms.
 const ORDERS: usize = 5_000;
 const PLATFORMS: usize = 4;
 
-/// How many buyers place them at once.
+/// Number of buyers that place them at once.
 const BUYERS: usize = 64;
 
-/// How long all of them may take to arrive.
+/// Maximum time until all of them have arrived.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How many signatures are verified.
+/// Number of signatures that are verified.
 const VERIFIED: usize = 100;
 
-/// How many orders are placed one by one afterwards, to see how soon one is told of.
+/// Number of orders that are placed one by one afterwards, to measure the delay of a single webhook.
 const SINGLE: usize = 50;
 
 const OPEN: &str = "[callers]\npolicy = \"development\"\n\n[profiles]\nloopback = true\n";
 
-/// What the platforms have heard.
+/// Requests that the platforms have received.
 #[derive(Default)]
 struct Heard {
     /// The requests, as they came in.
@@ -161,7 +161,7 @@ async fn attend(mut stream: TcpStream, address: SocketAddr, heard: Arc<Mutex<Hea
     }
 }
 
-/// How long the first of these requests is, once its head is there.
+/// Returns the length of the first of these requests in bytes, once its head is there.
 fn whole(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
@@ -188,7 +188,7 @@ fn profile(address: SocketAddr, number: &str) -> Value {
     } } })
 }
 
-/// What came of one round.
+/// Result of one round.
 struct Round {
     /// Webhooks per second: of the gateway, and of the bare client.
     rate: f64,
@@ -196,9 +196,9 @@ struct Round {
     /// Processor time of the gateway per webhook, in seconds.
     cpu: f64,
     connections: usize,
-    /// How long the body of a webhook is, on average.
+    /// Average length of a webhook's body, in bytes.
     bytes: usize,
-    /// How often 4 KiB were written and flushed per second meanwhile, by somebody with nothing else to do.
+    /// Number of 4 KiB writes with a flush per second meanwhile, by a writer with nothing else to do.
     flushes: f64,
 }
 

@@ -28,13 +28,13 @@ use crate::{
     webhooks::TO_THIS_MACHINE,
 };
 
-/// How many buy at the same time.
+/// Number of concurrent buyers.
 const BUYERS: usize = 3;
 
 /// Goods that are there.
 const GOODS: &[&str] = &["pot_ceramic", "bouquet_tulips", "bouquet_roses", "orchid_white"];
 
-/// What becomes of payments: most wait for their buyers.
+/// Outcomes of payments: most wait for their buyers.
 const WORDS: &[&str] = &[
     "challenge",
     "challenge",
@@ -245,13 +245,13 @@ pub(crate) fn history(world: &World, notes: &[Entry]) -> History {
     History { calls: world.clients.calls(), payments, orders, messages }
 }
 
-/// How many purchases wait for their banks at once.
+/// Number of purchases that wait for their banks at once.
 const WAITING: usize = 8;
 
-/// How long buyers take at their banks.
+/// Time that buyers take at their banks.
 const AT_THE_BANK: Duration = Duration::from_secs(3);
 
-/// How long it may take until what Stripe has told is an order.
+/// Maximum time until an event of Stripe has become an order.
 const SETTLED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Stripe tells two gateways in turns what buyers have confirmed, and nobody looks at a checkout: every one becomes an

@@ -25,7 +25,7 @@ use crate::{
     random::Random,
 };
 
-/// How many events are sent at the same time.
+/// Number of events that are sent at the same time.
 const COURIERS: u64 = 4;
 
 /// A payment at Stripe (`PaymentIntent`), as it was after a step.
@@ -188,7 +188,7 @@ impl<'w> Bank<'w> {
         });
     }
 
-    /// What was sent, in words.
+    /// Returns a summary of the events sent.
     pub(crate) fn summary(&self) -> String {
         let Post { taken, tried, .. } = &*self.post();
         format!("{taken} events taken of {tried} sent")

@@ -17,10 +17,10 @@ use crate::{
     process::{World, eventually},
 };
 
-/// How many there are of each variant.
+/// Stock of each variant.
 pub(crate) type Counts = BTreeMap<String, i64>;
 
-/// What is in the database at one moment.
+/// Content of the database at one moment.
 #[derive(Debug)]
 pub(crate) struct Books {
     pub(crate) stock: Counts,
@@ -98,7 +98,7 @@ pub(crate) fn is_writable(world: &World) -> bool {
     db.transaction_with_behavior(TransactionBehavior::Immediate).is_ok()
 }
 
-/// What is true whenever one looks, gateways running or not.
+/// Checks the invariants, whether gateways run or not.
 pub(crate) fn check(world: &World) -> Books {
     // What the provider has done before the books are read has to be in them already, and what is in them the provider
     // has done before it is asked after that.

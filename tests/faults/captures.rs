@@ -12,13 +12,13 @@ use crate::{
     random::Random,
 };
 
-/// How long after its start the command is killed, in milliseconds; `None` for not at all.
+/// Times after its start at which the command is killed, in milliseconds; `None` for not at all.
 const KILLS: &[Option<u64>] = &[None, Some(60), Some(150), Some(350), Some(800)];
 
-/// How many commands run at the same time.
+/// Number of commands that run at the same time.
 const AT_ONCE: usize = 4;
 
-/// How often a command is given until it is known what became of the money.
+/// Maximum number of times that a command is given until the outcome of the payment is known.
 const TRIES: usize = 20;
 
 /// Something that a merchant does with the money of an order.
@@ -27,7 +27,7 @@ struct Errand {
     order: String,
     /// The command and its arguments, but for the order.
     words: Vec<String>,
-    /// How much of the money is taken in the end, in minor units.
+    /// Amount that is captured in the end, in minor units.
     taken: i64,
     fault: String,
 }

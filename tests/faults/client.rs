@@ -32,7 +32,7 @@ pub(crate) struct Call {
     pub(crate) payload: Value,
     /// The idempotency key; empty for calls that change nothing.
     pub(crate) key: String,
-    /// Who calls, and at the endpoints of which release; empty for those at the root.
+    /// Platform that calls, and the release whose endpoints it calls; empty for those at the root.
     platform: (String, &'static str),
 }
 
@@ -153,7 +153,7 @@ fn unnamed(mut body: String) -> String {
     body
 }
 
-/// Where two texts begin to differ.
+/// Returns the two texts around their first difference.
 fn difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
     let same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
     let around =
@@ -182,7 +182,7 @@ pub(crate) enum Unanswered {
     Later,
 }
 
-/// What was answered under a key.
+/// Response that was acknowledged under a key.
 struct Acknowledged {
     call: Call,
     document: Value,
@@ -199,7 +199,7 @@ struct Record {
 
 /// All clients of a world.
 pub(crate) struct Clients {
-    /// Where gateways are.
+    /// Addresses of the gateways.
     addresses: Mutex<Vec<SocketAddr>>,
     began: Instant,
     record: Mutex<Record>,
@@ -218,7 +218,7 @@ impl Clients {
         *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses.into_iter().collect();
     }
 
-    /// Where one of the gateways is, if there is one.
+    /// Returns the address of one of the gateways, if there is one.
     pub(crate) fn address(&self, random: &Random) -> Option<SocketAddr> {
         let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         random.index(addresses.len()).map(|nth| addresses[nth])

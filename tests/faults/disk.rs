@@ -94,7 +94,7 @@ fn journey(world: &World, random: &Random, gateway: &mut Gateway) -> bool {
     killed
 }
 
-/// How a disk fails: the system calls, and what they say.
+/// Failures of a disk: the system calls, and their errors.
 const FAILURES: &[(&str, &str)] = &[
     ("fsync,fdatasync", "error=EIO"),
     ("pwrite64", "error=EIO"),

@@ -30,13 +30,13 @@ pub(crate) struct Call {
     pub(crate) cart: String,
     /// The idempotency key; empty if there is none.
     pub(crate) key: String,
-    /// When it was sent and when it ended, after the beginning of the run.
+    /// Times at which it was sent and ended, since the beginning of the run.
     pub(crate) sent: Duration,
     pub(crate) ended: Duration,
     pub(crate) told: Told,
 }
 
-/// What a caller was told.
+/// Response to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Nothing about the request: the connection broke, or the caller is to come again.
@@ -47,7 +47,7 @@ pub(crate) enum Told {
     Document(Statement),
 }
 
-/// What a document states about a checkout.
+/// Statement of a document about a checkout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) checkout: String,
@@ -400,7 +400,7 @@ impl History {
 /// Something wrong that is planted into a history.
 type Plant = fn(&mut History);
 
-/// What can be wrong: what the judgment says, and how it is planted.
+/// Planted violations: the message of the judgment, and the change of the history.
 const PLANTS: &[(&str, Plant)] = &[
     ("was charged 2 times", |history| {
         let twice = Payment { attempt: "planted".to_owned(), ..history.captured().clone() };

@@ -15,14 +15,14 @@ use crate::{
     random::Random,
 };
 
-/// How many platforms buy at the same time.
+/// Number of concurrent platforms.
 const PLATFORMS: u64 = 3;
 
 /// Goods that are there, and some that are not.
 const GOODS: &[&str] =
     &["bouquet_roses", "pot_ceramic", "bouquet_sunflowers", "bouquet_tulips", "orchid_white", "gardenias"];
 
-/// What becomes of payments: mostly they go through.
+/// Outcomes of payments: most succeed.
 const WORDS: &[&str] = &[
     "ok",
     "ok",

@@ -71,10 +71,10 @@ use crate::{
     strace::Strace,
 };
 
-/// How often the gateway is killed at random unless told otherwise.
+/// Default number of times that the gateway is killed at random.
 const KILLS: u64 = 200;
 
-/// How many scenarios run at the same time.
+/// Number of scenarios that run at the same time.
 const AT_ONCE: usize = 2;
 
 /// Something that is done to a shop; says what it did.

@@ -15,7 +15,7 @@ use crate::{
     random::Random,
 };
 
-/// What is done to the database.
+/// Changes that spoil the database.
 const SPOILED_BOOKS: &[&str] = &[
     "DELETE FROM orders",
     "UPDATE stock SET quantity = quantity + 1 WHERE variant = 'pot_ceramic'",
@@ -27,7 +27,7 @@ const SPOILED_BOOKS: &[&str] = &[
      SELECT shop, 'again', owner, 1, 'another', json_set(document, '$.payment.attempt_id', 'b') FROM orders",
 ];
 
-/// What is done to the provider's journal: one text for another.
+/// Changes that spoil the provider's journal: one text for another.
 const SPOILED_JOURNALS: &[(&str, &str)] =
     &[("\"captures\":1", "\"captures\":2"), ("\"captures\":1", "\"captures\":0"), ("\"amount\":2000", "\"amount\":1")];
 
@@ -40,7 +40,7 @@ fn noticed(world: &World) -> bool {
     found.is_err()
 }
 
-/// What is done to a database that gateways share.
+/// Changes that spoil a database that gateways share.
 const SPOILED_SHARED: &[&str] = &[
     "DELETE FROM orders",
     "UPDATE stock SET quantity = quantity + 1 WHERE variant = 'pot_ceramic'",

@@ -36,7 +36,7 @@ pub(crate) const PLATFORMS: &[Platform] = &[
     Platform { name: "january", release: "2026-01-23", endpoints: "/ucp/2026-01-23" },
 ];
 
-/// How the receiver treats a webhook.
+/// Treatment of a webhook by the receiver.
 #[derive(Clone, Copy, Debug)]
 enum Treatment {
     /// It answers with this status.
@@ -70,7 +70,7 @@ const FAULTS: &[Treatment] = &[
     Treatment::Unread,
 ];
 
-/// How often a webhook is treated badly at most. Each time its next try is twice as far away.
+/// Maximum number of times that a webhook is treated badly. Each time its next try is twice as far away.
 const BAD: u64 = 2;
 
 /// A webhook that came in whole.
@@ -115,7 +115,7 @@ impl Arrival {
     }
 }
 
-/// What the receiver wrote down, in the order in which it happened.
+/// Note of the receiver; its notes are in the order in which things happened.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
     Arrived(Arrival),
@@ -137,7 +137,7 @@ struct Inner {
     notes: Mutex<Notes>,
     random: Mutex<Random>,
     misbehaving: AtomicBool,
-    /// How often each webhook may still be treated badly.
+    /// Number of times that each webhook may still be treated badly.
     patience: Mutex<HashMap<String, u64>>,
     elsewhere: Canary,
 }
@@ -170,7 +170,7 @@ impl Platforms {
         Self { server, inner }
     }
 
-    /// Where the profile of a platform is, which is who it is.
+    /// Returns the profile URL of a platform, which identifies it.
     pub(crate) fn profile(&self, platform: Platform) -> String {
         self.server.url(&format!("/{}", platform.name))
     }
@@ -180,19 +180,19 @@ impl Platforms {
         self.inner.misbehaving.store(bad, Ordering::SeqCst);
     }
 
-    /// What was written down so far.
+    /// Returns the notes so far.
     pub(crate) fn notes(&self) -> Vec<Entry> {
         lock(&self.inner.notes).entries.clone()
     }
 
-    /// How many visited the address that redirects name, since this was last asked.
+    /// Returns the number of visits to the address that redirects name, since the last call.
     pub(crate) fn misled(&self) -> usize {
         self.inner.elsewhere.visits()
     }
 }
 
 impl Inner {
-    /// How a request is treated; `None` if it is not even read.
+    /// Returns the treatment of a request; `None` if it is not even read.
     fn treatment(&self, head: &Request) -> Option<Treatment> {
         if head.method() == "GET" {
             return Some(Treatment::Answer(200));

@@ -31,7 +31,7 @@ use crate::{
 /// Why a scenario on PostgreSQL does nothing.
 pub(crate) const SKIPPED: &str = "skipped: PostgreSQL is not installed (apt-get install postgresql)";
 
-/// How often gateways are killed unless told otherwise.
+/// Default number of times that gateways are killed.
 pub(crate) const KILLS: u64 = 300;
 
 /// For how long gateways are killed at most: what has happened is looked into and repeated afterwards, within the time of a lane.
@@ -69,7 +69,7 @@ impl Ways {
         self.proxy.cut_after(side, usize::try_from(random.below(40)).expect("small"));
     }
 
-    /// What was in between.
+    /// Returns a summary of the proxies in between.
     pub(crate) fn summary(&self) -> String {
         let pooler =
             if self.bouncer.is_some() { "pgbouncer in the middle" } else { "no pgbouncer, which is not installed" };

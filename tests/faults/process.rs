@@ -24,10 +24,10 @@ pub(crate) const PSP: &str = "psp";
 
 const API_KEY: &str = "sk_test_0123456789abcdef";
 
-/// What the provider signs with, or is signed for with: requests of the processor, events of Stripe.
+/// Secret of the signatures: of requests to the processor, and of Stripe's events.
 pub(crate) const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
 
-/// Which payment provider takes the money.
+/// Payment provider that takes the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
     /// One that speaks the gateway's own protocol.
@@ -82,7 +82,7 @@ pub(crate) fn ended(command: &Command) -> Output {
     leash::run(command, |_| Ok(()))
 }
 
-/// What one scenario did.
+/// Counts of one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) kills: AtomicU64,
@@ -99,14 +99,14 @@ impl Tally {
     }
 }
 
-/// How the gateways of a world are told to deal with the provider, in milliseconds.
+/// Timeouts and delays between the gateways of a world and the provider, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// How long a single request may take.
+    /// Timeout of a single request.
     pub(crate) timeout: u32,
-    /// How long a payment may take.
+    /// Deadline of a payment.
     pub(crate) deadline: u32,
-    /// How long an answer takes that is ordered to be slow.
+    /// Delay of a response that is ordered to be slow.
     pub(crate) slow: u32,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct World {
     /// Address of the database for whoever looks into it, if gateways share one.
     pub(crate) database: std::sync::OnceLock<String>,
     psp: Mutex<Option<Psp>>,
-    /// What there was of each variant in the beginning.
+    /// Initial stock of each variant.
     pub(crate) initial: std::sync::OnceLock<crate::books::Counts>,
     pub(crate) clients: Clients,
 }
@@ -166,7 +166,7 @@ impl World {
         &self.folder
     }
 
-    /// Which payment provider takes the money.
+    /// Returns the payment provider that takes the money.
     pub(crate) const fn provider(&self) -> Provider {
         self.provider
     }
@@ -249,13 +249,13 @@ impl World {
         Tally::add(&self.tally().provider_kills);
     }
 
-    /// Where the provider listens.
+    /// Returns the listen address of the provider.
     pub(crate) fn provider_address(&self) -> SocketAddr {
         let psp = self.psp.lock().unwrap_or_else(PoisonError::into_inner);
         SocketAddr::from(([127, 0, 0, 1], psp.as_ref().map_or(0, |psp| psp.port)))
     }
 
-    /// Where the provider writes down what it does.
+    /// Returns the path of the provider's journal.
     pub(crate) fn journal(&self) -> PathBuf {
         self.folder.join("provider.journal")
     }
@@ -303,7 +303,7 @@ fn binary() -> Command {
 pub(crate) struct Gateway {
     process: Leashed,
     pub(crate) address: SocketAddr,
-    /// Where operators call, if they can.
+    /// Listen address of the admin API, if it has one.
     pub(crate) admin: Option<SocketAddr>,
 }
 

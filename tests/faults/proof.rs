@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{client::text, platforms::Arrival};
 
-/// What the signature of a webhook has to be about.
+/// Components that the signature of a webhook has to cover.
 const COVERED: &[&str] = &[
     "@method",
     "@authority",

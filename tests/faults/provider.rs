@@ -11,7 +11,7 @@ use crate::{
     random::Random,
 };
 
-/// How the provider misbehaves, at authorising and at capturing.
+/// Faults of the provider, at authorizing and at capturing.
 pub(crate) const FAULTS: &[&str] = &[
     "hang_before",
     "hang_after",

@@ -14,7 +14,7 @@ use crate::{
     random::Random,
 };
 
-/// How often each race is run.
+/// Number of runs of each race.
 const ROUNDS: usize = 12;
 
 /// Sends calls at the same time.
@@ -158,7 +158,7 @@ pub(crate) fn in_two(world: &World, random: &Random) -> String {
     format!("{races} races of two gateways")
 }
 
-/// How many carts become checkouts.
+/// Number of carts that become checkouts.
 const CARTS: usize = 40;
 
 /// Two gateways are asked at once for a checkout of one cart: both answer with the same one.
@@ -186,7 +186,7 @@ pub(crate) fn one_cart(world: &World, random: &Random) -> String {
     found.join(", ")
 }
 
-/// How many purchases are frozen at once.
+/// Number of purchases that are frozen at once.
 const FROZEN: usize = 16;
 
 /// A gateway that is frozen while it pays, given up by another one, and goes on as if nothing had happened.

@@ -7,10 +7,10 @@ use crate::{
     random::Random,
 };
 
-/// How many small purchases are begun.
+/// Number of small purchases that are begun.
 const SMALL: usize = 40;
 
-/// How often a caller is served at most until its room is used up.
+/// Number of requests by which the room of a caller has to be used up.
 const MOST: usize = 400;
 
 /// A caller whose room is used up completes a checkout: it is refused before anything is charged.

@@ -23,27 +23,27 @@ pub(crate) struct Order {
 /// Everything that is known when all has been told.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    /// What the receiver wrote down.
+    /// Notes of the receiver.
     pub(crate) notes: Vec<Entry>,
-    /// How many visited the address that redirects name.
+    /// Number of visits to the address that redirects name.
     pub(crate) misled: usize,
     pub(crate) orders: BTreeMap<String, Order>,
-    /// What `ucp-gateway webhooks list --json` shows.
+    /// Output of `ucp-gateway webhooks list --json`.
     pub(crate) webhooks: Vec<Value>,
     /// The keys of the shop.
     pub(crate) keys: Keys,
     /// The profiles of all gateways there were: each listened at a port of its own.
     pub(crate) profiles: BTreeSet<String>,
-    /// How many steps of an order an operator was told to have been taken.
+    /// Number of steps per order that an operator was told to have been taken.
     pub(crate) taken: BTreeMap<String, u64>,
 }
 
-/// What was told, in numbers.
+/// Counts of webhooks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) webhooks: usize,
     pub(crate) arrivals: usize,
-    /// How many arrived again although the platform had settled them.
+    /// Number of webhooks that arrived again although the platform had settled them.
     pub(crate) again: usize,
     pub(crate) gone: usize,
 }

@@ -32,13 +32,13 @@ use crate::{
     told::{Facts, Order, Told},
 };
 
-/// How often the gateway is killed at random at most.
+/// Maximum number of times that the gateway is killed at random.
 const KILLS: u64 = 50;
 
 /// For how long, on a machine that is slow.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What operators show.
+/// Token of the admin API.
 const TOKEN: &str = "token-of-the-operators";
 
 const ADMIN: &str = "\n[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"admin.token\"\n";
@@ -65,11 +65,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Shop<'a> {
     world: &'a World,
     platforms: Platforms,
-    /// Where operators call at the moment.
+    /// Current listen address of the admin API.
     admin: Mutex<Option<SocketAddr>>,
     /// The profiles of all gateways so far.
     profiles: Mutex<BTreeSet<String>>,
-    /// How many steps of an order an operator was told to have been taken.
+    /// Number of steps per order that an operator was told to have been taken.
     taken: Mutex<BTreeMap<String, u64>>,
     keys: Keys,
 }
@@ -130,7 +130,7 @@ impl<'a> Shop<'a> {
         order.unwrap_or_else(|| panic!("an order: {checkout}")).to_owned()
     }
 
-    /// What an operator is shown.
+    /// Returns the JSON output of a command.
     fn shown(&self, arguments: &[&str]) -> Value {
         let output = ended(&self.world.command(&[arguments, &["--json"]].concat()));
         assert!(output.status.success(), "{arguments:?}: {output:?}");
