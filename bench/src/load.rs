@@ -43,7 +43,7 @@ pub(crate) struct Run {
 /// Responses that count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
-    /// What was asked for.
+    /// The expected response.
     Good,
     /// That, or that there is too much of it.
     Limited,

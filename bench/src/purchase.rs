@@ -38,7 +38,8 @@ const FEW: usize = 500;
 /// Two goods of the sample shop of which there is always enough.
 const GOODS: [&str; 2] = ["prod_abc123_size10", "var_hiking-socks_gray_s"];
 
-/// What is written between two flushes, and how large the file is that it goes to in turns, as a write-ahead log does.
+/// Size of a write between two flushes, in bytes, and number of pages of the file, which are written in turns as in a
+/// log.
 const PAGE: usize = 4 << 10;
 const PAGES: u64 = 4_000;
 
@@ -310,7 +311,7 @@ async fn one_caller(effort: &Effort, buyer: &mut Buyer<'_>, disk: &mut Disk) -> 
     Ok(())
 }
 
-/// What many open checkouts take, and whether they are in the way of those who ask for one.
+/// Measures the memory of many open checkouts, and their effect on the reads of one.
 async fn open(options: &Options, server: &Server) -> Done<()> {
     let effort = options.effort();
     let many = if options.quick { 4 * FEW } else { MANY };

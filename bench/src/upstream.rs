@@ -77,7 +77,7 @@ struct Upstream {
     profile: String,
     market: String,
     types: String,
-    /// What a search finds, with which whoever waits for a server sees that it is up: nothing, in both languages.
+    /// Response to a search, by which a client that waits for a server sees that it is up: empty, in both languages.
     page: String,
     found: String,
     /// Number of lookups so far.
@@ -278,7 +278,7 @@ fn market() -> Value {
     } })
 }
 
-/// What a product is named by on the Storefront API.
+/// Returns the nodes of a lookup on the Storefront API, with one product.
 fn nodes() -> Value {
     let money = |amount: &str| json!({ "amount": amount, "currencyCode": "USD" });
     let axis = |name: &str, values: Vec<String>| {

@@ -109,7 +109,7 @@ fn made(state: &State, transition: Transition) -> Result<State, Illegal> {
     }
 }
 
-/// What may follow, written down once more from the rules.
+/// Returns the status after a transition that is allowed, written down once more from the rules.
 fn allowed(from: Status, transition: Transition) -> Option<Status> {
     use Status::{Canceled, CompleteInProgress, Completed, Incomplete, ReadyForComplete, RequiresEscalation};
     match (from, transition) {

@@ -25,7 +25,7 @@ use ucp_testkit::{
 
 const GOODS: [(&str, i64, Option<u64>); 3] = [("rose", 350, Some(6)), ("tulip", 120, None), ("gift", 0, Some(3))];
 
-/// What happens to a call.
+/// Fate of a call.
 #[derive(Clone, Copy, Debug)]
 enum Luck {
     Good,
@@ -346,7 +346,7 @@ impl Story {
         self.shown.remove(id);
     }
 
-    /// What holds at any time.
+    /// Checks the invariants that hold at any time.
     async fn balance(&mut self) {
         let (ledger, handler) = (&self.shop.ledger, &self.shop.handler);
         let (checkouts, orders, captures) = (ledger.checkouts(), ledger.orders(), handler.captures());
@@ -435,7 +435,7 @@ impl Story {
         assert_eq!(self.shop.ledger.commits(), before, "looking changes nothing");
     }
 
-    /// What holds in the end, when everything works again.
+    /// Checks the invariants that hold in the end, when everything works again.
     async fn end(&mut self) {
         self.shop.clock.advance(61);
         for _ in 0..6 {

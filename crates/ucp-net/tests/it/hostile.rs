@@ -18,7 +18,7 @@ use ucp_testkit::{
 
 use super::{clock, shortest, url};
 
-/// How many bytes of a body are read in these tests.
+/// Maximum number of bytes of a body that are read in these tests.
 const LIMIT: usize = 1 << 20;
 
 /// How much more than is read can be under way: buffers of the client, and of the system on both sides.

@@ -30,7 +30,7 @@ use super::{Seen, any_length, clock, options, received, shortest, transport, ups
 
 const OK: (u16, &[(&str, &str)], &str) = (200, &[], "{}");
 
-/// How a shop behind GraphQL is judged.
+/// Classifies the responses of a shop behind GraphQL.
 fn graphql(received: &Received) -> Verdict {
     match (received.status.as_u16(), json(received)) {
         (430, _) => Verdict::Rejected { shut: Duration::from_secs(600) },
@@ -544,7 +544,7 @@ fn outcome(kind: u8) -> Result<Received, Failure> {
     }
 }
 
-/// What a server sees of many calls.
+/// Observations of a server over many calls.
 #[derive(Default)]
 struct Watch {
     under_way: [usize; 3],

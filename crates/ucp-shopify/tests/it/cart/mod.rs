@@ -158,12 +158,12 @@ fn shown(outcome: Outcome) -> Shown {
 }
 
 impl Shown {
-    /// What is in it: items and quantities.
+    /// Returns the items in it, with their quantities.
     fn goods(&self) -> Vec<(&str, u64)> {
         self.lines.iter().map(|(_, item, quantity)| (item.as_str(), *quantity)).collect()
     }
 
-    /// What is said about it.
+    /// Returns the codes of its messages.
     fn codes(&self) -> Vec<&str> {
         codes(&self.messages)
     }

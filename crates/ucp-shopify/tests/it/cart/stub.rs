@@ -26,7 +26,7 @@ pub(crate) const CANARY: &str = "canary-of-the-cart";
 /// The changes of a cart in the order in which a request states them.
 const CHANGES: [&str; 8] = ["remove", "update", "add", "attributes", "codes", "buyer", "address", "delivery"];
 
-/// What goes wrong with a request.
+/// Fault of a request.
 pub(crate) enum Fault {
     /// It is carried out, or not, and the connection is torn.
     Torn { after: bool },
@@ -78,7 +78,7 @@ struct Books {
     rules: HashMap<String, Rule>,
     asked: Vec<Asked>,
     named: usize,
-    /// Where buyers pay, if it is not the usual page.
+    /// Checkout page of the shop, if it is not the usual one.
     page: Option<String>,
     /// What a carrier calculates, in cents.
     carrier: Option<u64>,
@@ -90,7 +90,7 @@ const LISTED: usize = 40;
 struct State {
     faults: Box<Faults>,
     books: Mutex<Books>,
-    /// How many requests are under way for each cart, and how many there were at most.
+    /// Number of requests under way for each cart, and the maximum so far.
     under_way: Mutex<HashMap<String, usize>>,
     most: AtomicUsize,
 }
@@ -127,12 +127,12 @@ impl Stub {
         Self { url: host.url("/").parse().expect("an address"), state }
     }
 
-    /// What was asked so far by operations of this name.
+    /// Returns the requests so far by operations of this name.
     pub(crate) fn asked(&self, operation: &str) -> Vec<Asked> {
         self.state.books().asked.iter().filter(|asked| asked.operation == operation).cloned().collect()
     }
 
-    /// How often something was to be changed.
+    /// Returns the number of requests for changes.
     pub(crate) fn writes(&self) -> usize {
         ["CartCreate", "CartChange", "CartForget"].into_iter().map(|name| self.asked(name).len()).sum()
     }
@@ -147,7 +147,7 @@ impl Stub {
         self.state.books().carts.clear();
     }
 
-    /// Where buyers pay from now on.
+    /// Sets the checkout page from now on.
     pub(crate) fn pay_at(&self, page: &str) {
         self.state.books().page = Some(page.to_owned());
     }
@@ -157,12 +157,12 @@ impl Stub {
         self.state.books().carrier = Some(cents);
     }
 
-    /// What is in the only cart that there is: items and quantities.
+    /// Returns the items in the only cart, with their quantities.
     pub(crate) fn goods(&self) -> Vec<(String, u64)> {
         self.only(|cart| cart.lines.iter().map(|line| (line.item.clone(), line.quantity)).collect())
     }
 
-    /// What is known of the buyer of the only cart that there is.
+    /// Returns the buyer and the address of the only cart.
     pub(crate) fn buyer(&self) -> Value {
         self.only(|cart| json!({ "buyer": cart.buyer, "address": cart.address }))
     }
@@ -178,12 +178,12 @@ impl Stub {
         read(books.carts.values().next().expect("one cart"))
     }
 
-    /// How many carts there are.
+    /// Returns the number of carts.
     pub(crate) fn carts(&self) -> usize {
         self.state.books().carts.len()
     }
 
-    /// How many requests about one cart were under way at once.
+    /// Returns the maximum number of concurrent requests about one cart.
     pub(crate) fn most_at_once(&self) -> usize {
         self.state.most.load(Ordering::SeqCst)
     }

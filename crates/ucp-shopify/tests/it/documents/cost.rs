@@ -16,7 +16,7 @@ use apollo_compiler::{
 /// How many objects are asked for, by the name of the variable that says so; of a list, how long it is.
 pub(crate) type Sizes = BTreeMap<String, usize>;
 
-/// What the one operation of a document costs.
+/// Returns the cost of the only operation of a document, in points.
 ///
 /// # Errors
 /// If a connection does not say how much it is asked for.
@@ -43,7 +43,7 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    /// What is selected of an object of a type.
+    /// Returns the cost of a selection on a type, in points.
     fn selected(&self, set: &SelectionSet, of: &str) -> Result<usize, String> {
         let mut points = 0;
         for selection in &set.selections {
