@@ -136,7 +136,7 @@ impl Manual {
     fn shown(&self, title: &str, query: &str, body: &Markup) -> Response {
         let up = format!("{}/", self.path);
         let content = html! {
-            div.reference.documents {
+            div.beside.reference.documents {
                 main #main tabindex="-1" {
                     p.to-contents { a href="#contents" { "Contents and search" } }
                     (body)

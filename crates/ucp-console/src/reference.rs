@@ -54,7 +54,7 @@ fn page(facts: &Facts) -> Markup {
             label { "Profile " input #profile type="url" value=(profile(facts)) autocomplete="off" spellcheck="false" size="36"; }
             label { "or API key " input #key type="password" autocomplete="off" spellcheck="false" size="14"; }
         }
-        div.reference {
+        div.beside.reference {
             nav.contents aria-label="Operations" {
                 @for (name, operations) in &groups {
                     h2 { (name) }

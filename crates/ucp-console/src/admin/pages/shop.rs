@@ -57,8 +57,8 @@ pub(super) async fn page(view: &View, of: &Of, key: &FormKey, done: &Markup) -> 
             }
             p { code { (base(&slot.public_url)) } }
             (tiles(&figures))
-            div.with-contents {
-                nav.jump aria-label="On this page" {
+            div.beside {
+                nav.contents aria-label="On this page" {
                     ul { @for (anchor, title, _) in &sections { li { a href={ "#" (anchor) } { (title) } } } }
                 }
                 div {
