@@ -121,7 +121,7 @@ fn requests_reach_the_shop_of_their_host_or_path() {
         assert!(docs.status == 200 && links.len() > 10, "{docs:?}");
         for link in links {
             let link = link.split('"').next().unwrap_or_default();
-            assert!(link.starts_with(&format!("{path}/docs")), "{host}: {link}");
+            assert!(link.starts_with(&format!("{path}/")), "{host}: {link}");
         }
         let moved = gateway.send("GET", &format!("{path}/docs/rest"), &[("Host", host)], b"");
         assert_eq!(moved.header("location"), Some(&*format!("{path}/docs/api")), "{moved:?}");

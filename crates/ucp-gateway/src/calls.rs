@@ -18,6 +18,7 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HOST, VARY},
 };
 use hyper::body::Body as _;
+use ucp_console::inspector::{Following, Recorder};
 use ucp_core::record::{self, CallRecord, Stage, Trace};
 use ucp_host::{
     callers,
@@ -39,7 +40,6 @@ use ucp_trust::{
 
 use crate::{
     events::Events,
-    inspector::recorder::{Following, Recorder},
     metrics::Metrics,
     spans::CallTracer,
     telemetry::{Log, Name, name},

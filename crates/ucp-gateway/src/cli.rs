@@ -4,11 +4,21 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, doctor::DoctorOptions,
-    explain::ExplainOptions, holders::HoldersCommand, import::ImportOptions, init::InitOptions, inspect::TailOptions,
-    keys::OwnKeysCommand, manual::CompletionsOptions, manual::ManOptions, mcp::McpOptions, orders::OrdersCommand,
-    rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, spec::SpecOptions, store::StoreCommand,
-    terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
+    data::{
+        buyers::BuyersCommand, catalog::CatalogCommand, holders::HoldersCommand, import::ImportOptions,
+        orders::OrdersCommand, store::StoreCommand, terms::TermsOptions, webhooks::WebhooksCommand,
+    },
+    inspect::{
+        backend::BackendCommand, doctor::DoctorOptions, explain::ExplainOptions, recorded::TailOptions,
+        rehearse::RehearseOptions, replay::ReplayOptions, sign::SignOptions, verify::VerifyOptions,
+    },
+    mcp::McpOptions,
+    setup::{
+        init::InitOptions,
+        keys::OwnKeysCommand,
+        manual::{CompletionsOptions, ManOptions},
+    },
+    spec::SpecOptions,
 };
 use ucp_config::ServeOptions;
 

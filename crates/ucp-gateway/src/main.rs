@@ -3,25 +3,18 @@
 //! The binary reads the command line and carries out its commands. The shops that `serve` serves are those of
 //! [`ucp_host`]; the log, metrics and events about their calls are here.
 
-mod admin;
 mod calls;
 mod cli;
 mod command;
-mod docs;
 mod events;
 mod export;
 mod happenings;
-mod inspector;
 mod line_writer;
-mod local;
 mod metrics;
-mod pages;
-mod reference;
 mod sampling;
 mod spans;
 mod telemetry;
 mod terminal;
-mod workbench;
 
 use std::process::ExitCode;
 
@@ -29,7 +22,10 @@ use clap::{CommandFactory as _, Parser as _};
 use rustix::{fs::Mode, process::umask};
 use ucp_config::environment;
 
-use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
+use crate::{
+    cli::{Cli, Command, ConfigCommand, KeysCommand},
+    command::{data, inspect, setup},
+};
 
 /// Allocator of the process. Responses are allocated and freed as texts of many sizes, and a static build would
 /// otherwise use the slow allocator of musl.
@@ -52,30 +48,30 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Serve(options) => command::serve::run(&options, &warnings),
         Command::Healthcheck(options) => command::healthcheck::run(&options),
-        Command::Import(options) => command::import::run(&options),
-        Command::Catalog(command) => command::catalog::run(&command),
-        Command::Terms(options) => command::terms::run(&options),
+        Command::Import(options) => data::import::run(&options),
+        Command::Catalog(command) => data::catalog::run(&command),
+        Command::Terms(options) => data::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
-        Command::Init(options) => command::init::run(&options),
-        Command::Completions(options) => command::manual::completions(&options, Cli::command()),
-        Command::Man(options) => command::manual::man(&options, Cli::command()),
-        Command::CheckConfig(options) => command::check_config::run(&options),
-        Command::Config(ConfigCommand::Schema) => command::config_schema::run(),
-        Command::Keys(KeysCommand::Api) => command::api_key::run(),
-        Command::Keys(KeysCommand::Own(command)) => command::keys::run(&command),
-        Command::Orders(command) => command::orders::run(command),
-        Command::Webhooks(command) => command::webhooks::run(&command),
-        Command::Buyers(command) => command::buyers::run(&command),
-        Command::Holders(command) => command::holders::run(&command),
-        Command::Backend(command) => command::backend::run(&command),
-        Command::Store(command) => command::store::run(&command),
-        Command::Doctor(options) => command::doctor::run(&options),
-        Command::Rehearse(options) => command::rehearse::run(&options),
-        Command::Sign(options) => command::sign::run(&options),
-        Command::Verify(options) => command::verify::run(&options),
-        Command::Tail(options) => command::inspect::tail(&options),
-        Command::Replay(options) => command::replay::run(&options),
-        Command::Explain(options) => command::explain::run(&options),
+        Command::Init(options) => setup::init::run(&options),
+        Command::Completions(options) => setup::manual::completions(&options, Cli::command()),
+        Command::Man(options) => setup::manual::man(&options, Cli::command()),
+        Command::CheckConfig(options) => setup::check_config::run(&options),
+        Command::Config(ConfigCommand::Schema) => setup::config_schema::run(),
+        Command::Keys(KeysCommand::Api) => setup::api_key::run(),
+        Command::Keys(KeysCommand::Own(command)) => setup::keys::run(&command),
+        Command::Orders(command) => data::orders::run(command),
+        Command::Webhooks(command) => data::webhooks::run(&command),
+        Command::Buyers(command) => data::buyers::run(&command),
+        Command::Holders(command) => data::holders::run(&command),
+        Command::Backend(command) => inspect::backend::run(&command),
+        Command::Store(command) => data::store::run(&command),
+        Command::Doctor(options) => inspect::doctor::run(&options),
+        Command::Rehearse(options) => inspect::rehearse::run(&options),
+        Command::Sign(options) => inspect::sign::run(&options),
+        Command::Verify(options) => inspect::verify::run(&options),
+        Command::Tail(options) => inspect::recorded::tail(&options),
+        Command::Replay(options) => inspect::replay::run(&options),
+        Command::Explain(options) => inspect::explain::run(&options),
         Command::Spec(options) => command::spec::run(&options, Cli::command()),
     };
     match done {

@@ -6,10 +6,12 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use prometheus::{
-    Counter, CounterVec, Encoder as _, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
-    Opts, Registry, TextEncoder, core::Collector as _, process_collector::ProcessCollector, proto::MetricFamily,
+    Counter, CounterVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    process_collector::ProcessCollector, proto::MetricFamily,
 };
+use ucp_console::admin;
 use ucp_core::{
     Release,
     ports::{
@@ -31,9 +33,6 @@ use ucp_sqlite::Activity;
 use ucp_sync::Status;
 
 use crate::{events::Events, export::Counts, telemetry::Log};
-
-/// Media type of the text format.
-pub(crate) use prometheus::TEXT_FORMAT;
 
 /// Upper bounds of the buckets of durations, in seconds.
 const SECONDS: [f64; 14] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 25.0];
@@ -121,45 +120,14 @@ impl Metrics {
         }
     }
 
-    /// Returns the steps of buyers in a shop, each with the platform and the name of the step.
-    pub(crate) fn funnel_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
-        by_labels(&self.funnel, shop)
-    }
-
-    /// Returns the reads of a remote shop by result of the cache.
-    pub(crate) fn cache_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
-        by_labels(&self.cache, shop)
-    }
-
-    /// Returns the calls of a shop under an idempotency key, by what it was.
-    pub(crate) fn repetitions_of(&self, shop: &str) -> Vec<(Vec<String>, u64)> {
-        by_labels(&self.keys, shop)
-    }
-
     /// Counts a step of a buyer.
     pub(crate) fn step(&self, shop: &str, platform: Option<&str>, step: Step) {
         self.funnel.with_label_values(&[shop, platform.unwrap_or("other"), step.as_str()]).inc();
     }
 }
 
-/// Returns the numbers of a shop with the values of their other labels, in the order of the labels' names.
-fn by_labels(counters: &IntCounterVec, shop: &str) -> Vec<(Vec<String>, u64)> {
-    let families = counters.collect();
-    let metrics = families.iter().flat_map(MetricFamily::get_metric);
-    let of_shop =
-        metrics.filter(|metric| metric.get_label().iter().any(|label| label.name() == "shop" && label.value() == shop));
-    let numbers = of_shop.map(|metric| {
-        let others = metric.get_label().iter().filter(|label| label.name() != "shop");
-        let count = metric.get_counter().get_value();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter of whole numbers")]
-        let count = count as u64;
-        (others.map(|label| label.value().to_owned()).collect(), count)
-    });
-    numbers.collect()
-}
-
 /// Everything that the metrics of a process are read from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Sources {
     pub(crate) metrics: Metrics,
     pub(crate) running: Arc<Running>,
@@ -171,29 +139,17 @@ pub(crate) struct Sources {
     pub(crate) exports: Vec<Arc<Counts>>,
 }
 
-impl Sources {
-    /// Returns all metrics, by name.
-    ///
-    /// # Errors
-    /// [`prometheus::Error`] if two of them have one name.
-    pub(crate) async fn families(&self) -> prometheus::Result<Vec<MetricFamily>> {
+#[async_trait]
+impl admin::Metrics for Sources {
+    async fn families(&self) -> prometheus::Result<Vec<MetricFamily>> {
         let mut families = self.metrics.registry.gather();
         families.extend(self.read().await?);
         families.sort_by(|one, other| one.name().cmp(other.name()));
         Ok(families)
     }
+}
 
-    /// Returns all metrics in the text format.
-    ///
-    /// # Errors
-    /// [`prometheus::Error`] if they cannot be written.
-    pub(crate) async fn text(&self) -> prometheus::Result<Vec<u8>> {
-        let families = self.families().await?;
-        let mut text = Vec::with_capacity(16 << 10);
-        TextEncoder::new().encode(&families, &mut text)?;
-        Ok(text)
-    }
-
+impl Sources {
     /// Reads what is kept elsewhere. What cannot be read is left out.
     async fn read(&self) -> prometheus::Result<Vec<MetricFamily>> {
         let read = Reading(Registry::new());

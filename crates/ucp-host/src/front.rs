@@ -224,7 +224,9 @@ async fn stated(
 /// Answers with a page of the documentation.
 async fn manual(request: Request) -> Response {
     let Some((slot, request)) = Called::of(request) else { return unmarked() };
-    let router = slot.pages().manual(&slot.settings.mount.path);
+    let name = slot.statement().map_or_else(|| slot.id.to_string(), |statement| statement.name.clone());
+    let Slot { settings, public_url, .. } = &*slot;
+    let router = slot.pages().manual(&Subject { settings, public_url, name: &name, operations: &[] });
     slot.reading().limited(request, async move |request| answered(router, request).await).await
 }
 

@@ -16,15 +16,15 @@ pub struct Subject<'a> {
     pub public_url: &'a Url,
     /// Display name.
     pub name: &'a str,
-    /// Operations that it offers.
+    /// Operations that it offers; none where pages do not depend on them.
     pub operations: &'a [Operation],
 }
 
 /// The pages of shops. By default there are none.
 pub trait Pages: Send + Sync {
-    /// Returns the documentation, for a shop that clients reach below `path`.
-    fn manual(&self, path: &str) -> Router {
-        let _ = path;
+    /// Returns the documentation, as a shop serves it.
+    fn manual(&self, shop: &Subject<'_>) -> Router {
+        let _ = shop;
         Router::new()
     }
 

@@ -196,7 +196,7 @@ impl Shop {
         let pages_about = pool.pages.about(&subject, Some(platforms.directory()));
         let reading = pool.reading(rules);
         let pictures = settings.upstream.is_none().then(backend::embedded::pictures).unwrap_or_default();
-        let published = pool.pages.manual(&settings.mount.path).merge(pages_about).merge(pictures);
+        let published = pool.pages.manual(&subject).merge(pages_about).merge(pictures);
         let mut router = reading.over(published).merge(own);
         let mut publications = Vec::new();
         for endpoint in endpoints() {

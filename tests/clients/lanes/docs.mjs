@@ -39,7 +39,7 @@ after(async () => {
 });
 
 test('every page of the contents has a heading', async () => {
-  const links = await page.locator('nav a').evaluateAll((all) => all.map(({ href }) => href));
+  const links = await page.getByRole('navigation', { name: 'Documentation' }).getByRole('link').evaluateAll((all) => all.map(({ href }) => href));
   assert.ok(links.length > 10, links.join(' '));
   for (const link of links) {
     await page.goto(link, { waitUntil: 'networkidle' });

@@ -1,38 +1,24 @@
 //! Commands of the binary, one module each.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`serve`], [`healthcheck`], [`mcp`] | serving a shop |
+//! | [`setup`] | configuration, keys, completions and manual pages |
+//! | [`data`] | what is stored: products, orders, webhook events, buyers, and the store as a whole |
+//! | [`inspect`] | endpoints, backends, messages and recorded calls |
+//! | [`spec`] | the generated documents of the repository |
+//! | [`output`], `place`, `runtime` | what commands have in common: output, places of stored data, the runtime |
 
-pub(crate) mod api_key;
-pub(crate) mod backend;
-pub(crate) mod buyers;
-pub(crate) mod catalog;
-pub(crate) mod check_config;
-pub(crate) mod config_schema;
-mod copy;
-pub(crate) mod doctor;
-pub(crate) mod explain;
+pub(crate) mod data;
 pub(crate) mod healthcheck;
-pub(crate) mod holders;
-pub(crate) mod import;
-pub(crate) mod init;
 pub(crate) mod inspect;
-pub(crate) mod keys;
-pub(crate) mod manual;
 pub(crate) mod mcp;
-mod message;
-pub(crate) mod orders;
 pub(crate) mod output;
 mod place;
-mod reach;
-pub(crate) mod rehearse;
-pub(crate) mod replay;
 mod runtime;
 pub(crate) mod serve;
-pub(crate) mod sign;
+pub(crate) mod setup;
 pub(crate) mod spec;
-pub(crate) mod store;
-pub(crate) mod terms;
-pub(crate) mod verify;
-pub(crate) mod webhooks;
-mod welcome;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,7 @@
 //! `serve`: serves the shop over HTTP.
 
+mod welcome;
+
 use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use axum::body::Body;
@@ -11,6 +13,10 @@ use tokio::{
     sync::watch,
 };
 use ucp_config::{Configuration, ServeOptions, first_key};
+use ucp_console::{
+    Pages, admin,
+    inspector::{self, Recorder, Subjects},
+};
 use ucp_core::record::Tracer;
 use ucp_host::{
     backend::DataDirectory,
@@ -28,21 +34,14 @@ use ucp_listener::{Connections, Limits, Tls, responding};
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::{
-    Done,
-    runtime::wait,
-    welcome::{self, DataFound, Told},
-};
+use self::welcome::{DataFound, Told};
+use super::{Done, runtime::wait};
 use crate::{
-    admin,
     calls::Calls,
     events::Events,
     export::{Export, Exports, otlp::Spans},
     happenings,
-    inspector::{self, recorder::Recorder, subjects::Subjects},
-    local,
     metrics::{Metrics, Sources},
-    pages::Pages,
     spans::CallTracer,
     telemetry::Log,
     terminal::{Paint, Shown},
@@ -104,7 +103,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let running = Arc::new(Running::new(options, configuration, claims, files, data, pool, local_url)?);
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
-        let sources = Sources {
+        let sources = Arc::new(Sources {
             metrics: metrics.clone(),
             running: Arc::clone(&running),
             connections: connections.clone(),
@@ -112,7 +111,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             health: health.clone(),
             events: events.clone(),
             exports: exports.counts.clone(),
-        };
+        });
         let shop = running.begin().await?;
         tokio::spawn(upkeep::run(Arc::clone(&running)));
         let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
@@ -125,7 +124,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             Some(recorder)
         } else {
             // Nobody would delete in time what an earlier one has left.
-            inspector::erasure::delete_all(&process.data.dir)
+            inspector::delete_all(&process.data.dir)
                 .map_err(|error| format!("recorded calls cannot be removed: {error}"))?;
             None
         };
@@ -135,7 +134,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(sources, recorder.clone());
+                let router = admin::router(Arc::clone(&running), health.clone(), sources, recorder.clone());
                 let answer = responding(move |request| answered(router.clone(), request));
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -170,10 +169,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         });
         drop(first_key);
         drop(shop);
-        let inspector = recorder.clone().map(|recorder| {
-            let page = inspector::routes::page(&running);
-            local::only(inspector::routes::router(recorder, Arc::clone(&running), page))
-        });
+        let inspector = recorder.clone().map(|recorder| inspector::for_developers(recorder, Arc::clone(&running)));
         tell_service_manager(&[NotifyState::Ready]);
         tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));

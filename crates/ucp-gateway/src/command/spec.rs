@@ -1,13 +1,15 @@
 //! `spec`: writes or compares the generated documents of the repository.
 
+mod command_line;
+
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Command};
 use ucp_config::{reference, schema};
+use ucp_console::errors;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::{Done, output::say};
-use crate::reference::{command_line, errors};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {

@@ -1,0 +1,69 @@
+//! `buyers`: shows and erases what is stored about a buyer, in the store and in recorded calls. A gateway can run on the
+//! same data directory at the same time.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ucp_console::inspector::delete_calls;
+use ucp_core::ports::buyers::Erasure;
+
+use crate::command::{
+    Done,
+    output::{remark, say},
+    place::StoreOptions,
+    runtime::{runtime, wait},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BuyersCommand {
+    /// Write everything that is stored about an e-mail address as JSON; exit code 2 if something of it may be missing.
+    Export(BuyerOptions),
+    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed, or may be left.
+    Erase(BuyerOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuyerOptions {
+    /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
+    e_mail: String,
+    #[command(flatten)]
+    store: StoreOptions,
+}
+
+pub(crate) fn run(command: &BuyersCommand) -> Done {
+    let runtime = runtime(1)?;
+    match command {
+        BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
+            let found = wait(&runtime, store.open(&runtime)?.personal_data(e_mail))?;
+            say!("{}", serde_json::to_string_pretty(&found)?);
+            for id in &found.damaged {
+                eprintln!("{id} is not shown, because it is damaged; it may be of this buyer");
+            }
+            tell_unknown(found.unknown);
+            Ok(if found.damaged.is_empty() && found.unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+        }
+        BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
+            let (opened, data) = (store.open(&runtime)?, &store.data);
+            let Erasure { carts, checkouts, orders, left, unknown } = wait(&runtime, opened.erase_buyer(e_mail))?;
+            say!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
+            for (id, reason) in &left {
+                remark!("{id} was left, because {reason}; erase again later");
+            }
+            tell_unknown(unknown);
+            // Those of an erasure that was broken off, too.
+            wait(&runtime, delete_calls(&data.data_dir, data.shop.as_str(), &*opened))
+                .map_err(|error| format!("recorded calls cannot be deleted: {error}; erase again"))?;
+            Ok(if left.is_empty() && unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+        }
+    }
+}
+
+/// Names orders that cannot be found by an e-mail address.
+fn tell_unknown(orders: u64) {
+    if orders > 0 {
+        eprintln!(
+            "{orders} orders with addresses may be of this buyer: their checkouts are gone, and nothing says whose they were; \
+             data.keep_addresses_days erases addresses by their age"
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! `orders`: shows orders and takes their steps. A gateway can run on the same data directory at the same time.
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::{Args, Subcommand};
+use ucp_config::{Configuration, ServeOptions, shop_named};
+use ucp_core::{
+    ShopId,
+    order::{Hold, LineQuantity, Order},
+    ports::ledger::Stored,
+    purchase::totals::{TotalKind, amount_of},
+};
+use ucp_host::{
+    backend::embedded,
+    clock,
+    orders::{self, Details, Once, Step},
+};
+
+use crate::command::{
+    Done,
+    output::say,
+    place::{self, StoreOptions},
+    runtime::{runtime, wait},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrdersCommand {
+    /// List the newest orders.
+    List(ListOptions),
+    /// Show an order.
+    Show(ShowOptions),
+    /// Record that goods were shipped: the given lines, or all that were not shipped yet.
+    Ship(ShipOptions),
+    /// Record that goods have arrived: the given lines, or all that have not arrived yet.
+    Deliver(StepOptions),
+    /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
+    Cancel(CancelOptions),
+    /// Capture an authorized payment: an amount, or all of it. The rest is released.
+    Capture(CaptureOptions),
+    /// Release an authorized payment without a capture.
+    Release(DrawOptions),
+    /// Record a refund of an amount, or of all that is left. No money is moved: `POST /orders/ID/refund` on the admin API
+    /// refunds through the payment provider.
+    Refund(RefundOptions),
+    /// Confirm a refund that was made by hand at the payment provider.
+    Confirm(ConfirmOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlaceOptions {
+    #[command(flatten)]
+    store: StoreOptions,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// Maximum number of orders.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    limit: u16,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The identifier of the order.
+    id: String,
+    /// Write only the mandate with which the buyer agreed, as it was presented. It reveals who bought what.
+    #[arg(long, conflicts_with = "json")]
+    mandate: bool,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StepOptions {
+    /// The identifier of the order.
+    id: String,
+    /// A line and its quantity, such as `li_1=2`; repeat the option for more lines.
+    #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
+    lines: Vec<LineQuantity>,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShipOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// The carrier.
+    #[arg(long)]
+    carrier: Option<String>,
+    /// The tracking number.
+    #[arg(long, value_name = "NUMBER")]
+    tracking_number: Option<String>,
+    /// The URL of the page on which the parcel can be tracked.
+    #[arg(long, value_name = "URL")]
+    tracking_url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// The reason, for the buyer to read.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+/// An order whose payment handler is asked, which the configuration describes.
+#[derive(Debug, Args)]
+pub(crate) struct DrawOptions {
+    /// The identifier of the order.
+    id: String,
+    #[command(flatten)]
+    serve: ServeOptions,
+    /// The shop of several in the configuration.
+    #[arg(long, value_name = "NAME")]
+    shop: Option<ShopId>,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CaptureOptions {
+    #[command(flatten)]
+    of: DrawOptions,
+    /// The amount in minor units: 1250 is USD 12.50.
+    #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
+    amount: Option<i64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RefundOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// The amount in minor units: 1250 is USD 12.50.
+    #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
+    amount: Option<i64>,
+    /// The reason, for the buyer to read.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfirmOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// The refund, such as `adj_1`.
+    #[arg(long, value_name = "ADJUSTMENT")]
+    refund: String,
+}
+
+pub(crate) fn run(command: OrdersCommand) -> Done {
+    let runtime = runtime(1)?;
+    match command {
+        OrdersCommand::List(ListOptions { limit, place }) => {
+            let store = place.store.open(&runtime)?;
+            let orders = wait(&runtime, store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
+            if place.json {
+                let orders: Vec<_> = orders.iter().map(orders::shown).collect();
+                say!("{}", serde_json::to_string_pretty(&orders)?);
+            } else {
+                orders.iter().for_each(|order| say!("{}", summary(&order.document)));
+            }
+        }
+        OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
+            let store = place.store.open(&runtime)?;
+            let order = wait(&runtime, store.any_order(&id)).map_err(|error| error.to_string())?;
+            let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
+            if mandate {
+                let mandate =
+                    wait(&runtime, store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
+                let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
+                say!("{}", mandate.reveal());
+            } else {
+                show(&order, place.json)?;
+            }
+        }
+        OrdersCommand::Ship(ShipOptions { step, carrier, tracking_number, tracking_url }) => {
+            take(&runtime, "ship", step, |details| Details { carrier, tracking_number, tracking_url, ..details })?;
+        }
+        OrdersCommand::Deliver(step) => take(&runtime, "deliver", step, |details| details)?,
+        OrdersCommand::Cancel(CancelOptions { step, reason }) => {
+            take(&runtime, "cancel", step, |details| Details { reason, ..details })?;
+        }
+        OrdersCommand::Capture(CaptureOptions { of, amount }) => draw(&runtime, "capture", &of, amount)?,
+        OrdersCommand::Release(of) => draw(&runtime, "release", &of, None)?,
+        OrdersCommand::Refund(RefundOptions { step, amount, reason }) => {
+            take(&runtime, "refund", step, |details| Details { amount, reason, ..details })?;
+        }
+        OrdersCommand::Confirm(ConfirmOptions { step, refund }) => {
+            take(&runtime, "confirm", step, |details| Details { refund: Some(refund), ..details })?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take(
+    runtime: &tokio::runtime::Runtime,
+    name: &str,
+    options: StepOptions,
+    more: impl FnOnce(Details) -> Details,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let StepOptions { id, lines, place } = options;
+    let step = Step::of(name, more(Details::of_lines(lines)))?;
+    let store = place.store.open(runtime)?;
+    let order = wait(runtime, orders::take(&*store, &[], &id, &step, Once::default(), clock::timestamp))?;
+    show(&order, place.json)
+}
+
+/// Takes a step for which the payment handler of the order is asked.
+fn draw(
+    runtime: &tokio::runtime::Runtime,
+    name: &str,
+    options: &DrawOptions,
+    amount: Option<i64>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let step = Step::of(name, Details { amount, ..Details::default() })?;
+    let configuration = Configuration::resolve(&options.serve, clock::now())?;
+    let settings = shop_named(&configuration, options.shop.as_ref())?;
+    let store = place::of(&settings, runtime)?;
+    let _within = runtime.enter();
+    let handlers = embedded::handlers(&settings.payments, &settings.extra_roots, &Arc::default())?;
+    let order = wait(runtime, orders::take(&*store, &handlers, &options.id, &step, Once::default(), clock::timestamp))?;
+    show(&order, options.json)
+}
+
+fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Error>> {
+    if json {
+        say!("{}", serde_json::to_string_pretty(&orders::shown(order))?);
+        return Ok(());
+    }
+    let order = &order.document;
+    say!("{}", summary(order));
+    for line in &order.line_items {
+        let (status, title) = (line.status().as_str(), &line.item.title);
+        say!("  {}  {}/{} {status}  {title}", line.id, line.fulfilled, line.total);
+    }
+    for event in &order.events {
+        say!("  {}  {}", event.occurred_at, event.kind);
+    }
+    for adjustment in &order.adjustments {
+        let amount = order.currency.amount(amount_of(&adjustment.totals, TotalKind::Total));
+        let reason = adjustment.description.as_deref().unwrap_or_default();
+        let (kind, status) = (&adjustment.kind, adjustment.status.as_str());
+        let by_hand = if adjustment.by_hand { ", to be given at the provider and confirmed" } else { "" };
+        say!("  {}  {} {kind} {status}{by_hand} {amount} {reason}", adjustment.occurred_at, adjustment.id);
+    }
+    if let Some(hold) = &order.payment.hold {
+        let what = match hold {
+            Hold::Authorized => "authorised, to be captured or released".to_owned(),
+            Hold::Capturing { amount, .. } => {
+                format!("{} are being captured; the provider is asked again by itself", order.currency.amount(*amount))
+            }
+            Hold::Captured { amount } => format!("{} captured", order.currency.amount(*amount)),
+            Hold::Releasing { .. } => "being released; the provider is asked again by itself".to_owned(),
+            Hold::Released => "released, nothing captured".to_owned(),
+        };
+        say!("  payment: {what}");
+    }
+    if let Some(evidence) = &order.payment.mandate {
+        let kept = if evidence.kept { "kept; `--mandate` writes it" } else { "not kept" };
+        say!("  {}  mandate {} signed with {} ({kept})", evidence.verified_at, evidence.reference, evidence.kid);
+    }
+    Ok(())
+}
+
+/// Formats an order in one line.
+fn summary(order: &Order) -> String {
+    let total = order.currency.amount(amount_of(&order.totals, TotalKind::Total));
+    format!("{}  {}  {}  {total}  {}", order.id, order.placed_at, orders::status(order), order.owner)
+}
+
+/// Parses a line item and its quantity, such as `li_1=2`.
+fn line(text: &str) -> Result<LineQuantity, String> {
+    let (id, quantity) = text.split_once('=').unwrap_or((text, ""));
+    let quantity = quantity.parse::<i64>().ok().filter(|quantity| *quantity > 0 && !id.is_empty());
+    let quantity = quantity.ok_or("expected a line and a quantity above zero, such as li_1=2")?;
+    Ok(LineQuantity { id: id.to_owned(), quantity })
+}

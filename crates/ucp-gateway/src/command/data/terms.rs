@@ -1,0 +1,64 @@
+//! `terms`: shows or sets the terms on which the shop sells.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use clap::Args;
+use ucp_core::{catalog::market::Market, pricing::terms::Terms};
+use ucp_shop::Database;
+
+use crate::command::{
+    Done,
+    output::say,
+    place::StoreOptions,
+    runtime::{runtime, wait},
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct TermsOptions {
+    /// The file with the terms to set, JSON as this command shows it; without it, the present terms are shown.
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreOptions,
+}
+
+pub(crate) fn run(options: &TermsOptions) -> Done {
+    let runtime = runtime(1)?;
+    let shared = options.store.postgres(&runtime)?;
+    let local = if shared.is_none() { Some(Database::of(options.store.data.open()?)?) } else { None };
+    let catalog = match &shared {
+        Some(store) => Some(wait(&runtime, store.catalog())?.ok_or("there is no shop in the database yet")?),
+        None => None,
+    };
+    let Some(path) = &options.file else {
+        let terms = match (&local, &catalog) {
+            (Some(database), _) => serde_json::to_string_pretty(&*database.terms())?,
+            (None, catalog) => {
+                let terms =
+                    catalog.as_ref().map(|catalog| serde_json::from_str::<Terms>(&catalog.shop.terms)).transpose()?;
+                serde_json::to_string_pretty(&terms)?
+            }
+        };
+        say!("{terms}");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let terms: Terms = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let fits = |market: &Market| terms.check(market).map_err(|unusable| format!("{}: {unusable}", path.display()));
+    let place = match (&local, &shared, &catalog) {
+        (None, Some(store), Some(catalog)) => {
+            fits(&serde_json::from_str(&catalog.shop.market)?)?;
+            wait(&runtime, store.set_terms(&serde_json::to_string(&terms)?))?;
+            store.place().to_owned()
+        }
+        (local, ..) => {
+            if let Some(database) = local {
+                fits(&database.market())?;
+                database.set_terms_blocking(&terms)?;
+            }
+            options.store.data.data_dir.display().to_string()
+        }
+    };
+    say!("The shop in {place} sells on these terms from now on.");
+    say!("Restart running gateways to apply them.");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,302 @@
+//! `backend`: checks and tries a shop that is asked the questions of the backend contract, by itself or by a mapping.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+use ucp_contract::{
+    Question, Reply, Transport,
+    check::{Finding, Report, check},
+    http::{Credential, HttpShop, SigningSecret},
+};
+use ucp_host::{
+    backend::{chance, mapped::launch, monotonic},
+    clock,
+};
+use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
+use ucp_net::{Options, outbound};
+use ucp_wire::documents::pretty;
+use url::Url;
+
+use crate::command::{
+    Done,
+    output::{self, say},
+    runtime::{runtime, wait},
+};
+
+/// Maximum number of characters of a document that is shown.
+const SHOWN: usize = 4_000;
+
+/// Maximum number of requests of a step that are shown whole.
+const SHOWN_OF_STEP: usize = 2;
+
+/// Members that a product should have and need not.
+const WANTED: [&str; 5] = ["description", "url", "categories", "media", "handle"];
+
+/// Members that a variant should have and need not.
+const WANTED_OF_VARIANTS: [&str; 4] = ["sku", "availability", "inventory", "options"];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BackendCommand {
+    /// Try the rules of the backend contract on a shop; exit code 1 if it does not keep one.
+    Check(CheckOptions),
+    /// Ask a shop by its mapping, and show the requests, the raw answers, the mapped answer and what is missing.
+    Try {
+        /// The mapping.
+        file: PathBuf,
+        /// Question: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
+        #[arg(default_value = "find")]
+        question: String,
+        /// Words for `find`, identifiers for `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`;
+        /// otherwise, and for more, the question as a JSON document.
+        arguments: Vec<String>,
+    },
+    /// Print the JSON Schema of mappings, for editors.
+    Schema,
+    /// Run the programs of a mapping for the gateway that started this process.
+    #[command(hide = true)]
+    Worker,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// Where the shop answers, below which are the paths of the questions; or the file of its mapping.
+    shop: String,
+    /// A file with the token that the shop wants to see.
+    #[arg(long, value_name = "FILE", conflicts_with = "signing_secret_file")]
+    token_file: Option<PathBuf>,
+    /// A file with the secret with which requests are signed.
+    #[arg(long, value_name = "FILE")]
+    signing_secret_file: Option<PathBuf>,
+    /// A file with the certificate in PEM that is shown to the shop.
+    #[arg(long, value_name = "FILE", requires = "client_key_file")]
+    client_certificate_file: Option<PathBuf>,
+    /// A file with the private key of that certificate.
+    #[arg(long, value_name = "FILE", requires = "client_certificate_file")]
+    client_key_file: Option<PathBuf>,
+    /// Try the rules that make carts and attempts at the shop as well; no order is placed.
+    #[arg(long)]
+    allow_writes: bool,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(command: &BackendCommand) -> Done {
+    match command {
+        BackendCommand::Check(options) => {
+            let runtime = runtime(2)?;
+            wait(&runtime, checked(options))
+        }
+        BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
+        BackendCommand::Schema => {
+            output::write(format_args!("{}", pretty(&ucp_mapped::file::schema().to_value())));
+            Ok(ExitCode::SUCCESS)
+        }
+        BackendCommand::Worker => {
+            worker::serve()?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn checked(options: &CheckOptions) -> Done {
+    let shop: Box<dyn Transport> = match options.shop.parse::<Url>() {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Box::new(contract(options, url)?),
+        _ => {
+            let (mapping, plan) = read(Path::new(&options.shop))?;
+            Box::new(mapped(&mapping, plan)?)
+        }
+    };
+    let report = check(&*shop, options.allow_writes).await;
+    if options.json {
+        say!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print(&report);
+    }
+    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn contract(options: &CheckOptions, url: Url) -> Result<HttpShop, Box<dyn std::error::Error>> {
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok::<_, String>(text.trim().to_owned())
+    };
+    let credential = match (&options.token_file, &options.signing_secret_file) {
+        (Some(file), _) => Credential::bearer(&read(file)?)?,
+        (None, Some(file)) => Credential::Signing(SigningSecret::new(&read(file)?)),
+        (None, None) => Credential::None,
+    };
+    let identity = match (&options.client_certificate_file, &options.client_key_file) {
+        (Some(certificate), Some(key)) => {
+            Some(outbound::identity(read(certificate)?.as_bytes(), read(key)?.as_bytes())?)
+        }
+        _ => None,
+    };
+    let upstream = Options { plain_http: true, identity, ..Options::new("http", url) };
+    Ok(HttpShop::new(&upstream, credential, monotonic(), chance(), Arc::new(clock::timestamp))?)
+}
+
+/// Opens the shop of a mapping with the usual deadlines.
+fn mapped(mapping: &Mapping, plan: Plan) -> Result<Mapped, Box<dyn std::error::Error>> {
+    let around = Surroundings {
+        secret: &|name| std::env::var(name).ok(),
+        options: &|name, address| Options::new(name, address),
+        clock: monotonic(),
+        random: chance(),
+    };
+    Ok(Mapped::open(mapping, plan, &around, launch()?, Limits::default())?)
+}
+
+fn print(report: &Report) {
+    for rule in &report.kept {
+        say!("ok       {rule}");
+    }
+    for (rule, reason) in &report.skipped {
+        say!("skipped  {rule}: {reason}");
+    }
+    for Finding { rule, question, asked, seen, problem, cure } in &report.findings {
+        say!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  found  {seen}\n  fix    {cure}");
+    }
+    say!("{} passed, {} failed", report.kept.len(), report.findings.len());
+}
+
+fn read(file: &Path) -> Result<(Mapping, Plan), String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    ucp_mapped::read(&text).map_err(|faulty| format!("{} cannot be used:\n{faulty}", file.display()))
+}
+
+/// Returns the document of a question.
+fn document(question: Question, arguments: &[String], mapping: &Mapping) -> Result<Value, String> {
+    let context = json!({ "language": mapping.market.language, "currency": mapping.market.currency });
+    let mut document = match question {
+        Question::Find => {
+            let words = (!arguments.is_empty()).then(|| arguments.join(" "));
+            let mut document =
+                Map::from_iter([("limit".to_owned(), 10.into()), ("available".to_owned(), false.into())]);
+            document.extend(words.map(|words| ("words".to_owned(), words.into())));
+            document.into()
+        }
+        Question::Resolve | Question::Open => json!({ "ids": arguments }),
+        Question::CartSync if arguments.iter().all(|argument| !argument.trim_start().starts_with('{')) => {
+            let line = |argument: &String| {
+                let (variant, quantity) = argument.rsplit_once('=').unwrap_or((argument, "1"));
+                match quantity.parse::<u64>() {
+                    Ok(quantity) => Ok(json!({ "variant": variant, "quantity": quantity })),
+                    Err(_) => Err(format!("`{argument}` must be VARIANT or VARIANT=QUANTITY")),
+                }
+            };
+            let lines: Vec<_> = arguments.iter().map(line).collect::<Result<_, _>>()?;
+            json!({ "purpose": "cart", "lines": lines, "codes": [] })
+        }
+        _ => match arguments {
+            [] => json!({}),
+            [one] => serde_json::from_str(one).map_err(|error| format!("the question must be JSON: {error}"))?,
+            _ => return Err("the question must be one JSON document".to_owned()),
+        },
+    };
+    let members = document.as_object_mut().ok_or("the question must be a JSON object")?;
+    members.entry("context").or_insert(context);
+    Ok(document)
+}
+
+fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
+    let (mapping, plan) = read(file)?;
+    let asked = Question::ALL.into_iter().find(|known| known.path() == question);
+    let asked = asked.ok_or_else(|| format!("`{question}` must be a question, such as `find` or `cart/sync`"))?;
+    let document = document(asked, arguments, &mapping)?;
+    let runtime = runtime(2)?;
+    let trace = Mutex::new(Trace::default());
+    let reply = wait(&runtime, async {
+        let mapped = mapped(&mapping, plan)?;
+        let reply = mapped.ask_traced(asked, document.to_string().into(), &trace).await;
+        Ok::<_, Box<dyn std::error::Error>>(reply)
+    })?;
+    let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
+    say!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
+    for group in trace.exchanges.chunk_by(|one, other| one.step == other.step) {
+        group.iter().take(SHOWN_OF_STEP).for_each(show);
+        if let Some(more) = group.get(SHOWN_OF_STEP..).filter(|more| !more.is_empty()) {
+            let failed = more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).count();
+            say!("step {}: {} more requests, {failed} of them without success\n", group[0].step, more.len());
+            more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).take(1).for_each(show);
+        }
+    }
+    let code = match &reply {
+        Ok(Reply::Answer(answer)) => {
+            say!("answer\n{}\n", shown(answer));
+            for missing in missing(answer) {
+                say!("missing  {missing}");
+            }
+            ExitCode::SUCCESS
+        }
+        Ok(Reply::Gone) => {
+            say!("answer: there is no such thing");
+            ExitCode::SUCCESS
+        }
+        Ok(Reply::Refused(reason) | Reply::Halted(reason)) => {
+            say!("refused: {reason}");
+            ExitCode::FAILURE
+        }
+        Err(failure) => {
+            say!("failed: {failure}");
+            ExitCode::FAILURE
+        }
+    };
+    for finding in &trace.findings {
+        say!("problem  {finding}");
+    }
+    Ok(code)
+}
+
+fn show(exchange: &Exchange) {
+    say!("step {}: {}", exchange.step, exchange.request);
+    if let Some(body) = &exchange.body {
+        say!("{}", shown(body));
+    }
+    match &exchange.answer {
+        Ok((status, body)) => say!("status {status}\n{}\n", shown(body)),
+        Err(failure) => say!("no answer: {failure}\n"),
+    }
+}
+
+/// Text of a document, indented if it is JSON, and cut.
+fn shown(document: &[u8]) -> String {
+    let text = serde_json::from_slice::<Value>(document)
+        .map_or_else(|_| String::from_utf8_lossy(document).into_owned(), |value| format!("{value:#}"));
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
+/// Returns the members that products or variants of an answer lack, although agents and buyers look for them.
+fn missing(answer: &[u8]) -> Vec<String> {
+    let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let products: Vec<&Value> = answer["products"].as_array().into_iter().flatten().collect();
+    let variants = |product: &&Value| product["variants"].as_array().cloned().unwrap_or_default();
+    let variants_of: Vec<Vec<Value>> = products.iter().map(variants).collect();
+    let all: Vec<&Value> = variants_of.iter().flatten().collect();
+    // One variant needs no options to be told apart from others.
+    let several: Vec<&Value> = variants_of.iter().filter(|variants| variants.len() > 1).flatten().collect();
+    let lacking = |of: &[&Value], whose: &str, name: &str| {
+        let without =
+            of.iter().filter(|value| value[name].is_null() || value[name].as_array().is_some_and(Vec::is_empty));
+        match without.count() {
+            0 => None,
+            without if without == of.len() => Some(format!("no {whose} has `{name}`")),
+            without => Some(format!("{without} of {} {whose}s have no `{name}`", of.len())),
+        }
+    };
+    let of_products = WANTED.iter().filter_map(|name| lacking(&products, "product", name));
+    let of_variants = WANTED_OF_VARIANTS.iter().filter_map(|name| match *name {
+        "options" => lacking(&several, "variant", name),
+        name => lacking(&all, "variant", name),
+    });
+    of_products.chain(of_variants).collect()
+}

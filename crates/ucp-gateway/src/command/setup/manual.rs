@@ -1,0 +1,36 @@
+//! `completions` and `man`: what shells and manual pages take from the command line's definition.
+
+use std::{fs, io::stdout, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Command};
+use clap_complete::{Shell, generate};
+use clap_mangen::generate_to;
+
+use crate::command::Done;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsOptions {
+    /// The shell.
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManOptions {
+    /// The directory to write the pages to; created if it is not there.
+    #[arg(value_name = "DIRECTORY")]
+    directory: PathBuf,
+}
+
+/// Prints the completions of a shell.
+pub(crate) fn completions(options: &CompletionsOptions, mut command: Command) -> Done {
+    generate(options.shell, &mut command, "ucp-gateway", &mut stdout());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the manual pages: one of the program, and one of each command.
+pub(crate) fn man(options: &ManOptions, command: Command) -> Done {
+    let directory = &options.directory;
+    fs::create_dir_all(directory).map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+    generate_to(command, directory).map_err(|error| format!("cannot write to {}: {error}", directory.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
