@@ -7,7 +7,7 @@ use ucp_config::{reference, schema};
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::{Done, output::say};
-use crate::reference::{command_line, errors};
+use crate::reference::{command_line, errors, sales_terms};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
@@ -29,6 +29,7 @@ pub(crate) fn run(options: &SpecOptions, command: Command) -> Done {
         ("docs/configuration.md".to_owned(), reference::page()),
         ("docs/cli.md".to_owned(), command_line::page(command)),
         ("docs/errors.md".to_owned(), errors::page()),
+        ("docs/sales-terms-reference.md".to_owned(), sales_terms::page()),
     ];
     for (path, text) in documents.chain(pages) {
         let file = options.root.join(&path);
