@@ -44,7 +44,7 @@ fn the_data_directory_is_for_its_owner() {
     let shopper = Shopper::rest(&gateway);
     let checkout = shopper.create(&ready(&[("var_abc123_blue_10", 1)]));
     assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
-    for arguments in [&["keys", "generate", "--data-dir"][..], &["store", "check", "--data-dir"]] {
+    for arguments in [&["keys", "generate", "--data-dir"][..], &["data", "check", "--data-dir"]] {
         let done = binary().args(arguments).arg(&data).ends();
         assert!(done.status.success(), "{arguments:?}: {done:?}");
     }

@@ -152,7 +152,7 @@ fn a_disk_without_room_is_named_sells_nothing_and_recovers() {
         eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));
         assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
         drop(gateway);
-        let checked = binary().args(["store", "check", "--data-dir"]).arg(&data).ends();
+        let checked = binary().args(["data", "check", "--data-dir"]).arg(&data).ends();
         assert!(checked.status.success(), "{checked:?}");
     }
 }

@@ -549,7 +549,7 @@ mod coming_back {
         crate::harness::copy(&one.path().join("index"), &two.path().join("index"));
         let (code, said) = store(&["check"], two.path());
         assert!(code == Some(1) && said.starts_with("the search index has "), "{said}");
-        assert!(said.ends_with("store restore FILE\n"), "{said}");
+        assert!(said.ends_with("data restore FILE\n"), "{said}");
     }
 
     #[test]
@@ -644,8 +644,8 @@ mod starting {
             of(&["orders", "ship", "ord_1"]),
             of(&["webhooks", "list"]),
             of(&["webhooks", "resend", "all"]),
-            of(&["store", "backup", &path(&data.join("backup.db"))]),
-            of(&["store", "check"]),
+            of(&["data", "backup", &path(&data.join("backup.db"))]),
+            of(&["data", "check"]),
         ]
     }
 

@@ -287,7 +287,7 @@ fn commands_are_about_the_shop_that_they_name() {
         ["name = \"one\"", "name = \"two\"", "path = \"/shops/three\""].iter().all(|text| shown.contains(text)),
         "{shown}"
     );
-    assert!(run(&["store", "check"]).expect("no faults").contains("no faults"));
+    assert!(run(&["data", "check"]).expect("no faults").contains("no faults"));
 }
 
 #[test]

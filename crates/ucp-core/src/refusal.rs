@@ -246,7 +246,7 @@ codes! {
         "The gateway failed to answer. The request id helps its operator to find out why.";
     /// What is stored of the resource, or of the call that is repeated, is damaged.
     StoredDataDamaged = "stored_data_damaged", Damaged:
-        "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway store check`." => "Do not retry. Give the request ID to the operator.",
+        "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway data check`." => "Do not retry. Give the request ID to the operator.",
         "What is stored of this is damaged, and stays so until the operator of the gateway repairs it.";
     /// The shop's response does not conform to the protocol; the same request gets it again until the shop is corrected.
     UpstreamInvalid = "upstream_invalid", Nonconforming:

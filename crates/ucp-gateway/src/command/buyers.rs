@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ucp_core::ports::buyers::Erasure;
 
 use super::{
-    Done,
+    Done, examples,
     output::{remark, say},
     place::StoreOptions,
     runtime::{runtime, wait},
@@ -16,15 +16,17 @@ use crate::inspector::erasure::delete_calls;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
-    /// Write everything that is stored about an e-mail address as JSON; exit code 2 if something of it may be missing.
+    /// Write everything that is stored about an email address, as JSON; exit code 2 if the result may be incomplete.
+    #[command(after_help = examples!("buyers export jane@example.com --data-dir ./shop"))]
     Export(BuyerOptions),
-    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed, or may be left.
+    /// Erase everything that is stored about an email address; exit code 2 if some of it is still needed or may remain.
+    #[command(after_help = examples!("buyers erase jane@example.com --data-dir ./shop"))]
     Erase(BuyerOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BuyerOptions {
-    /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
+    /// Email address of the buyer, as platforms stated it, in any case.
     e_mail: String,
     #[command(flatten)]
     store: StoreOptions,

@@ -1,5 +1,12 @@
 //! Commands of the binary, one module each.
 
+/// Text of the examples in the help of a command, each without the name of the program.
+macro_rules! examples {
+    ($($example:literal),+ $(,)?) => {
+        concat!("Examples:" $(, "\n  ucp-gateway ", $example)+)
+    };
+}
+
 pub(crate) mod api_key;
 pub(crate) mod backend;
 pub(crate) mod buyers;
@@ -35,6 +42,8 @@ pub(crate) mod webhooks;
 mod welcome;
 
 use std::process::ExitCode;
+
+pub(crate) use examples;
 
 /// Result of a command: its exit code, or an error that is printed to standard error.
 pub(crate) type Done = Result<ExitCode, Box<dyn std::error::Error>>;

@@ -11,10 +11,10 @@ use crate::reference::{command_line, errors, sales_terms};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
-    /// Write the documents; without this option they are only compared with the files.
+    /// Write the documents. Without it, they are only compared with the files.
     #[arg(long)]
     pub(crate) write: bool,
-    /// The root of the repository.
+    /// Root of the repository.
     #[arg(long, default_value = ".", value_name = "DIRECTORY")]
     pub(crate) root: PathBuf,
 }
