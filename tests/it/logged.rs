@@ -75,7 +75,7 @@ fn a_shop_that_is_down_is_logged_under_the_identifier_of_the_call() {
         let own = format!("trace-7:{transport:?}");
         let shopper = Shopper::new(&front, Release::NEWEST, transport).header("Request-Id", &own);
         let payload = json!({ "query": "roses" });
-        let why = "no connection to the upstream could be made";
+        let why = "could not connect to the upstream";
         assert_eq!(fails(&shopper, "search_catalog", &payload, 503, &["WARN", why]), own);
     }
 }

@@ -448,7 +448,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
 /// Returns the refusal of a fetch for which the limits leave no room, for some time.
 fn busy(wait: Duration) -> Refusal {
     Refusal::unavailable(
-        "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
+        "The platform's profile is not cached yet, and too many profiles are being fetched.",
         whole_seconds(wait),
     )
 }

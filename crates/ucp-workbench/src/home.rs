@@ -184,12 +184,12 @@ pub(crate) fn page(facts: &Facts) -> Markup {
 pub(crate) fn llms(facts: &Facts) -> String {
     let Facts { shop, base, caller, .. } = facts;
     let mut text = format!(
-        "# {shop}\n\n> A shop that speaks the Universal Commerce Protocol (UCP). Agents call it over REST and over MCP.\n\n\
+        "# {shop}\n\n> Product search, carts and checkout through the Universal Commerce Protocol (UCP), over REST and MCP.\n\n\
          - REST: {base} (POST, PUT and GET with JSON bodies)\n\
          - MCP: {base}/mcp (JSON-RPC over HTTP; `tools/list` lists the tools; `?tools=catalog,cart` fewer of them)\n\
-         - Who calls: every request says so, as `{caller}`\n\
-         - Changes: carts and checkouts take `Idempotency-Key: <UUID>` (on MCP `meta[\"idempotency-key\"]`); completing and \
-         canceling need one\n\n## Operations\n\n"
+         - Platform: every request states its profile, as `{caller}`\n\
+         - Writes: carts and checkouts accept `Idempotency-Key: <UUID>` (over MCP `meta[\"idempotency-key\"]`); it is required \
+         to complete or cancel one\n\n## Operations\n\n"
     );
     for operation in &facts.operations {
         let row = operation.row();

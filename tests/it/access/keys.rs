@@ -81,7 +81,7 @@ fn agt_09_a_key_does_not_speak_for_another_platform() {
                 let refused = Ask::new(transport, profile).header(name, &value).refusal(&gateway);
                 assert_eq!(refused.verdict(), (403, "forbidden"), "{profile}");
                 assert_eq!(refused.number.unwrap_or(-32000), -32000);
-                assert!(refused.content.contains("belongs to another platform"), "{refused:?}");
+                assert!(refused.content.contains("different platforms"), "{refused:?}");
             }
         }
     }

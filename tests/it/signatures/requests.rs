@@ -94,7 +94,7 @@ fn sig_04_whatever_is_altered_after_signing_is_found_out() {
             .then_some(())
             .expect("a refusal");
         let elsewhere = Draft::new(&gateway, Transport::Rest, &url).with("Host", "elsewhere.example").signed(&own);
-        elsewhere.is_refused(&gateway, FOREIGN, "not one of this gateway");
+        elsewhere.is_refused(&gateway, FOREIGN, "Unknown `Host`");
     }
 }
 
@@ -126,7 +126,7 @@ fn sig_04_the_authority_is_that_of_the_public_address() {
     for host in ["other.example.com", "shop.example.com.evil.example", "evil-shop.example.com"] {
         let draft = Draft::new(&gateway, Transport::Rest, url).with("Host", host);
         let refused = draft.signed_over(Scheme::Https, &key, now());
-        refused.is_refused(&gateway, FOREIGN, "not one of this gateway");
+        refused.is_refused(&gateway, FOREIGN, "Unknown `Host`");
     }
 }
 
@@ -289,7 +289,7 @@ fn agt_09_a_signature_speaks_for_the_profile_in_the_header_alone() {
         Draft::new(&gateway, transport, &others).signed(&one).is_refused(&gateway, NOT_FOUND, one.public().kid());
         // One's own signature, and the API key of another.
         let both = Draft::new(&gateway, transport, &own).with("X-API-Key", api_key.reveal());
-        both.signed(&one).is_refused(&gateway, (403, "forbidden"), "belongs to another platform");
+        both.signed(&one).is_refused(&gateway, (403, "forbidden"), "different platforms");
         let both = Draft::new(&gateway, transport, &others).with("X-API-Key", api_key.reveal());
         both.signed(&other).is_answered(&gateway);
     }

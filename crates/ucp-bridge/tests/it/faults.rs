@@ -104,7 +104,7 @@ async fn all_fail(kind: Kind, release: Release, cases: &[(&str, Value, &str)]) {
         let refused = refused.expect_err(&format!("{pointer} = {value}"));
         assert_eq!((refused.code, refused.retry_after), (Code::UpstreamInvalid, None), "{pointer}");
         assert!(!refused.code.retryable(), "what does not help is not said to be worth a try");
-        for part in ["The shop's answer is faulty", &format!("`{path}` must"), "Repeating the call does not help"] {
+        for part in ["The shop's response is invalid", &format!("`{path}` must"), "Repeating the call does not help"] {
             assert!(refused.content.contains(part), "{pointer} = {value}: {}", refused.content);
         }
         let text = log.text();

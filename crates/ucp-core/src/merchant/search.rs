@@ -170,10 +170,8 @@ impl Filters {
         match (address, radius) {
             (None, None) => Err(Refusal::invalid("$.filters.location", "The location filter says nothing.")
                 .accepting("an `address`, with or without a `radius`")),
-            (None, Some(_)) => {
-                Err(Refusal::invalid("$.filters.location", "There is a radius, but nothing it is around.")
-                    .accepting("an `address` beside the `radius`"))
-            }
+            (None, Some(_)) => Err(Refusal::invalid("$.filters.location", "A radius requires a center.")
+                .accepting("an `address` beside the `radius`")),
             (Some(_), None) => Ok(None),
             (Some(address), Some(radius)) => {
                 if *address == PostalAddress::default() {
@@ -191,11 +189,8 @@ impl Filters {
 pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
     let Some(name) = unknown.first() else { return Ok(()) };
     let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
-    Err(Refusal::invalid(
-        format!("$.filters['{}']", name.replace('\'', "\\'")),
-        format!("There is no filter `{name}`."),
-    )
-    .accepting(format!("the filters {known}")))
+    Err(Refusal::invalid(format!("$.filters['{}']", name.replace('\'', "\\'")), format!("Unknown filter `{name}`."))
+        .accepting(format!("the filters {known}")))
 }
 
 /// Refuses a radius that is invalid or larger than the operator allows.

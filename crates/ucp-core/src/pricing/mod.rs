@@ -264,7 +264,7 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
 
 /// Returns the refusal of a price beyond [`MAX_AMOUNT`].
 pub(crate) fn too_large(path: &str) -> Refusal {
-    Refusal::invalid(path, "This costs more than can be charged at once.")
+    Refusal::invalid(path, "The total exceeds the maximum that can be charged at once.")
         .accepting(format!("goods that cost at most {MAX_AMOUNT} minor units altogether"))
 }
 

@@ -240,7 +240,7 @@ async fn overview(State(view): State<View>, Extension(key): Extension<FormKey>, 
             (part::table("Shops", &["Shop", "State", "Address", "Do"], &rows, "No shop is configured."))
             section.card aria-labelledby="configuration" {
                 h2 #configuration { "Configuration" }
-                p { "It is read again without a restart. What is wrong with it is said, and then nothing changes." }
+                p { "Reloads the configuration without a restart. If it is invalid, nothing changes." }
                 (button(&key, "reload", "", &[("back", "all")], "Read it again", ""))
             }
         }

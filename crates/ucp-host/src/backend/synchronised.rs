@@ -230,7 +230,7 @@ impl Events {
         let (products, _place) = opened.await?;
         match self.synchroniser.changed(products?).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Refusal::unavailable("Too many changed products wait to be asked for.", 60)),
+            Ok(false) => Err(Refusal::unavailable("Too many changed products are waiting to be fetched.", 60)),
             Err(error) => {
                 tracing::error!(error = &error as &dyn Error, "storing changed products failed");
                 Err(Refusal::unavailable("The changed products cannot be stored at the moment.", 5))

@@ -226,7 +226,7 @@ pub(crate) struct Buyer<'a> {
     /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_name: Option<&'a str>,
-    /// E-mail address.
+    /// Email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) email: Option<&'a str>,
     /// Telephone number.

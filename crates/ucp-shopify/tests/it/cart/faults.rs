@@ -108,7 +108,7 @@ async fn a_new_cart_is_asked_for_once() {
     type Case = (fn() -> Fault, &'static str);
     let faults: [Case; 4] = [
         (|| Fault::Torn { after: true }, "not known"),
-        (|| Fault::Document { after: false, document: throttled() }, "no usable answer"),
+        (|| Fault::Document { after: false, document: throttled() }, "an invalid response"),
         (
             || Fault::Document {
                 after: false,
@@ -116,7 +116,7 @@ async fn a_new_cart_is_asked_for_once() {
             },
             "couldn't create a cart",
         ),
-        (|| Fault::Status(503), "no usable answer"),
+        (|| Fault::Status(503), "an invalid response"),
     ];
     for (fault, content) in faults {
         let stub =
