@@ -137,7 +137,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
             }
             section aria-labelledby="first" {
                 h2 #first { "Make a first call" }
-                p { "Copy one of these into a terminal. Each asks the catalog for blue running shoes." }
+                p { "Copy one of these into a terminal. Each searches the catalog for blue running shoes." }
                 @for (name, text) in calls(facts) { (copied(name, "the call over", &text)) }
             }
             section aria-labelledby="releases" {
@@ -146,7 +146,7 @@ pub(crate) fn page(facts: &Facts) -> Markup {
                     "The addresses above answer every caller in the release that its profile names. Each release also has \
                      addresses of its own, and documents to make clients from."
                 }
-                div.scroll tabindex="0" role="group" aria-label="Addresses and documents of each release" {
+                div.scroll tabindex="0" role="group" aria-label="URLs and documents of each UCP version" {
                     table {
                         thead { tr { th scope="col" { "Version" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Documents" } } }
                         tbody {

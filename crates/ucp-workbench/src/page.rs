@@ -140,7 +140,7 @@ impl Frame<'_> {
                     header.top {
                         // Our own drawing, and the one thing here that is not escaped.
                         a.brand href={ (up) (home) } { (PreEscaped(ICON)) span { (name) } }
-                        nav aria-label="Workbench" { ul { (nav) } }
+                        nav aria-label="Browser tools" { ul { (nav) } }
                     }
                     (content)
                 }

@@ -18,7 +18,7 @@ let key;
 
 const open = (path, options) => browser.open(new URL(path, gateway.url).href, options);
 
-const same = (page) => page.getByText('Difference between the answers: none').waitFor();
+const same = (page) => page.getByText('No difference between the responses').waitFor();
 
 before(async () => {
   const { stdout } = await promisify(execFile)(process.env.UCP_GATEWAY_BIN, ['keys', 'api']);
@@ -252,7 +252,7 @@ for (const look of screens) {
     const product = page.locator('section[aria-labelledby="get_product"]');
     await product.scrollIntoViewIfNeeded();
     await product.getByRole('button', { name: 'Run' }).press('Enter');
-    await product.getByText('Both answered the same').waitFor();
+    await product.getByText('Both responses are equal').waitFor();
     await fine(page, 'an example that ran');
     await picture(page, `example-${named(look)}`);
     await page.context().close();
@@ -267,12 +267,12 @@ test('examples of the reference are run with the keyboard, in the chosen release
   await cart.locator('.body').focus();
   await tabTo(page, 'section[aria-labelledby="create_cart"] .run');
   await page.keyboard.press('Enter');
-  await cart.getByText('Both answered the same').waitFor();
+  await cart.getByText('Both responses are equal').waitFor();
   // What the answer tells is filled in where it is needed.
   const read = page.locator('section[aria-labelledby="get_cart"]');
   assert.notEqual(await read.locator('.id').inputValue(), '');
   await read.getByRole('button', { name: 'Run' }).press('Enter');
-  await read.getByText('Both answered the same').waitFor();
+  await read.getByText('Both responses are equal').waitFor();
   await cart.locator('.body').fill('{');
   await cart.getByRole('button', { name: 'Run' }).press('Enter');
   await cart.getByText('The body must be JSON').waitFor();

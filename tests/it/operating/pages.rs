@@ -78,7 +78,7 @@ fn a_browser_on_this_machine_sees_the_shop_and_pauses_it() {
 
     // A platform, and what is no address of one.
     let wrong = act(&[FORM, own], &format!("action=block&shop=default&profile=nobody&key={key}"));
-    assert!(wrong.status == 400 && wrong.body.contains("This was not done"), "{}", wrong.body);
+    assert!(wrong.status == 400 && wrong.body.contains("Action failed"), "{}", wrong.body);
     let profile = url::form_urlencoded::byte_serialize(PROFILE.as_bytes()).collect::<String>();
     assert_eq!(act(&[FORM, own], &format!("action=block&shop=default&profile={profile}&key={key}")).status, 303);
     assert_eq!(search(&gateway).status, 403);
@@ -159,7 +159,7 @@ fn an_order_takes_its_steps_on_its_page() {
     let page = send(address, "GET", &path, &[], "");
     assert!(page.body.contains("shipped") && page.body.contains("&lt;b&gt;Post"), "{}", page.body);
     let refused = step("step=refund&amount=99999999");
-    assert!(refused.status == 422 && refused.body.contains("This was not done"), "{}", refused.body);
+    assert!(refused.status == 422 && refused.body.contains("Action failed"), "{}", refused.body);
     let refunded = step("step=refund&amount=100&reason=late");
     assert_eq!(refunded.status, 303, "{}", refunded.body);
     let stored = ask(address, "GET", &format!("/orders/{order}"), b"").json();
