@@ -52,7 +52,7 @@ const REMEMBERED: usize = 10_000;
 /// As many profiles as a gateway fetches from one origin at once.
 const FETCHES_AT_ONCE: usize = 4;
 
-/// How often the neighbour of a flood asks, and how much the flood is, per second.
+/// How often the neighbor of a flood asks, and how much the flood is, per second.
 const NEIGHBOUR: f64 = 50.0;
 const FLOODED: f64 = 5_000.0;
 

@@ -5,7 +5,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`bare`] | the yardstick: a handler that parses a request and serialises ten products |
+//! | [`bare`] | the yardstick: a handler that parses a request and serializes ten products |
 //! | [`server`] | servers as child processes: starting, measuring, stopping |
 //! | [`load`] | the load generator |
 //! | [`scenario`] | what is asked |
@@ -20,7 +20,7 @@
 //! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
-//! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
+//! | [`shops`] | a thousand shops of one process, and a neighbor that misbehaves |
 //! | [`hanging`] | payments beside a caller whose searches hang |
 //! | [`waiting`] | a shop in which payments wait for their buyers' banks |
 //! | [`synchronised`] | the copy of a large catalog of another shop |

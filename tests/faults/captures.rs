@@ -1,4 +1,4 @@
-//! The merchant captures and releases what was authorised, while the provider misbehaves and the command that asks for it
+//! The merchant captures and releases what was authorized, while the provider misbehaves and the command that asks for it
 //! is killed.
 
 use std::{process::Stdio, thread, time::Duration};

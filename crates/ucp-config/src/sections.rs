@@ -2,7 +2,7 @@
 //! the JSON Schema, for operators to read.
 //!
 //! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose
-//! default depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it
+//! default depends on others is an `Option`. A key that leads to a secret is not serialized; a [`Remark`] beside it
 //! says what there is.
 //!
 //! | `#[schemars(..)]` | says |

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use ucp_core::refusal::{Code, Refusal};
 
-/// Prefix of every key of this gateway, by which people and secret scanners recognise one that leaked.
+/// Prefix of every key of this gateway, by which people and secret scanners recognize one that leaked.
 pub const PREFIX: &str = "ucpk_";
 
 /// Header that carries a key.

@@ -36,7 +36,7 @@ struct Cli {
 enum Command {
     /// Send the same calls to two binaries and compare the answers byte by byte.
     Compare(compare::CompareOptions),
-    /// Write the normalised answers of one binary to a file.
+    /// Write the normalized answers of one binary to a file.
     Record(compare::RecordOptions),
     /// Count the instructions of the main calls in two binaries.
     Instructions(instructions::InstructionsOptions),

@@ -8,7 +8,7 @@ use std::{collections::HashMap, fmt};
 pub(crate) use self::difference::show;
 use self::order::Names;
 
-/// A call and its answer, both normalised.
+/// A call and its answer, both normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The name of the call, such as `purchase/2026-04-08/mcp/complete_checkout`.

@@ -50,7 +50,7 @@ pub(super) struct Kind {
     pub(super) goods: Goods,
     /// Text in the request, and in no other, that places an order.
     placing: &'static str,
-    /// Returns the e-mail address and the total of each order that it has.
+    /// Returns the email address and the total of each order that it has.
     orders: fn(&Shop) -> Vec<(String, i64)>,
 }
 
@@ -244,7 +244,7 @@ impl Shop {
         serde_json::from_str(&answer[from..to]).unwrap_or_else(|error| panic!("{error}: {answer}"))
     }
 
-    /// Reads e-mail addresses and totals of orders from its database.
+    /// Reads email addresses and totals of orders from its database.
     fn recorded(&self, database: &str, query: &str) -> Vec<(String, i64)> {
         let database = rusqlite::Connection::open(self.data.path().join(database)).expect("its database");
         database.busy_timeout(PATIENCE).expect("patience");

@@ -288,7 +288,7 @@ fn csr_09_the_one_variant_of_a_product_passes_all_filters() {
 #[test]
 fn csr_03_one_variant_has_to_pass_all_filters_at_once() {
     let gateway = Gateway::shared();
-    // Green is sold out in every size; nothing but Green may decide that for the other colours.
+    // Green is sold out in every size; nothing but Green may decide that for the other colors.
     let filters =
         json!({ "available": true, "price": { "min": 15_000, "max": 15_000 }, "categories": ["Footwear > Running"] });
     let answer = gateway.search(&json!({ "filters": filters }));

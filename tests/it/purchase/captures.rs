@@ -1,4 +1,4 @@
-//! Money that is authorised with the purchase and captured by the merchant, over the admin endpoint and on the command line.
+//! Money that is authorized with the purchase and captured by the merchant, over the admin endpoint and on the command line.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -163,7 +163,7 @@ fn what_is_canceled_is_released() {
     });
     assert_eq!(shop.moved(&payment), (0, 0, 1));
 
-    // An authorisation that has expired captures nothing, and there is nothing left to release.
+    // An authorization that has expired captures nothing, and there is nothing left to release.
     let (order, _, payment) = shop.bought(&shopper, "pm_refuse_capture");
     let (status, told) = shop.step(&order, "capture", &json!({}));
     assert_eq!((status, shop.moved(&payment).0), (422, 0), "{told}");

@@ -1,4 +1,4 @@
-//! Client certificates: a platform is recognised by its own, as by an API key.
+//! Client certificates: a platform is recognized by its own, as by an API key.
 
 use std::fmt::Write as _;
 

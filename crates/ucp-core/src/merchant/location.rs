@@ -37,14 +37,14 @@ pub struct Demands {
 
 /// A circle on the ground as sent.
 ///
-/// Its centre can be the position of a buyer: `Debug` prints it to about a kilometre.
+/// Its center can be the position of a buyer: `Debug` prints it to about a kilometre.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Distance {
-    /// WGS 84 latitude of the centre, in degrees.
+    /// WGS 84 latitude of the center, in degrees.
     pub latitude: f64,
-    /// WGS 84 longitude of the centre, in degrees.
+    /// WGS 84 longitude of the center, in degrees.
     pub longitude: f64,
-    /// Radius in metres, inclusive.
+    /// Radius in meters, inclusive.
     pub max: f64,
 }
 

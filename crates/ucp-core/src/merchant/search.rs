@@ -79,14 +79,14 @@ pub struct Radius {
 /// A unit of length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// 1,000 metres.
+    /// 1,000 meters.
     Kilometre,
-    /// 1,609.344 metres.
+    /// 1,609.344 meters.
     Mile,
 }
 
 impl Radius {
-    /// Converts the distance to metres. A finite distance stays finite: it is cut to the largest number.
+    /// Converts the distance to meters. A finite distance stays finite: it is cut to the largest number.
     #[must_use]
     pub fn metres(self) -> f64 {
         let metres = self.value
@@ -200,7 +200,7 @@ pub(super) fn within_bounds(policy: &Policy, metres: f64, path: &str) -> Result<
     }
     match policy.max_radius {
         Some(max) if metres > max => Err(Refusal::invalid(path, "The radius is larger than this directory searches.")
-            .accepting(format!("at most {max} metres ({:.1} km)", max / METRES_PER_KILOMETRE))),
+            .accepting(format!("at most {max} meters ({:.1} km)", max / METRES_PER_KILOMETRE))),
         _ => Ok(()),
     }
 }

@@ -129,7 +129,7 @@ pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
         let (code, content) = match value.map(str::trim) {
             None | Some("") => ("field_required", format!("The buyer's `{name}` is needed.")),
             Some(email) if *field == BuyerField::Email && !is_email(email) => {
-                ("field_invalid", "The buyer's `email` must be an e-mail address.".to_owned())
+                ("field_invalid", "The buyer's `email` must be an email address.".to_owned())
             }
             Some(_) => continue,
         };

@@ -60,7 +60,7 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
     }
 }
 
-/// Names orders that cannot be found by an e-mail address.
+/// Names orders that cannot be found by an email address.
 fn tell_unknown(orders: u64) {
     if orders > 0 {
         eprintln!(

@@ -1,4 +1,4 @@
-//! `catalog`: synchronises the copy of a shop's catalog, and shows its state.
+//! `catalog`: synchronizes the copy of a shop's catalog, and shows its state.
 
 use std::{error::Error, process::ExitCode, sync::Arc};
 

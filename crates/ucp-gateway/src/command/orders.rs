@@ -268,7 +268,7 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
     }
     if let Some(hold) = &order.payment.hold {
         let what = match hold {
-            Hold::Authorized => "authorised, to be captured or released".to_owned(),
+            Hold::Authorized => "authorized; capture or release it".to_owned(),
             Hold::Capturing { amount, .. } => {
                 format!("{} are being captured; the provider is asked again by itself", order.currency.amount(*amount))
             }

@@ -110,7 +110,7 @@ messages! {
         "The code `A` does not apply: it needs 50 dollars.";
     "discount_code_user_not_logged_in" Warning CHANGED "$.discounts.codes[0]":
         "The code is limited to certain buyers." => "Send the buyer's `email`.",
-        "The code `A` is for certain buyers: it needs the buyer's e-mail.";
+        "The code `A` is for certain buyers: it needs the buyer's email address.";
     "eligibility_accepted" Info NO "$.context.eligibility[0]":
         "A claim about the buyer was accepted." => "No action needed.",
         "`com.example.member` is accepted.";

@@ -117,7 +117,7 @@ pub(super) async fn before_shop(
     Ok(())
 }
 
-/// Returns the state of the synchronisation, without asking the shop.
+/// Returns the state of the synchronization, without asking the shop.
 pub fn stored(settings: &Settings) -> Result<ucp_sync::State, Box<dyn Error>> {
     if settings.catalog.is_none() {
         return Err("the configuration copies no catalog; see `catalog.source`".into());
@@ -134,7 +134,7 @@ fn secret(copy: &CatalogCopy) -> Option<SigningSecret> {
     copy.webhook_secret.as_ref().map(|secret| SigningSecret::new(secret.reveal()))
 }
 
-/// Returns the synchronisation of the products in a database, from a feed or from `shop`.
+/// Returns the synchronization of the products in a database, from a feed or from `shop`.
 pub(super) fn synchroniser(
     database: Database,
     settings: &Settings,

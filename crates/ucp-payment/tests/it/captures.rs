@@ -74,7 +74,7 @@ impl Provider {
         report.payments[id].clone()
     }
 
-    /// A payment that was authorised, and its capture of an amount.
+    /// A payment that was authorized, and its capture of an amount.
     async fn authorised(&self, id: &str, words: &str, minor: i64) -> Capture {
         let handler = self.handler(CaptureMode::Manual);
         let attempt = Attempt {
