@@ -69,7 +69,7 @@ pub struct Terms {
     pub required: Vec<BuyerField>,
     /// Purchases that the buyer has to review and approve in person.
     pub reviews: Vec<Review>,
-    /// Lifetimes of carts and checkouts.
+    /// Lifetimes of carts and checkouts, counted from their last change.
     pub lifetimes: Lifetimes,
 }
 
