@@ -36,7 +36,7 @@ const SCANNED: u64 = 100_000;
 /// Limits of the gateway's cache, in megabytes; the larger is its default.
 const CACHES: [u32; 2] = [16, 64];
 
-/// What is aimed for, beside nginx and the embedded shop.
+/// Target, beside nginx and the embedded shop.
 const ADDED_MICROS: f64 = 150.0;
 const OF_NGINX: f64 = 80.0;
 

@@ -104,13 +104,13 @@ struct Options {
     /// Only the scenarios whose name contains this.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// How many products the large catalog has.
+    /// Number of products in the large catalog.
     #[arg(long, default_value_t = 100_000, value_name = "NUMBER")]
     products: usize,
     /// Keep the large catalog in this directory, or use the one that is there.
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
-    /// How long the gateway is kept at capacity, in seconds.
+    /// Time for which the gateway is kept at capacity, in seconds.
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     soak_seconds: u64,
     /// The gateway to measure; without it, this checkout's is built.

@@ -184,7 +184,7 @@ impl Platforms {
         })
     }
 
-    /// What this process takes for the operations behind a signed request and a signed answer, in turns.
+    /// Time that this process takes for the operations behind a signed request and a signed response, in turns.
     pub(crate) fn bounds(&self, request: &SignedRequest, answer: &[u8], duration: Duration) -> Done<Bounds> {
         let (public, now) = (self.key.public(), now());
         let keys = [public.clone()];

@@ -34,7 +34,7 @@ const STOREFRONT: &[u8] = b"POST /api/";
 /// Placeholder of the product's number in prepared responses.
 const NUMBER: &str = "1234567890";
 
-/// How many values the options of its products have on the Storefront API.
+/// Number of option values of its products on the Storefront API.
 const COLORS: usize = 2;
 const SIZES: usize = 4;
 

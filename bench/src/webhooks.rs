@@ -323,7 +323,7 @@ async fn bare(address: SocketAddr, requests: Vec<Vec<u8>>, connections: usize) -
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
 }
 
-/// That webhooks are signed by the gateway, and that none of them is another one.
+/// Checks that webhooks are signed by the gateway, and that none is sent twice.
 async fn verify(server: &Server, requests: &[Vec<u8>]) -> Done<()> {
     let published = Connection::open(server.address).await?.body(&get("/.well-known/ucp")).await?;
     let keys = read_document(&serde_json::from_slice(&published)?, &mut Vec::new()).ok_or("a profile without keys")?;

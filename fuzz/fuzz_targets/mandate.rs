@@ -22,7 +22,7 @@ use ucp_trust::{
     mandate::{Expected, stated_key, terms, verify},
 };
 
-/// What was recorded: see `crates/ucp-trust/tests/vectors/mandates.py`.
+/// Recorded data: see `crates/ucp-trust/tests/vectors/mandates.py`.
 struct Recorded {
     platform_keys: Vec<PublicKey>,
     own_keys: Vec<PublicKey>,

@@ -1,4 +1,4 @@
-//! What the shop's database and the provider's journal say, and what must be true of both at any time.
+//! Content of the shop's database and of the provider's journal, and its invariants.
 //!
 //! The database is read as SQL and JSON, not with the code under test.
 

@@ -41,7 +41,7 @@ pub(crate) struct Call {
 pub(crate) enum Told {
     /// Nothing about the request: the connection broke, or the caller is to come again.
     Nothing,
-    /// That the request is not carried out, by this HTTP status.
+    /// Rejection of the request, with this HTTP status.
     Refused(u16),
     /// A document.
     Document(Statement),

@@ -1,4 +1,4 @@
-//! Whether what is wrong would be noticed: books and journals are spoiled, and have to be found so.
+//! Detection of faults: books and journals are spoiled, and the checks have to find it.
 
 use std::{
     fs,

@@ -90,7 +90,8 @@ pub(crate) fn misbehaving(world: &World, random: &Random) -> String {
 /// there.
 pub(crate) const OVERTAKING: Times = Times { timeout: 8_000, deadline: 10_000, slow: 3_000 };
 
-/// What became of a payment is found out by asking, before the one who pays is answered. It is still the only payment.
+/// The result of a payment is found by asking, before the request that pays gets its response. It is still the only
+/// payment.
 pub(crate) fn overtaken(world: &World, random: &Random) -> String {
     let gateway = world.start(true);
     let purchases: Vec<_> =

@@ -357,8 +357,8 @@ const MOMENTS: &[(&str, u64)] = &[
     ("recvfrom,read,epoll_wait", 20),
 ];
 
-/// How many orders of each platform are moved along in turn. Where a gateway was killed, the next one may wait for a
-/// while before it sends what was under way.
+/// Number of orders of each platform that move along in turn. After a kill of a gateway, the next one may wait for a
+/// while before it sends pending events.
 const IN_TURN: usize = 4;
 
 /// Kills the gateway at the first flush, the second and so on while it tells one step of an order; then at writes, at

@@ -1,4 +1,4 @@
-//! What lies in the data directory: who can read it, and what is never in it.
+//! Content of the data directory: its readers, and data that is never in it.
 
 use std::{
     fs,

@@ -158,7 +158,7 @@ fn refusals_have_their_line_wherever_they_are_made() {
     }
 }
 
-/// What a buyer said, credentials, and the words of a search are in no line.
+/// No line contains data of buyers, credentials, or search words.
 #[test]
 fn a_line_says_nothing_about_buyers() {
     let hidden = ["hunter2", "ada@example.com", "Lovelace", "zanzibar", "bouquet_roses", "sesame"];

@@ -85,7 +85,7 @@ impl Stage {
         connection.read().unwrap_or_else(|| panic!("{method} {path} gets an answer: {}", self.gateway.stderr()))
     }
 
-    /// What becomes of a request that is carried out.
+    /// Result of a request that is carried out.
     fn done(&self, method: &str, path: &str, body: &Value) -> Value {
         let response = self.send(method, path, body, &[]);
         assert!((200..300).contains(&response.status), "{method} {path}: {response:?}");

@@ -1,4 +1,4 @@
-//! What whoever runs the gateway asks of it: is it alive, is it ready, and why not.
+//! Probes of an operator: liveness, readiness, and reasons.
 
 use std::{
     net::SocketAddr,
@@ -16,7 +16,7 @@ use crate::{
     wire::{Connection, Response, request},
 };
 
-/// Where the operator's calls are taken.
+/// Listen address of the admin API.
 fn admin(gateway: &Gateway) -> SocketAddr {
     let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
     line.expect("where it listens").parse().expect("an address")

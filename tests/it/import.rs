@@ -11,7 +11,7 @@ use crate::{
     synchronised::{buy, counted, is_available},
 };
 
-/// How long a running gateway may take to notice an import.
+/// Maximum time until a running gateway notices an import.
 const NOTICE: Duration = Duration::from_secs(15);
 
 struct Report {

@@ -1,4 +1,4 @@
-//! What the operator reads about a call that failed: why, under the identifier that its caller was told.
+//! Log of a failed request: its cause, under the request ID that its caller received.
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release};
@@ -11,7 +11,7 @@ use crate::{
     setup::{Setup, Transport},
 };
 
-/// What is no identifier: it is too long, or would write something into the log.
+/// Invalid identifiers: too long, or with characters that would write into the log.
 const HOSTILE: [&str; 4] = ["a\tb", "x\" code=\"forged", "\u{e9}\u{1f6d2}", "<script>"];
 
 /// Makes a call that fails inside. Its answer and the log name the request alike; only the log says why. Returns the

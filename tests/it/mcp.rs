@@ -41,7 +41,7 @@ fn failure(response: &Response) -> (i64, u16) {
 mod bare {
     use super::*;
 
-    /// What `ucp-cli` and plain HTTP testers send.
+    /// Requests of `ucp-cli` and plain HTTP testers.
     #[test]
     fn callers_without_handshake_list_and_call_with_any_accept_header_or_none() {
         let gateway = Gateway::shared();

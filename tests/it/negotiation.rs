@@ -1,5 +1,4 @@
-//! Which release and which capabilities a platform gets (rules NEG-01 to NEG-09), and what the older releases look
-//! like.
+//! Negotiated version and capabilities of a platform (rules NEG-01 to NEG-09), and the form of older versions.
 
 mod founding;
 mod table;
@@ -180,7 +179,7 @@ fn neg_03_the_newest_version_that_both_have_is_taken() {
     }
 }
 
-/// Who cannot go on here is sent to where a buyer can.
+/// A platform that cannot continue here gets a page on which the buyer can.
 #[test]
 fn neg_08_a_failed_negotiation_names_the_storefront() {
     let storefront = "https://shop.example.com/welcome";

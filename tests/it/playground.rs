@@ -1,4 +1,4 @@
-//! What the playground asks of the gateway beside UCP: signatures, and calls of other endpoints.
+//! Requests of the playground beside UCP: signatures, and calls to other endpoints.
 
 use serde_json::{Value, json};
 use ucp_core::Release;
@@ -13,7 +13,7 @@ use crate::{
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// What the page asks, with more header fields.
+/// Request of the page, with additional headers.
 fn ask_with(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
     let own = ("Origin", "http://localhost");
     let headers: Vec<_> = [JSON, own].iter().chain(headers).copied().collect();
@@ -24,7 +24,7 @@ fn ask(gateway: &Gateway, path: &str, body: &Value) -> Response {
     ask_with(gateway, path, &[], body)
 }
 
-/// What every one of them refuses: requests that are not those of the page on this machine.
+/// Common rejection of all: requests that are not from the page on this machine.
 fn guarded(gateway: &Gateway, path: &str, body: &Value) {
     let path = format!("/playground/{path}");
     for (name, value) in [
@@ -238,7 +238,7 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     }));
 }
 
-/// What is changed in a call that is answered.
+/// Changes of a call that gets a response.
 type Change = fn(&mut Value);
 
 #[test]

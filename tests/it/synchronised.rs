@@ -32,19 +32,19 @@ const SECRET: &str = "a-secret-that-shop-and-gateway-share";
 /// A product with the time of its last change; `None` for one that is no longer sold.
 type Goods = BTreeMap<String, (Option<Value>, Timestamp)>;
 
-/// What a shop has, and what it was asked.
+/// Content of a shop, and its requests.
 #[derive(Default)]
 struct Stock {
     goods: Goods,
     /// Questions: `since` or `all` with the position, and identifiers that were resolved.
     asked: Vec<String>,
-    /// How long a page takes.
+    /// Duration of a page.
     slow: Duration,
     /// `true` if the shop has forgotten everything.
     empty: bool,
     /// `true` if `/resolve` is no path of the shop.
     unresolved: bool,
-    /// How far the shop's clock is behind.
+    /// Delay of the shop's clock.
     behind: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Shop {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the shop's clock shows.
+    /// Time of the shop's clock.
     fn now(&self) -> Timestamp {
         Timestamp::now() - self.stock().behind
     }

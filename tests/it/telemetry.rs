@@ -46,7 +46,7 @@ impl Collector {
         Self(Server::start(|_| Answer::Whole(200, vec!["Content-Type: application/x-protobuf".to_owned()], Vec::new())))
     }
 
-    /// What came to a path, decoded, with the headers.
+    /// Requests for a path, decoded, with the headers.
     fn read<T: prost::Message + Default>(&self, path: &str) -> Vec<(HeaderMap, T)> {
         let requests = self.0.requests().into_iter().filter(|request| request.uri().path() == path);
         let decoded = requests.map(|request| {

@@ -90,7 +90,7 @@ pub struct Sections {
     pub(super) shop: Vec<ShopEntry>,
 }
 
-/// What selects a shop among several.
+/// Selection of a shop among several.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 #[schemars(extend("required" = ["name"]))]

@@ -244,7 +244,7 @@ codes! {
     InternalError = "internal_error", Internal:
         "Internal error; the operator finds its cause in the log by the request ID." => "Retry once with the same idempotency key. If it fails again, give the request ID to the operator.",
         "Internal error. Give the request ID to the operator of the gateway.";
-    /// What is stored of the resource, or of the call that is repeated, is damaged.
+    /// Stored data of the resource, or of the repeated request, is damaged.
     StoredDataDamaged = "stored_data_damaged", Damaged:
         "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway data check`." => "Do not retry. Give the request ID to the operator.",
         "Stored data of this resource is corrupted. Retrying does not help.";

@@ -64,7 +64,7 @@ impl fmt::Debug for Key {
 pub enum Filled<V> {
     /// Something to keep.
     Found(V),
-    /// That there is nothing.
+    /// Absence of the value.
     Missing(V),
     /// Something that is good for those who wait, and not to be kept: a part failed.
     Once(V),

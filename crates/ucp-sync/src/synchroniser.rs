@@ -6,8 +6,7 @@
 //! events are asked for between two pages. Questions are numbered: a page that was asked for before a product was asked
 //! for by name says nothing about it.
 //!
-//! Whatever says that products are gone only marks them. They are removed together if they are not too many, and held
-//! otherwise.
+//! Removals of products only mark them. They are removed together if they are not too many, and held otherwise.
 
 use std::{
     error::Error,

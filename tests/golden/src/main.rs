@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What may fail, with a text that says what must be.
+/// Result of a step that may fail, with a text that says what must be.
 pub(crate) type Done<T = ()> = Result<T, String>;
 
 /// Compares two binaries of the gateway: what they answer, and what that costs.

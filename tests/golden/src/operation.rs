@@ -278,7 +278,7 @@ impl Caller {
     }
 }
 
-/// What messages of the stateless version say of themselves.
+/// Description of messages of the stateless version.
 pub(crate) fn envelope() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,

@@ -49,7 +49,7 @@ pub(crate) fn command(binary: &Path) -> Command {
     command
 }
 
-/// What a command left behind.
+/// Output of a command.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
@@ -102,7 +102,7 @@ impl Drop for Running {
 pub(crate) struct Gateway {
     child: Running,
     client: Client,
-    /// Where it listens.
+    /// Listen address.
     pub(crate) address: SocketAddr,
     /// Its data directory.
     pub(crate) data: PathBuf,
@@ -155,7 +155,7 @@ impl Gateway {
         self.client.send(request).map_err(|fault| format!("{fault}; standard error: {}", self.stderr()))
     }
 
-    /// What it wrote to standard error so far.
+    /// Standard error so far.
     pub(crate) fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

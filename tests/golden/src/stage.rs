@@ -1,4 +1,4 @@
-//! What a scene has: gateways of the binary under comparison, a folder of its own, and the transcript it writes.
+//! Equipment of a scene: gateways of the binary under comparison, a directory of its own, and its transcript.
 
 mod setup;
 mod shown;
@@ -64,7 +64,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) normal: Normaliser,
     transcript: Transcript,
     names: HashMap<String, usize>,
-    /// How many posts of the present host stand in the transcript.
+    /// Number of posts of the present host in the transcript.
     pub(crate) told: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Stage<'a> {
         Ok(Self { scene, tools, folder, places: 0, normal, transcript, names, told: 0 })
     }
 
-    /// What was said so far.
+    /// Transcript so far.
     pub(crate) fn finish(self) -> Transcript {
         self.transcript
     }

@@ -1,4 +1,4 @@
-//! What one caller may hold in the store, and all of them together (rule ERR-03).
+//! Limits of stored resources, of one caller and of all together (rule ERR-03).
 
 use serde_json::{Value, json};
 use ucp_testkit::wait::PATIENCE;
@@ -78,7 +78,7 @@ fn one_address_holds_so_many_bytes() {
     assert_full(&shopper.call("update_cart", Some(id(&cart)), &grown), 429, "rate_limited", "take 1048576 bytes");
 }
 
-/// Whoever has begun can pay.
+/// Lets a caller pay for a checkout that it has begun.
 #[test]
 fn a_full_store_takes_nothing_new_and_finishes_what_is_begun() {
     let data = sample_shop();

@@ -1,4 +1,4 @@
-//! How much a caller may send, and that nobody pays for what others send (rule ERR-03).
+//! Rate limits of callers, none of which pays for the requests of others (rule ERR-03).
 
 use super::*;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::{
 const ONE: &str = "https://one.example.com/profile.json";
 const OTHER: &str = "https://other.example.com/profile.json";
 
-/// What got in on one account, and since when.
+/// Accepted requests of one account, and their start.
 struct Account {
     since: Instant,
     got_in: u64,
@@ -81,7 +81,7 @@ fn err_03_too_many_requests_are_answered_with_when_to_come_back() {
     assert_eq!(gateway.get("/openapi.json").status, 200);
 }
 
-/// Whoever is over its limit is told so by the head of its request: no body is waited for, over any transport.
+/// Rejects a caller over its limit by the head of its request: no body is waited for, over any transport.
 #[test]
 fn err_03_the_body_of_what_is_too_much_is_not_read() {
     let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));

@@ -1,4 +1,4 @@
-//! What a request says twice has to agree (trap T-08).
+//! Repeated statements in a request must agree (trap T-08).
 
 use serde_json::{Value, json};
 

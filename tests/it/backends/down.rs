@@ -40,7 +40,7 @@ impl Stub {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
-    /// What it states about itself: the name of a currency or of a further operation in it tells statements apart.
+    /// Description of the shop: the name of a currency or of a further operation in it distinguishes statements.
     fn states(&self, more: bool) {
         let document = match self.backend {
             "shopify" => {

@@ -1,5 +1,5 @@
-//! How a purchase ends that a buyer was handed to the shop for: what the shop behind the Storefront API tells about its
-//! orders (`orders/create`), and what is said as long as it tells nothing.
+//! End of a purchase after a handoff to the shop: webhooks of the shop behind the Storefront API about its orders
+//! (`orders/create`), and responses without them.
 
 use std::sync::{
     Arc,

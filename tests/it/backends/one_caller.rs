@@ -1,5 +1,5 @@
-//! What goes wrong for one caller's words, or for one kind of call, at a shop behind the backend contract or a mapping: others go on
-//! to search and to pay, and nothing is asked in vain.
+//! Failures for one caller's words, or for one kind of request, at a shop behind the backend API or a mapping: others
+//! continue to search and to pay, and no request is wasted.
 
 use std::{
     sync::{
@@ -57,7 +57,7 @@ impl Shop {
         Setup::new(&configuration)
     }
 
-    /// How often a question was asked.
+    /// Number of requests for a question.
     fn times(&self, path: &str) -> usize {
         times(&self.server, path)
     }

@@ -21,10 +21,10 @@ use crate::{
     wire::request,
 };
 
-/// How many purchases are interrupted, each a little later than the one before.
+/// Number of interrupted purchases, each a little later than the one before.
 const KILLS: u64 = 24;
 
-/// How often `/place` was asked for each reference.
+/// Number of requests to `/place` for each reference.
 type Placed = Arc<Mutex<BTreeMap<String, u64>>>;
 
 /// A shop with one thing to sell, which takes its time to place an order.

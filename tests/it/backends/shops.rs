@@ -54,7 +54,7 @@ pub(super) struct Kind {
     orders: fn(&Shop) -> Vec<(String, i64)>,
 }
 
-/// What a shop is behind.
+/// Layer in front of a shop.
 #[derive(Debug)]
 enum Behind {
     Mapping {
@@ -269,7 +269,7 @@ fn passed_on(port: u16, head: &[u8], body: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// What a proxy does to requests.
+/// Changes of requests by a proxy.
 #[derive(Clone, Debug)]
 enum Fault {
     /// Nothing.
@@ -418,7 +418,7 @@ fn a_restart_loses_nothing(kind: &'static Kind) {
     assert_eq!(shop.bought("restart@example.com"), [total(&checkout, "total")]);
 }
 
-/// Whatever a shop answers, callers hear that it is unavailable, and all is well once the shop is.
+/// Callers receive `unavailable` for any invalid response of a shop, and everything works once the shop does.
 fn wrong_answers_are_the_shops(kind: &'static Kind) {
     let shop = Shop::start(kind);
     let proxy = Proxy::before(&shop);

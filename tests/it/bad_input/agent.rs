@@ -137,7 +137,7 @@ fn t_08_contradicting_claims_are_refused() {
     invalid(&Verdict::of_rpc(&gateway.rpc(&rpc("tools/call", &params)), true));
 }
 
-/// Whoever may not call learns nothing about the shape of calls.
+/// Unauthorized callers learn nothing about the shape of requests.
 #[test]
 fn the_platform_is_asked_for_before_the_payload_is_judged() {
     let gateway = Gateway::with(&["--policy", "require"]);

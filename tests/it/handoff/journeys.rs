@@ -1,4 +1,4 @@
-//! What buyers do on the pages, and what platforms see of it.
+//! Actions of buyers on the pages, and their effects for platforms.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What the pages do not take: forms of others, old forms, forged addresses.
+//! Rejected forms: forms of others, old forms, forged addresses.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What an operator sees of a gateway in a browser, and does there.
+//! View and actions of an operator in a browser.
 
 use std::{fs, net::SocketAddr, path::Path};
 

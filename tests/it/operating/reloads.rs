@@ -89,7 +89,7 @@ fn reloads_leave_nothing_behind() {
     /// After these, the allocator has what two shops beside each other take.
     const BEFORE: usize = 10;
     const RELOADS: usize = 200;
-    /// What the allocator keeps rises and falls by half of this; 200 shops that are kept take thirty times as much.
+    /// Memory of the allocator rises and falls by half of this; 200 open shops take thirty times as much.
     const WANDERING_KIB: u64 = 32 * 1024;
     let (setup, data) = configured("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());

@@ -1,4 +1,4 @@
-//! What can go wrong with a profile, or be made to go wrong (rules AGT-04 to AGT-08, SEC-02, SEC-03).
+//! Faults of a profile, and attacks by profiles (rules AGT-04 to AGT-08, SEC-02, SEC-03).
 
 use std::time::{Duration, Instant};
 
@@ -264,7 +264,7 @@ fn agt_05_fifty_first_calls_at_once_cause_one_fetch_and_a_thousand_more_none() {
     assert_eq!(place.host.visits("/popular"), 1);
 }
 
-/// How often a fetch that fails can be made in that many seconds: again after 1, 2, 4 … of them.
+/// Number of fetches that can fail in that many seconds: again after 1, 2, 4 … of them.
 fn most_attempts(seconds: u64) -> usize {
     1 + (seconds + 1).ilog2() as usize
 }
@@ -357,7 +357,7 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
     assert_eq!(place.host.visits("/known"), 1);
 }
 
-/// Whoever names fresh profiles all the time uses up what one caller may cause, and nobody else's.
+/// A caller that names new profiles all the time uses up its own limit, and nobody else's.
 #[test]
 fn agt_08_one_address_uses_its_share_of_discovery() {
     let configuration = REQUIRE.replace("per_second = 1000, burst = 1000", "per_second = 1, burst = 20");

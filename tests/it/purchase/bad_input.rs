@@ -70,7 +70,7 @@ fn names_others(path: &str) -> bool {
     ["parent_id", "line_item_ids", "methods[0].id", "groups[0].id"].iter().any(|name| path.contains(name))
 }
 
-/// What to put into a place instead.
+/// Replacement for a place.
 fn mutations(place: &Place, present: &Value) -> Vec<Value> {
     let mut all = vec![
         json!(null),
@@ -130,7 +130,7 @@ fn requests<'a>(shopper: &Shopper<'a>) -> Vec<(&'static str, Option<String>)> {
         .collect()
 }
 
-/// What was said, without what is each call's own.
+/// Content, without the parts of each call.
 fn verdict(said: &Said) -> Result<u16, (u16, String, String, String)> {
     if said.failure.is_none() || !said.errors().contains(&"invalid_request".to_owned()) {
         return Ok(said.status);

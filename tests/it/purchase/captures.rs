@@ -91,7 +91,7 @@ impl Shop {
         (response.status, response.json())
     }
 
-    /// How much was taken for a payment, in how many captures, and in how many cancellations it was released.
+    /// Captured amount of a payment, number of captures, and number of cancellations that released it.
     fn moved(&self, payment: &str) -> (i64, u32, u32) {
         let report = self.stripe.psp().report();
         let payment = &report.payments[payment];

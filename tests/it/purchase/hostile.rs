@@ -1,4 +1,4 @@
-//! What attackers and careless programs put into identifiers, quantities and texts.
+//! Identifiers, quantities and texts of attackers and careless programs.
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release, operation::Class};

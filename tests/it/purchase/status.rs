@@ -140,7 +140,7 @@ fn handlers_are_named_in_profiles_and_in_checkouts() {
     }
 }
 
-/// What is sold out shows wherever the catalog is read, in every process.
+/// Sold-out items show wherever the catalog is read, in every process.
 #[test]
 fn goods_that_were_bought_are_gone_from_the_catalog() {
     let shop = Flowers::open();

@@ -55,7 +55,7 @@ impl Shop {
         Self { stripe, gateway, data }
     }
 
-    /// How much was captured for a checkout, in how many captures, and how its payments stand.
+    /// Captured amount of a checkout, number of captures, and states of its payments.
     fn taken(&self, checkout: &Value) -> (u32, Vec<String>) {
         let report = self.stripe.psp().report();
         let of = report.payments.values().filter(|payment| payment.checkout_id == id(checkout));
@@ -75,7 +75,7 @@ impl Shop {
     }
 }
 
-/// What a buyer's browser is answered by the stand-in: status and where it is sent on to.
+/// Response of the stand-in to a buyer's browser: status and target of the redirect.
 fn browse(url: &str) -> (u16, String) {
     let (host, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
     let mut connection = Connection::open(host.parse::<SocketAddr>().expect("an address"));

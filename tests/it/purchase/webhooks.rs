@@ -25,7 +25,7 @@ use crate::{
     signatures::keys,
 };
 
-/// Whoever has a profile on this machine may buy.
+/// Gateway that accepts purchases from profiles on this machine.
 pub(crate) fn open() -> String {
     REQUIRE.replace("\"require\"", "\"development\"")
 }
@@ -118,7 +118,7 @@ impl Place {
         })
     }
 
-    /// That a delivery is from this shop, as the signature says.
+    /// Checks by the signature that a delivery is from this shop.
     #[track_caller]
     fn verified(&self, delivery: &Delivery) {
         let signed = Signed::read(&delivery.headers).expect("readable").expect("signed");
@@ -137,18 +137,18 @@ impl Place {
     }
 }
 
-/// What a command lists that is run again and again. Were it run without a pause, the machine would do little else.
+/// List of a command that is run again and again. Without a pause, the machine would do little else.
 fn listed(list: impl FnOnce() -> Value) -> Value {
     std::thread::sleep(Duration::from_millis(200));
     list()
 }
 
-/// What a command says on a data directory.
+/// Output of a command on a data directory.
 fn run(data: &Path, arguments: &[&str]) -> Output {
     binary().args(arguments).arg("--data-dir").arg(data).ends()
 }
 
-/// That these are tries of one webhook.
+/// Checks that these are attempts of one webhook.
 #[track_caller]
 fn same(deliveries: &[Delivery]) {
     for again in deliveries {

@@ -359,8 +359,8 @@ fn wrong_signatures_are_limited() {
     assert!(refused.retry_after().is_some());
 }
 
-/// Where callers are served whose profile cannot be had, signing is no reason to turn them away: nothing is proven, and
-/// that is what they are served as.
+/// A policy that serves callers without an available profile also serves them with a signature: it proves nothing, and
+/// they are served as unproven.
 #[test]
 fn a_signature_that_cannot_be_verified_is_worth_as_much_as_none() {
     let (host, key) = (Host::start(), key(Algorithm::Es256));

@@ -1,4 +1,4 @@
-//! What reaches the shop, and what comes back from it.
+//! Requests that reach the shop, and the responses from it.
 
 use std::{
     sync::{

@@ -11,7 +11,7 @@ use ucp_core::{Code, Operation, Release, ports::owners::Kind};
 
 use super::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 
-/// What the shop does, as often as it is asked.
+/// Behavior of the shop, for every request.
 type Acting = Box<dyn Fn() -> Act + Send>;
 
 const NEWEST: Release = Release::V2026_08_25;

@@ -9,7 +9,7 @@ use super::stub::{Act, Got, Stub, ask, call, document, key, opened, options, own
 
 const NEWEST: Release = Release::V2026_08_25;
 
-/// What a caller is told.
+/// Error that a caller receives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
     /// A business outcome with this code and status.

@@ -1,4 +1,4 @@
-//! What the shop tells about orders.
+//! Order webhooks of the shop.
 
 use std::time::{Duration, SystemTime};
 

@@ -9,7 +9,7 @@
 //! | `/operator/audit` | what operators did |
 //! | `/operator/login` | asks a browser for the admin token |
 //!
-//! Whatever is done is done by the function that answers the same call of the admin endpoint, and so is audited.
+//! Every action is carried out by the function that serves the same request of the admin API, and so is audited.
 
 mod audit;
 mod login;

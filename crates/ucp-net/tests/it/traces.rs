@@ -1,4 +1,4 @@
-//! What an upstream is told about the trace of a call, and what is kept of it.
+//! Trace headers that an upstream receives, and the recorded spans.
 
 use std::sync::Arc;
 

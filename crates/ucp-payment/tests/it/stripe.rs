@@ -192,7 +192,7 @@ async fn an_attempt_is_found_after_its_keys_are_forgotten() {
     assert_eq!(stripe.psp().report().captures_of("lost"), 1);
 }
 
-/// What a browser is answered: status and where it is sent on to.
+/// Response to a browser: status and target of the redirect.
 fn browse(url: &str) -> (u16, String) {
     let rest = url.strip_prefix("http://").expect("http");
     let (host, path) = rest.split_once('/').expect("a path");

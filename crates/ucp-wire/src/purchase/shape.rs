@@ -144,7 +144,7 @@ pub(crate) struct Action<'a> {
     /// ID of the occurrence, which is processed once.
     #[schemars(length(min = 1))]
     pub(crate) id: &'a str,
-    /// What has to be shown.
+    /// Required proof.
     pub(crate) config: ActionConfig<'a>,
 }
 

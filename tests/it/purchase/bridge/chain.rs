@@ -51,7 +51,7 @@ impl Chain {
     }
 }
 
-/// What was said: a document without what belongs to this answer, or a refusal; with its status and how long to wait.
+/// Result: a document without the parts of this response, or an error; with its status and `Retry-After`.
 fn told(said: &Said) -> (u16, Value, Option<String>) {
     let mut failure = said.failure.clone();
     for member in ["request_id", "data"] {

@@ -1,4 +1,4 @@
-//! Where webhooks are never sent, however a platform's profile comes to name it (rules SEC-02, SEC-03, WHK-01).
+//! URLs to which webhooks are never sent, however a platform's profile states them (rules SEC-02, SEC-03, WHK-01).
 
 use ucp_trust::jwk::Algorithm;
 

@@ -1,5 +1,5 @@
-//! What platforms see of an order after every kind of step: what they are told, and what they find when they look, in
-//! every release (rules ORD-02, ORD-03, ORD-05, WHK-03).
+//! Orders as platforms see them after every kind of step: webhook events, and responses, in every version (rules
+//! ORD-02, ORD-03, ORD-05, WHK-03).
 
 use super::*;
 use crate::{harness::elements, purchase::shopper::lines};
@@ -27,7 +27,8 @@ fn conforms(release: Release, told: &Value) {
     }
 }
 
-/// That an order is seen over every transport as it was told. What is read is held against the official schemas there.
+/// Checks that an order is the same over every transport as in its webhook event. Responses are validated against the
+/// official schemas.
 #[track_caller]
 fn seen(shopper: &Shopper<'_>, told: &Value) {
     for transport in Transport::ALL.into_iter().filter(|_| shopper.release >= Release::V2026_04_08) {

@@ -1,4 +1,4 @@
-//! What buyers do on the page: the same rules as for platforms, and a version that they have seen.
+//! Actions of buyers on the page: the same rules as for platforms, and a version that they have seen.
 
 use async_trait::async_trait;
 use ucp_core::{

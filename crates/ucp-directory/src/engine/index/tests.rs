@@ -320,7 +320,7 @@ proptest! {
         }
     }
 
-    /// Whatever comes and goes between two pages, what stays is found once.
+    /// Finds a lasting entry exactly once, whatever is added and removed between two pages.
     #[test]
     fn paging_neither_repeats_nor_skips_what_stays(
         directory in directory(),

@@ -1,4 +1,4 @@
-//! What is stated is what is in the shop's cart, and nothing is written without a reason.
+//! Keeps the shop's cart equal to the stated one, and writes nothing without a reason.
 
 use serde_json::json;
 use ucp_core::{Code, Outcome, call::SaleRequest, purchase::draft::Draft};

@@ -1,4 +1,4 @@
-//! What goes wrong between the gateway and the shop: nothing is sent twice, and what is answered is true.
+//! Faults between the gateway and the shop: nothing is sent twice, and every response is true.
 
 use std::{
     num::NonZeroU32,

@@ -1,4 +1,4 @@
-//! What becomes of what a shop says about its goods.
+//! Conversion of a shop's statements about its products.
 
 use serde_json::{Value, json};
 use ucp_core::{
@@ -15,7 +15,7 @@ use super::{
     words,
 };
 
-/// What a product becomes that is found; `None` where it is left out.
+/// Product as it is found; `None` if it is left out.
 async fn shown(node: Value) -> (Option<std::sync::Arc<Product>>, Shop) {
     let stub = Stub::serve(move |asked| match asked.operation.as_str() {
         "Search" => Reply::Data(page(vec![node.clone(), simple(99, "1.0")], false)),

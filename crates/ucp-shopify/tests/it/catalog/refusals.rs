@@ -1,4 +1,4 @@
-//! What a shop refuses, throttles or says about itself, and what is kept of its answers.
+//! Rejections, throttling and descriptions of a shop, and caching of its responses.
 
 use std::{
     net::IpAddr,

@@ -53,7 +53,7 @@ impl Counter {
         assert!(post(format!("{}/carts/expire", self.upstream), json!({})).await["expired"].as_u64().is_some());
     }
 
-    /// What was asked of the shop: the operations by name, and how often.
+    /// Requests to the shop: names of the operations, and their numbers.
     async fn asked(&self, operation: &str) -> usize {
         let journal: Value = reqwest::Client::builder()
             .no_proxy()
@@ -163,7 +163,7 @@ fn codes(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(code).collect()
 }
 
-/// What is said beside what is always said.
+/// Fields beside the constant ones.
 fn remarks(view: &View) -> Vec<&str> {
     let mut said = codes(&view.messages);
     said.retain(|code| !matches!(*code, "taxes_at_checkout" | "payment_on_shop_page"));

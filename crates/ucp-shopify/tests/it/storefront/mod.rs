@@ -32,7 +32,7 @@ use url::Url;
 
 const PRIVATE: &str = "private-token-of-the-test-shop";
 
-/// Where the upstream listens; `None`, with the reason on the screen, where there is none.
+/// Listen address of the upstream; `None`, with a printed reason, if there is none.
 fn address() -> Option<String> {
     let address = std::env::var("UCP_STOREFRONT_URL").ok();
     if address.is_none() {
