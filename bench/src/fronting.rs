@@ -246,7 +246,7 @@ impl Place<'_> {
         let front = self.front(backend, "lookups", "")?;
         let known = lookup(&id(1));
         let shown = Connection::open(front.address).await?.body(&known).await?;
-        // What the upstream is asked itself: over UCP the same, over another API what the gateway asks of it.
+        // The upstream's own requests: over UCP the same, over another API those of the gateway.
         let direct = match backend {
             "shopify" => post("/api/2026-04/graphql.json", &upstream::asked(self.upstream).await?),
             _ => known.clone(),

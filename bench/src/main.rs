@@ -166,7 +166,7 @@ fn generate(options: &Options) -> Done<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        // Whatever ends first: dropping the servers stops them.
+        // The first to end wins: dropping the servers stops them.
         tokio::select! {
             done = measure(options) => done,
             _ = terminate.recv() => Err("stopped".into()),

@@ -130,7 +130,7 @@ impl Platforms {
         let (template, visits) = (platforms.template.clone(), Arc::clone(&platforms.visits));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whoever hangs up gets nothing.
+                // A client that disconnects gets nothing.
                 if attend(&stream, &template).is_ok() {
                     visits.fetch_add(1, Ordering::Relaxed);
                 }

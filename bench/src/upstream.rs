@@ -118,7 +118,7 @@ pub(crate) fn serve(answer: &Path, id: &str) -> Done<()> {
         println!("REST http://{address}");
         loop {
             let (stream, _) = listener.accept().await?;
-            // Whoever hangs up has asked all that there was to ask.
+            // A client that disconnects has sent its last request.
             tokio::task::spawn_local(attend(stream, Rc::clone(&upstream)));
         }
     }))

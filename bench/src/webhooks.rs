@@ -85,7 +85,7 @@ impl Receiver {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
                 while let Ok((stream, _)) = listener.accept().await {
-                    // Whoever hangs up has said all that there was to say.
+                    // A client that disconnects has sent its last message.
                     tokio::spawn(attend(stream, address, Arc::clone(&heard)));
                 }
             });

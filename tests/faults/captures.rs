@@ -51,7 +51,7 @@ pub(crate) fn killed(world: &World, random: &Random) -> String {
                 }
             });
         }
-        // What was late is there by now.
+        // Late results are there by now.
         thread::sleep(Duration::from_millis(700));
         let report = world.report();
         for Errand { checkout, taken, fault, .. } in &errands {

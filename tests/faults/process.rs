@@ -65,7 +65,7 @@ pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         println!("{}", running.url());
         _processor = running;
     }
-    // Whatever is written to it is ignored: only its end matters.
+    // Input is ignored: only its end matters.
     drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
     ExitCode::SUCCESS
 }

@@ -71,7 +71,7 @@ pub(crate) fn misbehaving(world: &World, random: &Random) -> String {
             world.clients.ask(random, call);
         }
         settle(world);
-        // What was not paid is paid now, and never what was.
+        // Unpaid checkouts are paid now, and paid ones never again.
         for call in &purchases {
             let state = world.clients.ask(random, &Call::reading("get_checkout", &call.id));
             if text(&state, "status") != "completed" {

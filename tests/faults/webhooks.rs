@@ -310,7 +310,7 @@ pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
     let over = AtomicBool::new(false);
     let (mut gateway, mut other) = (Some(gateway), None);
     thread::scope(|scope| {
-        // Whatever goes wrong here ends the others as well, and the other way round.
+        // A failure here ends the others as well, and the other way round.
         let stop = Stop(&over);
         for platform in PLATFORMS {
             let (random, over, shop) = (Random::new(random.next()), &over, &shop);
@@ -335,7 +335,7 @@ pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
             }
             let start = Instant::now();
             gateway = Some(shop.start());
-            // Where starting takes longer than usual everything does, and nothing would ever come to its end.
+            // If the start takes longer than usual, everything does, and nothing would ever end.
             pace = u32::try_from(start.elapsed().as_millis() / 400).unwrap_or(u32::MAX).clamp(1, 10);
             assert!(!over.load(Ordering::Relaxed), "a platform failed");
         }
@@ -434,7 +434,7 @@ fn noticed(facts: &Facts) -> usize {
     let spoils: &[(&str, Spoil)] = &[
         ("redirect pointed to", |facts, _, _| facts.misled += 1),
         ("never arrived", |facts, one, _| {
-            // What is left out is something else, so that all places stay as they are.
+            // Another part is left out, so that all positions stay as they are.
             let others = facts.notes.clone();
             for place in arrivals(facts, one) {
                 let other = others.iter().find(|entry| matches!(entry, Entry::Answered { .. }));

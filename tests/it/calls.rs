@@ -255,7 +255,7 @@ fn a_flood_of_refusals_is_sampled_and_counted() {
         (told as u64 + counted == FLOOD as u64).then_some((told, counted))
     });
     assert!(told > 0 && counted > 0, "{told} told, {counted} counted");
-    // What succeeds is told beside any flood.
+    // Successful requests are logged beside any flood.
     assert!(gateway.stderr().contains("\"operation\":\"lookup_catalog\""));
 }
 

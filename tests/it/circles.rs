@@ -77,7 +77,7 @@ fn as_wholes(files: &Named) -> Named {
     for (at, named) in files {
         for other in named {
             let shared = at.iter().zip(other).take_while(|(own, other)| own == other).count();
-            // What a folder's own file names, or what names it, is no matter of the wholes in that folder.
+            // Names of a folder's own file, in either direction, do not count for the wholes in that folder.
             if shared < at.len().min(other.len()) {
                 folders.entry(at[..=shared].to_vec()).or_default().insert(other[..=shared].to_vec());
             }

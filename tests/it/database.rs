@@ -507,7 +507,7 @@ fn a_shop_moves_into_a_database_and_back_with_the_answers_that_are_kept() {
     same(&gateway);
     assert!(gateway.terminate().success());
 
-    // What does not belong there is noticed.
+    // Foreign rows are detected.
     drop(psql(
         &database,
         "INSERT INTO tasks (shop, kind, key, lane, due, body, since) VALUES ('default', 'abandon', 'stray', 'abandon', 1, '{}', 1)",

@@ -399,7 +399,7 @@ fn every_answer_says_which_request_it_belongs_to() {
         let response = stage.gateway.send("GET", path, &[("Request-Id", "r-1")], b"");
         assert_eq!((response.status, response.header("request-id")), (status, Some("r-1")), "{path}");
     }
-    // What is no identifier is not repeated.
+    // Invalid identifiers are not repeated.
     let long = "a".repeat(129);
     for odd in ["", "a b", "<script>", "\u{e9}", &long] {
         let ask = Ask::new(Transport::Rest, &stage.profile(Release::NEWEST)).header("Request-Id", odd);

@@ -50,7 +50,7 @@ pub(crate) fn binary() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_")) {
         command.env_remove(name);
     }
-    // What tests look for in the log are warnings, as text; a line about each call is what `calls` is about.
+    // Tests look for warnings in the log, as text; lines about each call are the subject of `calls`.
     command.env("UCP_GATEWAY_LOG_FORMAT", "pretty").env("UCP_GATEWAY_LOG_LEVEL", "warn");
     command.env("RUST_BACKTRACE", "1").stdin(Stdio::null());
     command
@@ -234,7 +234,7 @@ impl<T: Runs> Deref for Lent<T> {
 
 impl<T: Runs> Drop for Lent<T> {
     fn drop(&mut self) {
-        // What a test has for itself looks back when it ends.
+        // The fixture of one test checks it at its end.
         if let Self::Shared(shared) = self {
             shared.gateways().into_iter().for_each(Gateway::look_back);
         }
@@ -299,7 +299,7 @@ impl Gateway {
     /// A gateway that clients reach under another address than the one it listens on.
     pub(crate) fn behind(public_url: &str) -> Self {
         let data = sample_shop();
-        // What it prints is the public address, so that the port has to be known beforehand.
+        // The output has the public URL, so that the port has to be known beforehand.
         let listen = ucp_testkit::leash::free_address();
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);

@@ -57,7 +57,7 @@ fn a_store_that_fails_is_logged_under_the_identifier_of_the_call() {
             assert!(!flowers.stderr().contains(hostile), "{hostile}");
         }
     }
-    // What is no header at all is refused before anything reads it.
+    // An invalid header is rejected before anything reads it.
     let refused = flowers.send("POST", "/carts", &[("Request-Id", "a\u{1b}[2Jb")], b"{}");
     assert_eq!((refused.status, refused.header("request-id").map(str::len)), (400, Some(36)));
     assert!(!flowers.stderr().contains("[2Jb"));

@@ -128,7 +128,7 @@ fn neg_04_without_the_capability_there_is_an_outcome_and_no_failure() {
                 crate::harness::own_schema_of(release, "get_product.response").validate(&answer).expect("its shape");
             }
         }
-        // What both have works all the same.
+        // Common capabilities work nevertheless.
         let searching =
             place.ask(Transport::Rest, &format!("/incompatible/{release}/search"), &profile_with(release, &[SEARCH]));
         let answer = searching.of("search_catalog", json!({ "query": "shoes" })).answer(&place.gateway);

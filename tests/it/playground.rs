@@ -40,7 +40,7 @@ fn guarded(gateway: &Gateway, path: &str, body: &Value) {
         let refused = gateway.send("POST", &path, &[JSON, (name, value)], body.to_string().as_bytes());
         assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_path")), "{path}: {name}: {value}");
     }
-    // What a form of another site can send, should its browser state nothing about itself.
+    // The request of a form on another site, if its browser says nothing about its origin.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"] {
         let refused = gateway.send("POST", &path, &[("Content-Type", kind)], body.to_string().as_bytes());
         assert_eq!(refused.status, 415, "{path}: {kind}");
@@ -84,7 +84,7 @@ fn the_gateway_signs_calls_of_the_page_to_itself() {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let found = gateway.send("POST", &path, &fields, body.as_bytes());
         if *release < Release::V2026_04_08 {
-            // Who has a profile of a release gets what that release has, and it has no catalog.
+            // A platform with a profile of a version gets that version, and it has no catalog.
             let found = found.json();
             assert_eq!(found["messages"][0]["code"], "capabilities_incompatible", "{release}: {found}");
         } else {
@@ -175,7 +175,7 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     assert_eq!(found["releases"].as_array().map(Vec::len), Some(Release::ALL.len()), "{found}");
     assert!(elements(&found["operations"]).contains(&json!("search_catalog")), "{found}");
 
-    // What proves who opens the page proves nothing elsewhere.
+    // The proof of the page's user proves nothing elsewhere.
     let secrets = [
         ("Cookie", "ucp_operator=secret"),
         ("Authorization", "Bearer secret"),

@@ -226,7 +226,7 @@ mod hosts {
             let said = Setup::new(&format!("[server]\n{key} = [{value}]\n")).run("check-config").expect_err("refused");
             assert!(said.contains(&format!("`server.{key}`")) && said.contains(expected), "{said}");
         }
-        // Whoever reaches it by another name is not on this machine.
+        // A request by another host name is not from this machine.
         let said =
             Setup::new("[server]\nhosts = [\"shop.example.com\"]\n").run("check-config").expect("a configuration");
         assert!(said.contains("policy = \"require\""), "{said}");

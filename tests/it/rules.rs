@@ -94,7 +94,7 @@ fn every_id_is_defined_once_and_every_definition_is_mentioned() {
     let listed = Command::new("git").args(list).current_dir(repository()).output().expect("git");
     assert!(listed.status.success(), "git lists no files: {}", String::from_utf8_lossy(&listed.stderr));
     let paths = String::from_utf8(listed.stdout).expect("paths");
-    // What this file mentions are examples.
+    // Mentions in this file are examples.
     let paths = paths.split_terminator('\0').filter(|path| !matches!(*path, PAGE | "tests/it/rules.rs"));
     // Files that are no text, or were removed and not committed yet, mention nothing.
     let files: Vec<_> =

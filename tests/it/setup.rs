@@ -343,7 +343,7 @@ impl Refused {
         let known = Code::ALL.iter().find(|known| known.as_str() == code).expect("a known code");
         assert_eq!(response.status, http_status(*known), "{response:?}");
         assert_eq!(body["retryable"], known.retryable(), "{response:?}");
-        // Whoever may try again is told when, in each place (ERR-03).
+        // An error that can be retried states when, in each place (ERR-03).
         let after = response.header("retry-after").map(|seconds| seconds.parse::<u64>().expect("seconds"));
         assert_eq!(body.get("retry_after").and_then(Value::as_u64), after, "{response:?}");
         assert_eq!(response.header("www-authenticate").is_some(), response.status == 401, "{response:?}");

@@ -183,7 +183,7 @@ mod serving {
         let next = Authority::new("The next authority");
         let (trusting, before) = (next.config(&["h2"], None), secured.authority.config(&["h2"], None));
 
-        // What cannot be used is told, and changes nothing.
+        // An invalid file is reported, and changes nothing.
         let issued = next.issue("localhost");
         fs::write(&certificate, &issued.certificate_pem).expect("written");
         eventually("the gateway tells of a key that does not fit", NOTICED, || {

@@ -71,7 +71,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Done<ExitCode> {
             println!("{:>7.1} s {:>6} calls  {}", start.elapsed().as_secs_f64(), old.entries.len(), scene.name);
         }
         for transcript in [&old, &new] {
-            // What both could not do is compared by nobody.
+            // Steps that both could not take are not compared.
             if let Some(failed) = transcript.entries.iter().find(|entry| entry.name == format!("{}/failed", scene.name))
             {
                 differ += 1;

@@ -44,7 +44,7 @@ pub(crate) fn command(binary: &Path) -> Command {
     for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(name);
     }
-    // What is logged at other levels differs from run to run.
+    // Lines of other levels differ from run to run.
     command.env("NO_PROXY", "*").env("COLUMNS", "120").env("TZ", "UTC").env("RUST_LOG", "warn").stdin(Stdio::null());
     command
 }

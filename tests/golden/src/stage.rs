@@ -115,7 +115,7 @@ impl<'a> Stage<'a> {
         }
         let files = self.place("files");
         let mut serve = setup.command(binary, "serve", &files)?;
-        // Where a public address is printed, the port has to be known beforehand.
+        // If a public URL is printed, the port has to be known beforehand.
         let listen = if setup.is_public { Some(free_port()?) } else { None };
         let address = listen.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
         if !setup.is_bare {

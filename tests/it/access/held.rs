@@ -48,7 +48,7 @@ fn one_address_holds_so_many_carts_and_checkouts() {
         assert!(body["accepted"].as_str().is_some_and(|text| text.contains("an API key")), "{full:?}");
     }
     assert_full(&create("https://one.example.com/p"), 429, "rate_limited", "has 4 carts and checkouts here");
-    // What is there can be changed, paid for, and makes room as an order.
+    // Existing resources can be changed and paid for, and an order frees their space.
     let own = shopper.clone().named("https://one.example.com/p");
     own.call("update_cart", Some(id(&first)), &json!({ "line_items": lines(&[(WANTED, 2)]) })).document();
     assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");

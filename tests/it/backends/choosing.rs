@@ -145,7 +145,7 @@ pub(super) fn signals_are_those_of_the_combinations_there_are(subject: &Subject)
             assert_eq!(matrix.effective(&shown), choice);
             matrix.judge(&shown, &choice);
         }
-        // Where nothing is chosen, the featured variant is.
+        // Without a choice, the featured variant is returned.
         let shown = asked(&shopper, "get_product", json!({ "id": subject.goods.choices }))["product"].take();
         let featured: Choice = matrix.position(&shown["variants"][0]["options"]).into_iter().map(Some).collect();
         let chosen = matrix.effective(&shown);

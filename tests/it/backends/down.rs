@@ -183,7 +183,7 @@ fn a_gateway_starts_with_what_the_shop_stated_last() {
         let refused = shop.ask(&gateway);
         assert_eq!((refused.refusal().status, refused.refusal().code.as_str()), (503, "unavailable"), "{refused:?}");
 
-        // What it offers by now is served without a restart.
+        // New operations are served without a restart.
         shop.states(true);
         becomes_ready(&gateway);
         if backend == "ucp" {

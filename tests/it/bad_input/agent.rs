@@ -109,7 +109,7 @@ fn in_development_a_call_without_a_platform_is_served() {
             assert!(matches!(mcp(&gateway, without, &meta), Verdict::Answered(_)), "{without:?} {meta}");
         }
     }
-    // What is said, and wrong, stays wrong.
+    // Wrong statements are always rejected.
     invalid(&mcp(&gateway, &[], &json!({ "ucp-agent": {} })));
     // All such callers are one, and no platform that names itself.
     let json = [("Content-Type", "application/json")];

@@ -107,7 +107,7 @@ fn t_27_a_cursor_belongs_to_its_query() {
         assert_eq!(refused(&verdict), ("invalid_cursor", "$.pagination.cursor"), "{other}");
         assert!(verdict.refusal().content.contains("another query"), "{other}");
     }
-    // What does not decide about the results does not bind.
+    // Fields that do not affect the results are not bound.
     for same in [
         json!({ "query": "  color " }),
         json!({ "query": "color", "context": { "intent": "a gift" }, "attribution": { "a": "b" } }),

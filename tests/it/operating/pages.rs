@@ -87,7 +87,7 @@ fn a_browser_on_this_machine_sees_the_shop_and_pauses_it() {
     assert_eq!(act(&[FORM, own], &format!("action=reload&back=all&key={key}")).status, 303);
     let done = [("pause", "default"), ("resume", "default"), ("block", PROFILE), ("reload", "")];
     assert_eq!(audited(data.path()), done.map(|(action, subject)| pair(action, subject)));
-    // What belongs to programs stays theirs.
+    // Endpoints for programs stay the same.
     assert_eq!(send(address, "POST", "/shops/default/pause", &[own], "").status, 403);
     assert_eq!(ask(address, "GET", "/operator/shops/other", b"").status, 404);
     assert_eq!(ask(address, "GET", "/operator/shops/default/orders/none", b"").status, 404);

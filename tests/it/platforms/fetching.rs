@@ -352,7 +352,7 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
     let fetched = place.host.all_visits();
     assert!(fetched <= allowed, "{fetched} fetches instead of {allowed}");
     assert_eq!(refused, 2_000 - (fetched - 1), "whoever was not fetched was told to come back");
-    // Who is known is served on.
+    // Known platforms are still served.
     Ask::new(Transport::Tool, &known).answer(&place.gateway);
     assert_eq!(place.host.visits("/known"), 1);
 }

@@ -67,7 +67,7 @@ fn under_lenient_they_are_served_the_catalog_and_told_so() {
             assert_eq!(codes(&answer), ["profile_unreachable"], "{release}: {answer}");
         }
     }
-    // Who can be found is told nothing.
+    // Available profiles get no message.
     let answer = Ask::new(Transport::Rest, &host.profile("/p", &profile_of(Release::NEWEST))).answer(&gateway);
     assert_eq!(codes(&answer), [""; 0]);
 }

@@ -67,7 +67,7 @@ fn a_retry_may_come_over_another_transport() {
             assert_eq!(said[0].text(), said[1].text(), "{release} {operation}");
         }
     }
-    // How JSON is written does not matter either.
+    // The formatting of the JSON does not matter either.
     let shopper = Shopper::rest(&shop);
     let (key, payload) = (new_key(), json!({ "line_items": lines(&[("pot_ceramic", 1)]) }));
     let first = shopper.keyed(Some(&key), "create_cart", None, &payload);

@@ -186,7 +186,7 @@ fn whk_03_every_step_of_an_order_is_told_in_turn_and_signed() {
         let created = counts(&told[0]).0;
         let expected = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)].map(|(events, rest)| (created + events, rest));
         assert_eq!(told.iter().map(counts).collect::<Vec<_>>(), expected);
-        // What is told last is what is answered.
+        // The last webhook event equals the response.
         let shopper =
             Shopper::new(&place.gateway, release, Transport::Rest).named(&place.host.url(&format!("/{release}")));
         assert_eq!(shopper.call("get_order", Some(&order), &json!({})).document(), told[4]);
@@ -250,7 +250,7 @@ fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
     place.until("delivered");
     let wrong = place.run(&["webhooks", "resend", "nonsense"]);
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("there is no webhook"));
-    // Who names no address is told nothing.
+    // A profile without a webhook URL gets no events.
     place.order(Release::NEWEST, &place.host.profile("/silent", &profile(Release::NEWEST, None)));
     place.until("unwanted");
 }

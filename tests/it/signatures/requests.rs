@@ -31,7 +31,7 @@ fn sig_01_signed_requests_are_accepted_whichever_member_publishes_the_key() {
                 let draft = Draft::new(&gateway, transport, &url);
                 draft.clone().signed(&key).is_answered(&gateway);
                 draft.clone().with("Idempotency-Key", "k-1").signed(&key).is_answered(&gateway);
-                // Who signs may be reached by a host name, too.
+                // A signer may be reached by a host name, too.
                 draft.with("Host", &format!("localhost:{}", gateway.address.port())).signed(&key).is_answered(&gateway);
             }
         }
@@ -320,7 +320,7 @@ fn sig_09_enforced_means_that_nobody_gets_in_unsigned() {
         draft.clone().with("X-API-Key", api_key.reveal()).is_refused(&gateway, MISSING, "signed requests only");
         draft.signed(&key).is_answered(&gateway);
     }
-    // What is no operation needs no signature.
+    // A request that is not an operation needs no signature.
     let listed = gateway.rpc(&crate::harness::rpc("tools/list", &json!({})));
     assert_eq!(listed.status, 200);
     assert_eq!(host.all_visits(), 0);

@@ -282,7 +282,7 @@ impl Story {
         let (one, other, ()) = tokio::join!(completed(starts[0]), completed(starts[1]), reconciled);
         self.shown.remove(id);
         for outcome in [one, other].into_iter().flatten() {
-            // Which of them was later is not known.
+            // Their order is unknown.
             if let Some(view) = view(&outcome) {
                 self.see(&view.checkout);
             }

@@ -24,7 +24,7 @@ use ucp_wire::documents::pretty;
 use url::Url;
 
 use super::{
-    Done, examples,
+    Done,
     output::{self, say},
     runtime::{runtime, wait},
 };

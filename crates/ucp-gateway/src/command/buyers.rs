@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ucp_core::ports::buyers::Erasure;
 
 use super::{
-    Done, examples,
+    Done,
     output::{remark, say},
     place::StoreOptions,
     runtime::{runtime, wait},

@@ -14,7 +14,7 @@ use ucp_host::{
 use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 
 use super::{
-    Done, examples,
+    Done,
     output::say,
     runtime::{runtime, wait},
 };

@@ -11,7 +11,7 @@ use ucp_host::{address::web_url, progress::spinner};
 use url::Url;
 
 use super::{
-    Done, examples,
+    Done,
     output::say,
     reach::ReachOptions,
     runtime::{runtime, wait},

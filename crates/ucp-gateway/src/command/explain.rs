@@ -18,7 +18,7 @@ use ucp_trust::profile::PlatformProfile;
 use ucp_wire::dialect;
 
 use super::{
-    Done, examples,
+    Done,
     inspect::{self, Inspected},
     output::{self, say},
 };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::{
-    Done, examples,
+    Done,
     output::say,
     place::StoreOptions,
     runtime::{runtime, wait},

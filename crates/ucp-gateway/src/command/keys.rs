@@ -17,7 +17,7 @@ use ucp_trust::{
     keyring::{Keyring, OwnKey},
 };
 
-use super::{Done, examples, output::say, place::ShopData};
+use super::{Done, output::say, place::ShopData};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {

@@ -17,7 +17,7 @@ use ucp_host::{
 };
 
 use super::{
-    Done, examples,
+    Done,
     output::say,
     place::{self, StoreOptions},
     runtime::{runtime, wait},

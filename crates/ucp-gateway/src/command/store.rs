@@ -13,7 +13,6 @@ use ucp_sqlite::{SqliteStore, StoreError};
 use super::{
     Done,
     copy::{self, TransferOptions},
-    examples,
     output::say,
 };
 

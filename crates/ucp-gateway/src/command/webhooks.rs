@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ucp_host::clock;
 
 use super::{
-    Done, examples,
+    Done,
     output::say,
     place::StoreOptions,
     runtime::{runtime, wait},

@@ -129,7 +129,7 @@ async fn flood(mut peer: Peer, head: &'static str) -> io::Result<()> {
 #[tokio::test(start_paused = true)]
 async fn five_hundred_mebibytes_are_not_read() {
     for (head, most) in [
-        // What is announced is not even begun.
+        // The announced body is not even read.
         ("HTTP/1.1 200 OK\r\ncontent-length: 524288000\r\n\r\n", 0),
         ("HTTP/1.1 200 OK\r\n\r\n", LIMIT as u64 + (512 << 10)),
         // A chunk of 2 GiB.

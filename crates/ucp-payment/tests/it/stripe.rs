@@ -155,7 +155,7 @@ async fn every_fault_at_every_step_charges_once_or_not_at_all() {
         }
         assert!(stripe.psp().intents_of(&id) <= 1, "{id}");
     }
-    // What was late is there by now.
+    // Late results are there by now.
     tokio::time::sleep(Duration::from_millis(400)).await;
     let report = stripe.psp().report();
     assert!(report.payments.values().all(|payment| payment.captures <= 1 && payment.authorizations <= 1), "{report:?}");

@@ -98,7 +98,7 @@ fn what_is_found_and_refused_is_the_same_over_two_as_over_none() {
             let (there, here) =
                 (through.call(operation, id.as_deref(), &asked), direct.call(operation, id.as_deref(), &asked));
             let ((status, mut said, wait), (expected, mut known, _)) = (told(&there), told(&here));
-            // What does not exist is said in the words of whoever says it.
+            // A missing resource is reported in the words of its source.
             for document in [&mut said, &mut known] {
                 if let Some(message) =
                     document.pointer_mut("/messages/0").filter(|message| message["code"] == "not_found")

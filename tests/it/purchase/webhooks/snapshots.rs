@@ -56,7 +56,7 @@ fn ord_02_every_kind_of_snapshot_conforms_and_is_seen_as_it_was_told() {
             let body = receiver.after(told.len() + 1)[told.len()].json();
             conforms(release, &body);
             seen(&shopper, &body);
-            // Where there was no word for lines of which nothing is left, they count as done.
+            // Versions without a word for lines with nothing left count them as done.
             let gone = |state| if state == "removed" && shopper.founding() { "fulfilled" } else { state };
             assert_eq!(crate::harness::texts(&body["line_items"], "status"), states.map(gone), "{step:?}");
             told.push(body);

@@ -264,7 +264,7 @@ async fn codes_that_apply_and_codes_that_do_not() {
         let own = view.checkout.discounts.as_ref().expect("discounts");
         assert_eq!(own.codes, [code]);
         assert_eq!(own.applied.iter().map(|own| own.amount.minor()).sum::<i64>(), applied, "{code}");
-        // Whoever looks later is told that it does not apply, and it is taken back like anything else.
+        // A later request is told that it does not apply, and it is removed like anything else.
         let looked = counter.look(&view.checkout.id).await;
         let later = said.map(|_| "discount_code_not_applied");
         assert_eq!(remarks(&looked), later.into_iter().collect::<Vec<_>>(), "{code}");

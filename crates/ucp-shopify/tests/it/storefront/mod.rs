@@ -303,7 +303,7 @@ async fn lookups_take_any_mixture() {
     let [Named::Found(by_product), Named::Found(by_variant)] = named.as_slice() else { panic!("{named:?}") };
     assert!(Arc::ptr_eq(&by_product[0].product, &by_variant[0].product));
     assert_eq!(by_variant[0].product.variants.last().map(|variant| &variant.id), Some(&far));
-    // What is sold elsewhere.
+    // Products sold elsewhere.
     let request = lookup::Request { ids: vec![product(1017)], context: here("DE", "en"), ..Default::default() };
     assert_eq!(lookup(&shop, &request, &BuyerSignals::default()).await.expect("carried out").products.len(), 1);
 }
