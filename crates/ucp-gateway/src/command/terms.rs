@@ -66,7 +66,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
             options.store.data.data_dir.display().to_string()
         }
     };
-    say!("The shop in {place} sells on these terms from now on.");
+    say!("Sales terms of the shop in {place} updated.");
     say!("Restart running gateways to apply them.");
     Ok(ExitCode::SUCCESS)
 }
