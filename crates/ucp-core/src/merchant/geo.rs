@@ -13,7 +13,7 @@ use geographiclib_rs::{Geodesic, InverseGeodesic as _};
 /// Metres in an international mile.
 pub const METRES_PER_MILE: f64 = 1_609.344;
 
-/// Metres in a kilometre.
+/// Meters in a kilometer.
 pub const METRES_PER_KILOMETRE: f64 = 1_000.0;
 
 /// The semi-major axis of the ellipsoid in meters.
@@ -245,7 +245,7 @@ mod tests {
             let (chord, distance) = (from.position().chord(to.position()), from.distance(to));
             prop_assert!(chord.at_least() <= distance, "{chord:?} {distance}");
             prop_assert!(distance <= chord.at_most(), "{chord:?} {distance}");
-            // Tight enough to be of use: within a millimetre in a town, a promille in a country.
+            // Tight enough to be of use: within a millimeter in a town, a promille in a country.
             if distance < 20_000.0 {
                 prop_assert!(chord.at_most() - chord.at_least() < 0.01);
             } else if distance < 1_000_000.0 {

@@ -37,7 +37,7 @@ pub struct Demands {
 
 /// A circle on the ground as sent.
 ///
-/// Its center can be the position of a buyer: `Debug` prints it to about a kilometre.
+/// Its center can be the position of a buyer: `Debug` prints it to about a kilometer.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Distance {
     /// WGS 84 latitude of the center, in degrees.

@@ -32,7 +32,7 @@ const LONGEST_LINE: u64 = 4 << 10;
 /// Maximum distance of the rows of one name from their center, in meters.
 const SPREAD: f64 = 75_000.0;
 
-/// Units per degree: about a centimetre each.
+/// Units per degree: about a centimeter each.
 const UNITS: f64 = 1e7;
 
 /// Separator of the parts of a key, which contain no such character.

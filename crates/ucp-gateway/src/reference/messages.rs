@@ -227,7 +227,7 @@ messages! {
         "The quantity must be at least 1.";
     "quantity_unit_mismatch" Error CHANGED "$.line_items[0].quantity":
         "The item is sold in another unit." => "Send the quantity in the unit of the variant.",
-        "`v1` is sold by the metre.";
+        "`v1` is sold by the meter.";
     "requires_3ds" Error CHANGED "$.payment.instruments[0]":
         "The bank requires an authentication of the buyer." => "Send the buyer to `continue_url`, then complete the checkout.",
         "The bank wants to authenticate the buyer.";
