@@ -208,7 +208,7 @@ fn a_gateway_whose_shop_is_down_says_so() {
         .start_on(folder());
     let (status, said) = ready(admin(&front));
     assert_eq!(status, 503);
-    assert!(said["reasons"]["upstream"].as_str().is_some_and(|why| why.contains("the shop is down")), "{said}");
+    assert!(said["reasons"]["upstream"].as_str().is_some_and(|why| why.contains("the upstream is down")), "{said}");
     // Switched off, probes are paths like any other.
     assert_ne!(front.get("/livez").status, 200);
 }

@@ -199,12 +199,12 @@ test('a transport that gives no answer is not the same as the other', async () =
   await same(page);
   await page.route('**/mcp', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
   await page.locator('#query').fill('boots');
-  await page.getByText('The answers cannot be compared').waitFor();
+  await page.getByText('The responses cannot be compared').waitFor();
   await fine(page, 'unread');
   await page.unroute('**/mcp');
   await page.route('**/mcp', (route) => route.abort());
   await page.locator('#query').fill('shoes');
-  await page.getByText('There is no answer over MCP').waitFor();
+  await page.getByText('No response over MCP').waitFor();
   await fine(page, 'unanswered');
   // The browser says so too, which is no complaint about the page.
   const { complaints } = browser;
@@ -222,7 +222,7 @@ for (const look of screens) {
       method: 'POST', headers: { 'Content-Type': 'application/json', 'UCP-Agent': `profile="https://${platform}/profile.json"` }, body,
     });
     await page.getByLabel('Platform').fill(platform);
-    await page.getByText('No call yet').waitFor();
+    await page.getByText('No matching calls yet').waitFor();
     await call('{"query":"boots"}');
     await page.locator('.rows a', { hasText: 'search_catalog' }).waitFor();
     await call('{"query":7}');
@@ -355,7 +355,7 @@ test('a purchase that is signed, in every release with a catalog', async () => {
 
 test('a gateway that demands signatures', async () => {
   const page = await browser.open(`${other.url}/playground`);
-  await page.locator('.note.alarm', { hasText: 'signed requests only' }).waitFor();
+  await page.locator('.note.alarm', { hasText: 'requires a signed request' }).waitFor();
   await page.getByLabel('Caller').selectOption('signed');
   await page.locator('.goods li').first().waitFor();
   await same(page);

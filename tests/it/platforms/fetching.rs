@@ -346,7 +346,7 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
         assert_eq!(refusal.verdict(), (503, "unavailable"), "{refusal:?}");
         assert_eq!(refusal.number.unwrap_or(-32000), -32000, "{refusal:?}");
         assert!(refusal.retry_after().is_some_and(|seconds| (1..=60).contains(&seconds)), "{refusal:?}");
-        assert!(refusal.content.contains("fetches as many profiles as it may"), "{refusal:?}");
+        assert!(refusal.content.contains("too many profiles are being fetched"), "{refusal:?}");
     }
     let allowed = 5 + 1 + usize::try_from(start.elapsed().as_secs()).expect("a short time");
     let fetched = place.host.all_visits();

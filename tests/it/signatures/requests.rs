@@ -316,8 +316,8 @@ fn sig_09_enforced_means_that_nobody_gets_in_unsigned() {
     let gateway = Setup::new(&configuration).file("p.json", &profile(&[&key]).to_string()).start();
     for transport in Transport::ALL {
         let draft = Draft::new(&gateway, transport, &url);
-        draft.is_refused(&gateway, MISSING, "signed requests only");
-        draft.clone().with("X-API-Key", api_key.reveal()).is_refused(&gateway, MISSING, "signed requests only");
+        draft.is_refused(&gateway, MISSING, "requires a signed request");
+        draft.clone().with("X-API-Key", api_key.reveal()).is_refused(&gateway, MISSING, "requires a signed request");
         draft.signed(&key).is_answered(&gateway);
     }
     // A request that is not an operation needs no signature.

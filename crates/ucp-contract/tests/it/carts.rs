@@ -509,8 +509,8 @@ async fn a_new_cart_that_cannot_be_priced_is_abandoned() {
         Ok(Some(answer))
     });
     let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
-    let refusal = gateway.call(create).await.expect_err("more than can be charged");
-    assert!(refusal.content.contains("more than can be charged"), "{refusal:?}");
+    let refusal = gateway.call(create).await.expect_err("exceeds the maximum");
+    assert!(refusal.content.contains("exceeds the maximum"), "{refusal:?}");
     assert_eq!((gateway.stall.times(Question::CartAbandon), gateway.stall.carts().len()), (1, 0));
 }
 
