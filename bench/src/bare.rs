@@ -1,4 +1,4 @@
-//! The yardstick: the same listener as the gateway's, and behind it one handler that parses a JSON body and serialises
+//! The yardstick: the same listener as the gateway's, and behind it one handler that parses a JSON body and serializes
 //! ten products, as a program would that has nothing else to do.
 //!
 //! The products are those of the gateway's own answer, read into plain structures, so that both send the same bytes.
@@ -54,7 +54,7 @@ async fn lookup(State(answer): State<Arc<Answer>>, Json(request): Json<Request>)
     Json(Shared(answer))
 }
 
-/// An answer that is serialised anew each time.
+/// An answer that is serialized anew each time.
 struct Shared(Arc<Answer>);
 
 impl Serialize for Shared {

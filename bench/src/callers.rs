@@ -1,5 +1,4 @@
-//! Who calls: what it costs to know platforms, to believe their signatures, to remember them, and to bear those that
-//! send too much.
+//! Costs of callers: known platforms, verified signatures, cached profiles, and callers that send too much.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -52,7 +51,7 @@ const REMEMBERED: usize = 10_000;
 /// As many profiles as a gateway fetches from one origin at once.
 const FETCHES_AT_ONCE: usize = 4;
 
-/// How often the neighbour of a flood asks, and how much the flood is, per second.
+/// Rate of the neighbor's requests and rate of the flood, per second.
 const NEIGHBOUR: f64 = 50.0;
 const FLOODED: f64 = 5_000.0;
 

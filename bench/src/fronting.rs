@@ -36,7 +36,7 @@ const SCANNED: u64 = 100_000;
 /// Limits of the gateway's cache, in megabytes; the larger is its default.
 const CACHES: [u32; 2] = [16, 64];
 
-/// What is aimed for, beside nginx and the embedded shop.
+/// Target, beside nginx and the embedded shop.
 const ADDED_MICROS: f64 = 150.0;
 const OF_NGINX: f64 = 80.0;
 
@@ -246,7 +246,7 @@ impl Place<'_> {
         let front = self.front(backend, "lookups", "")?;
         let known = lookup(&id(1));
         let shown = Connection::open(front.address).await?.body(&known).await?;
-        // What the upstream is asked itself: over UCP the same, over another API what the gateway asks of it.
+        // The upstream's own requests: over UCP the same, over another API those of the gateway.
         let direct = match backend {
             "shopify" => post("/api/2026-04/graphql.json", &upstream::asked(self.upstream).await?),
             _ => known.clone(),

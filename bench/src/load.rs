@@ -45,7 +45,7 @@ pub(crate) struct Run {
 enum Answers {
     /// The expected response.
     Good,
-    /// That, or that there is too much of it.
+    /// The expected response, or a rejection because of the load.
     Limited,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`bare`] | the yardstick: a handler that parses a request and serialises ten products |
+//! | [`bare`] | the yardstick: a handler that parses a request and serializes ten products |
 //! | [`server`] | servers as child processes: starting, measuring, stopping |
 //! | [`load`] | the load generator |
 //! | [`scenario`] | what is asked |
@@ -20,7 +20,7 @@
 //! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
-//! | [`shops`] | a thousand shops of one process, and a neighbour that misbehaves |
+//! | [`shops`] | a thousand shops of one process, and a neighbor that misbehaves |
 //! | [`hanging`] | payments beside a caller whose searches hang |
 //! | [`waiting`] | a shop in which payments wait for their buyers' banks |
 //! | [`synchronised`] | the copy of a large catalog of another shop |
@@ -104,13 +104,13 @@ struct Options {
     /// Only the scenarios whose name contains this.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// How many products the large catalog has.
+    /// Number of products in the large catalog.
     #[arg(long, default_value_t = 100_000, value_name = "NUMBER")]
     products: usize,
     /// Keep the large catalog in this directory, or use the one that is there.
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
-    /// How long the gateway is kept at capacity, in seconds.
+    /// Time for which the gateway is kept at capacity, in seconds.
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     soak_seconds: u64,
     /// The gateway to measure; without it, this checkout's is built.
@@ -166,7 +166,7 @@ fn generate(options: &Options) -> Done<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        // Whatever ends first: dropping the servers stops them.
+        // The first to end wins: dropping the servers stops them.
         tokio::select! {
             done = measure(options) => done,
             _ = terminate.recv() => Err("stopped".into()),

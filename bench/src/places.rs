@@ -70,7 +70,7 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
     Ok(())
 }
 
-/// Radii in kilometres, each a kind of requests.
+/// Radii in kilometers, each a kind of requests.
 const RADII: [(&str, usize); 3] = [("within 2 km", 2), ("within 10 km", 10), ("within 100 km", 100)];
 
 fn scenarios() -> Vec<Scenario> {

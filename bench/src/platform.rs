@@ -130,7 +130,7 @@ impl Platforms {
         let (template, visits) = (platforms.template.clone(), Arc::clone(&platforms.visits));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whoever hangs up gets nothing.
+                // A client that disconnects gets nothing.
                 if attend(&stream, &template).is_ok() {
                     visits.fetch_add(1, Ordering::Relaxed);
                 }
@@ -184,7 +184,7 @@ impl Platforms {
         })
     }
 
-    /// What this process takes for the operations behind a signed request and a signed answer, in turns.
+    /// Time that this process takes for the operations behind a signed request and a signed response, in turns.
     pub(crate) fn bounds(&self, request: &SignedRequest, answer: &[u8], duration: Duration) -> Done<Bounds> {
         let (public, now) = (self.key.public(), now());
         let keys = [public.clone()];

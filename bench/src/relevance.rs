@@ -1,4 +1,4 @@
-//! How well searches rank: nDCG@10 of judged queries at the sample shop.
+//! Quality of the ranking: nDCG@10 of judged queries at the sample shop.
 //!
 //! `relevance.json` holds what people type, and the products that answer it with grades from 1 (related) to 3 (exactly
 //! that); all others have 0. Each grade gains `2^grade - 1`, discounted by the logarithm of its rank, as a share of what

@@ -110,7 +110,7 @@ fn each(few: Memory, much: Memory, count: usize) -> f64 {
     (mebibytes(much.anonymous) - mebibytes(few.anonymous)) * 1024.0 / count
 }
 
-/// Misbehaviour of a neighbour's backend.
+/// Misbehaviour of a neighbor's backend.
 #[derive(Clone, Copy)]
 enum Fault {
     /// It answers nothing.
@@ -193,7 +193,7 @@ async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done
     Ok(())
 }
 
-/// A round, while the neighbour is called or left alone. Returns the 50th and 99th percentile in milliseconds.
+/// A round, while the neighbor is called or left alone. Returns the 50th and 99th percentile in milliseconds.
 async fn round(effort: &Effort, server: &Server, lookup: &Scenario, rate: f64, called: bool) -> Done<[f64; 2]> {
     let load = Load { server, scenario: lookup, connections: effort.connections };
     let search = elsewhere(&format!("{NEIGHBOUR}/catalog/search"), &json!({ "query": "roses" }).to_string());

@@ -1,4 +1,4 @@
-//! A synchronised catalog: the first run, starts, a run for a hundredth of the products, and searches in the copy.
+//! A synchronized catalog: the first run, starts, a run for a hundredth of the products, and searches in the copy.
 //!
 //! The shop implements the backend contract and states its products page by page, out of a file, so that it takes as
 //! little of the machine as it can.

@@ -34,7 +34,7 @@ const STOREFRONT: &[u8] = b"POST /api/";
 /// Placeholder of the product's number in prepared responses.
 const NUMBER: &str = "1234567890";
 
-/// How many values the options of its products have on the Storefront API.
+/// Number of option values of its products on the Storefront API.
 const COLORS: usize = 2;
 const SIZES: usize = 4;
 
@@ -118,7 +118,7 @@ pub(crate) fn serve(answer: &Path, id: &str) -> Done<()> {
         println!("REST http://{address}");
         loop {
             let (stream, _) = listener.accept().await?;
-            // Whoever hangs up has asked all that there was to ask.
+            // A client that disconnects has sent its last request.
             tokio::task::spawn_local(attend(stream, Rc::clone(&upstream)));
         }
     }))

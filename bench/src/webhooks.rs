@@ -85,7 +85,7 @@ impl Receiver {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
                 while let Ok((stream, _)) = listener.accept().await {
-                    // Whoever hangs up has said all that there was to say.
+                    // A client that disconnects has sent its last message.
                     tokio::spawn(attend(stream, address, Arc::clone(&heard)));
                 }
             });
@@ -323,7 +323,7 @@ async fn bare(address: SocketAddr, requests: Vec<Vec<u8>>, connections: usize) -
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
 }
 
-/// That webhooks are signed by the gateway, and that none of them is another one.
+/// Checks that webhooks are signed by the gateway, and that none is sent twice.
 async fn verify(server: &Server, requests: &[Vec<u8>]) -> Done<()> {
     let published = Connection::open(server.address).await?.body(&get("/.well-known/ucp")).await?;
     let keys = read_document(&serde_json::from_slice(&published)?, &mut Vec::new()).ok_or("a profile without keys")?;

@@ -1,4 +1,4 @@
-//! Which combinations of options there are, as an upstream writes it.
+//! Existing combinations of options, as an upstream writes them.
 //!
 //! Invariants: any text is read or refused. What is read are combinations of the options there are, each once and no
 //! more than asked for, and writing them down again, one after the other, says the same.

@@ -16,7 +16,7 @@ use ucp_core::{
 /// Limits that inputs as small as those of a fuzzer exceed.
 const SMALL: Limits = Limits { depth: 4, values: 24 };
 
-/// How deep a document lies in its envelope.
+/// Depth of a document in its envelope.
 const ENVELOPE: usize = 3;
 
 fuzz_target!(|document: &[u8]| {
@@ -55,7 +55,7 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// What a valid document holds.
+/// Content of a valid document.
 #[derive(Debug, Default)]
 struct Counted {
     depth: usize,

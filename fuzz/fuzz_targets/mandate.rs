@@ -22,7 +22,7 @@ use ucp_trust::{
     mandate::{Expected, stated_key, terms, verify},
 };
 
-/// What was recorded: see `crates/ucp-trust/tests/vectors/mandates.py`.
+/// Recorded data: see `crates/ucp-trust/tests/vectors/mandates.py`.
 struct Recorded {
     platform_keys: Vec<PublicKey>,
     own_keys: Vec<PublicKey>,
@@ -99,7 +99,7 @@ fn check(mandate: &str) {
         Expected { session: &recorded.other_session, ..expected },
         Expected { now: recorded.now + Duration::from_hours(24), ..expected },
     ] {
-        // Whatever is not accepted at all need not be looked at again.
+        // Rejected input needs no further checks.
         assert!(verdict.is_err() || verify(Some(mandate), &worse).is_err(), "{worse:?}");
     }
 }

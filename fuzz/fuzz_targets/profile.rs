@@ -11,10 +11,11 @@ use libfuzzer_sys::fuzz_target;
 use ucp_core::Code;
 use ucp_trust::{jwk::MAX_KEYS, profile::PlatformProfile};
 
-/// How many bytes may be kept for one byte of a document. The worst is a name of 253 bytes with many empty versions.
+/// Maximum number of stored bytes for one byte of a document. The worst is a name of 253 bytes with many empty
+/// versions.
 const PER_BYTE: usize = 32;
 
-/// How many bytes one profile may take, whatever it says: 256 entries with 16 parents each, all names of full length.
+/// Maximum number of bytes of one profile: 256 entries with 16 parents each, all names of full length.
 const IN_ALL: usize = 2 * 1024 * 1024;
 
 fuzz_target!(|document: &[u8]| {

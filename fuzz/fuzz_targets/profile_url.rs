@@ -44,7 +44,7 @@ fn check(text: &str) {
     assert!(!matches!(url.port(), Some(0 | 22 | 25 | 6379)), "{address}");
 
     let host = url.host_str().expect("a host");
-    // What the caller wrote and what was made of it: whichever of them somebody connects to.
+    // The caller's text and the parsed URL: either may be connected to.
     let rest = text.split_once(':').expect("a scheme").1.strip_prefix("//").expect("an authority");
     let authority = rest.split(['/', '?', '#']).next().expect("a first part");
     for host in [host, without_port(authority)] {

@@ -105,7 +105,7 @@ fn check_digest(headers: &HeaderMap, body: &[u8]) {
     assert_eq!(digest::check(&headers, body), Ok(()));
 }
 
-/// What UCP has a signature bind, in a form that is the same for messages that mean the same.
+/// Components that UCP requires in a signature, in a form that is the same for messages with the same meaning.
 #[derive(Debug, PartialEq)]
 struct Bound {
     start: String,

@@ -1,7 +1,7 @@
-//! What Stripe does besides answering requests: buyers confirm payments at their bank, and events are sent to gateways.
+//! Actions of Stripe besides responses: buyers confirm payments at their bank, and events are sent to gateways.
 //!
-//! What happens at the stand-in for Stripe is read in its journal. Every step of a payment makes an event, and every
-//! event is sent until it is taken: to any gateway, in any order, early, late and more than once.
+//! The journal of the stand-in for Stripe records its actions. Every step of a payment makes an event, and every event
+//! is sent until it is accepted: to any gateway, in any order, early, late and more than once.
 
 use std::{
     collections::{HashMap, HashSet},

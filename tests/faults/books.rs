@@ -1,4 +1,4 @@
-//! What the shop's database and the provider's journal say, and what must be true of both at any time.
+//! Content of the shop's database and of the provider's journal, and its invariants.
 //!
 //! The database is read as SQL and JSON, not with the code under test.
 
@@ -100,8 +100,8 @@ pub(crate) fn is_writable(world: &World) -> bool {
 
 /// Checks the invariants, whether gateways run or not.
 pub(crate) fn check(world: &World) -> Books {
-    // What the provider has done before the books are read has to be in them already, and what is in them the provider
-    // has done before it is asked after that.
+    // The books have everything that the provider did before they are read, and the provider everything in them before
+    // it is asked.
     let before = world.report();
     let books = Books::read(world);
     let after = world.report();
@@ -168,7 +168,7 @@ pub(crate) fn settle(world: &World) -> Books {
         let over = matches!(payment.status.as_str(), "captured" | "declined" | "challenge" | "voided");
         assert!(over, "money is set aside for nothing: {payment:?}");
     }
-    // What clients were told is so.
+    // The responses of clients are true.
     for (operation, document) in world.clients.acknowledged() {
         if operation == "complete_checkout" && text(&document, "status") == "completed" {
             let id = text(&document, "id");

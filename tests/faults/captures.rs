@@ -1,4 +1,4 @@
-//! The merchant captures and releases what was authorised, while the provider misbehaves and the command that asks for it
+//! The merchant captures and releases what was authorized, while the provider misbehaves and the command that asks for it
 //! is killed.
 
 use std::{process::Stdio, thread, time::Duration};
@@ -51,7 +51,7 @@ pub(crate) fn killed(world: &World, random: &Random) -> String {
                 }
             });
         }
-        // What was late is there by now.
+        // Late results are there by now.
         thread::sleep(Duration::from_millis(700));
         let report = world.report();
         for Errand { checkout, taken, fault, .. } in &errands {

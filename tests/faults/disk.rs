@@ -1,5 +1,4 @@
-//! What happens between the gateway and its disk: killed at every n-th flush, write and send; a disk that fails or is
-//! full.
+//! Faults between the gateway and its disk: kills at every n-th flush, write and send; a disk that fails or is full.
 
 use std::{
     thread,

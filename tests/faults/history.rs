@@ -41,7 +41,7 @@ pub(crate) struct Call {
 pub(crate) enum Told {
     /// Nothing about the request: the connection broke, or the caller is to come again.
     Nothing,
-    /// That the request is not carried out, by this HTTP status.
+    /// Rejection of the request, with this HTTP status.
     Refused(u16),
     /// A document.
     Document(Statement),
@@ -258,7 +258,7 @@ impl History {
         let is_denial = |Statement { status, .. }: &Statement| {
             matches!(status.as_str(), "incomplete" | "ready_for_complete" | "canceled")
         };
-        // What is answered under a key may be as old as the first request.
+        // A response under a key may be as old as the first request.
         let asked = earliest(self.calls.iter().map(|call| (call.key.as_str(), call.sent)));
         let mut shown = BTreeMap::<&str, Duration>::new();
         for (call, statement) in self.documents() {

@@ -1,4 +1,4 @@
-//! That the [judgment of a run](history) finds everything that is planted, and takes nothing right for wrong.
+//! Tests that the [judgment of a run](history) finds every planted fault, and no other.
 
 mod history;
 

@@ -159,7 +159,7 @@ fn buy(world: &World, random: &Random) {
     }
 }
 
-/// What is bought cannot be bought again, called off or changed.
+/// Rejects another purchase, a cancellation or a change of what was bought.
 fn over(world: &World, random: &Random, id: &str) {
     let call = match random.below(8) {
         0 => Call::keyed("complete_checkout", id, payment("ok"), random.key()),

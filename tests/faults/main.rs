@@ -29,8 +29,8 @@
 //! | [`oracle`] | whether `books` would notice; that `response` does, `webhooks` shows |
 //! | [`random`] | chance |
 //!
-//! What is killed is a process, so what it has written is in the hands of the operating system. That an answer also
-//! waits for the flush is seen where flushes fail: nothing is acknowledged then.
+//! Kills end a process, so its writes are in the hands of the operating system. Failing flushes show that a response
+//! also waits for the flush: nothing is acknowledged then.
 
 mod agenda;
 mod bank;

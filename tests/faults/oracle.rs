@@ -1,4 +1,4 @@
-//! Whether what is wrong would be noticed: books and journals are spoiled, and have to be found so.
+//! Detection of faults: books and journals are spoiled, and the checks have to find it.
 
 use std::{
     fs,
@@ -99,7 +99,7 @@ pub(crate) fn notices(world: &World, random: &Random) -> String {
     let database = world.data().join("shop.db");
     let whole = fs::read(&database).expect("the database");
     for spoil in SPOILED_BOOKS {
-        // What is in it is in this one file: nobody else has it open.
+        // Its content is in this one file: no other process has it open.
         Connection::open(&database).and_then(|db| db.execute(spoil, ())).expect("it is spoiled");
         assert!(noticed(), "{spoil}");
         fs::write(&database, &whole).expect("it is repaired");

@@ -65,7 +65,7 @@ pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         println!("{}", running.url());
         _processor = running;
     }
-    // Whatever is written to it is ignored: only its end matters.
+    // Input is ignored: only its end matters.
     drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
     ExitCode::SUCCESS
 }
@@ -113,7 +113,7 @@ pub(crate) struct Times {
 impl Times {
     /// Hardly anything times out that was not meant to.
     pub(crate) const PATIENT: Self = Self { timeout: 5_000, deadline: 10_000, slow: 400 };
-    /// Whatever is slow or hangs is given up soon.
+    /// Timeout for anything slow or hanging.
     pub(crate) const BRISK: Self = Self { timeout: 300, deadline: 1_500, slow: 600 };
 }
 

@@ -1,5 +1,4 @@
-//! Whether a webhook is from this shop, found out without the code under test: RFC 9421 and RFC 7797, as far as
-//! webhooks need them.
+//! Verification of a webhook without the code under test: RFC 9421 and RFC 7797, as far as webhooks need them.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +36,7 @@ pub(crate) fn keys(document: &Value) -> Keys {
     keys.iter().map(|jwk| (text(jwk, "kid").to_owned(), point(jwk))).collect()
 }
 
-/// That a webhook is signed with one of these keys, and is what was signed.
+/// Checks that a webhook is signed with one of these keys, and is the signed one.
 pub(crate) fn verify(arrival: &Arrival, keys: &Keys) -> Result<(), String> {
     if arrival.header("request-signature").is_ok() { detached(arrival, keys) } else { message(arrival, keys) }
 }

@@ -71,7 +71,7 @@ pub(crate) fn misbehaving(world: &World, random: &Random) -> String {
             world.clients.ask(random, call);
         }
         settle(world);
-        // What was not paid is paid now, and never what was.
+        // Unpaid checkouts are paid now, and paid ones never again.
         for call in &purchases {
             let state = world.clients.ask(random, &Call::reading("get_checkout", &call.id));
             if text(&state, "status") != "completed" {
@@ -90,7 +90,8 @@ pub(crate) fn misbehaving(world: &World, random: &Random) -> String {
 /// there.
 pub(crate) const OVERTAKING: Times = Times { timeout: 8_000, deadline: 10_000, slow: 3_000 };
 
-/// What became of a payment is found out by asking, before the one who pays is answered. It is still the only payment.
+/// The result of a payment is found by asking, before the request that pays gets its response. It is still the only
+/// payment.
 pub(crate) fn overtaken(world: &World, random: &Random) -> String {
     let gateway = world.start(true);
     let purchases: Vec<_> =

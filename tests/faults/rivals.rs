@@ -56,7 +56,7 @@ fn races(world: &World, random: &Random, gateways: &[SocketAddr]) -> usize {
         let call = complete(random, &id);
         let answers = race(world, &[(one, Way::Rest, &call), (other, Way::Mcp, &call), (other, Way::Rest, &call)]);
         assert!(answers.iter().any(Result::is_ok), "{answers:?}");
-        // That all answers are the same is checked where they are recorded.
+        // The equality of all responses is checked where they are recorded.
         assert!(!answers.contains(&Err(Unanswered::Broken)), "{answers:?}");
         let final_answer = world.clients.ask(random, &call);
         assert!(answers.iter().flatten().all(|answer| *answer == final_answer), "{answers:?}");
@@ -113,7 +113,7 @@ pub(crate) fn in_one(world: &World, random: &Random) -> String {
     let gateway = world.start(false);
     let races = races(world, random, &[gateway.address]) + 1;
 
-    // Whoever waits too long for the answer to an equal call is told to come again.
+    // A request that waits too long for an equal one is told to retry.
     let id = ready(world, random);
     let call = Call::keyed("complete_checkout", &id, payment("ok+authorize:hang_before"), random.key());
     let answers = race(world, &[(gateway.address, Way::Rest, &call), (gateway.address, Way::Mcp, &call)]);
@@ -174,7 +174,7 @@ pub(crate) fn one_cart(world: &World, random: &Random) -> String {
             payload["cart_id"] = cart["id"].clone();
             let calls = [(); 2].map(|()| Call::keyed("create_checkout", "", payload.clone(), random.key()));
             race(world, &[(addresses[0], Way::Rest, &calls[0]), (addresses[1], Way::Rest, &calls[1])]);
-            // Whoever was told to come again does.
+            // Rejected requests are retried.
             let [one, other] = calls.map(|call| world.clients.ask(random, &call));
             assert!(one["id"].is_string(), "{one}");
             twice += usize::from(one["id"] != other["id"]);

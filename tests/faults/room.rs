@@ -30,7 +30,7 @@ pub(crate) fn before_charge(world: &World, random: &Random) -> String {
         let created = (0..MOST).map(|_| send(&create(60)));
         let large: Vec<_> = created.take_while(|(status, _)| *status != 429).map(|(_, id)| id).collect();
         assert!((2..MOST).contains(&large.len()), "{name}: {} large checkouts", large.len());
-        // What completes a purchase has twice the room: payments that are declined use it up, large ones and then small ones,
+        // The completion of a purchase has twice the room: declined payments use it up, large ones and then small ones,
         // and then purchases.
         let (small, filling) = small.split_at(SMALL / 2);
         let declined =

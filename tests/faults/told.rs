@@ -1,7 +1,6 @@
-//! What must be true of everything that platforms were told about their orders.
+//! Invariants of everything that platforms were told about their orders.
 //!
-//! What the receiver wrote down is held against the orders as the database has them in the end, and against what the
-//! operator is shown.
+//! The records of the receiver are compared with the orders in the database, and with the operator's view.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -310,7 +310,7 @@ pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
     let over = AtomicBool::new(false);
     let (mut gateway, mut other) = (Some(gateway), None);
     thread::scope(|scope| {
-        // Whatever goes wrong here ends the others as well, and the other way round.
+        // A failure here ends the others as well, and the other way round.
         let stop = Stop(&over);
         for platform in PLATFORMS {
             let (random, over, shop) = (Random::new(random.next()), &over, &shop);
@@ -335,7 +335,7 @@ pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
             }
             let start = Instant::now();
             gateway = Some(shop.start());
-            // Where starting takes longer than usual everything does, and nothing would ever come to its end.
+            // If the start takes longer than usual, everything does, and nothing would ever end.
             pace = u32::try_from(start.elapsed().as_millis() / 400).unwrap_or(u32::MAX).clamp(1, 10);
             assert!(!over.load(Ordering::Relaxed), "a platform failed");
         }
@@ -357,8 +357,8 @@ const MOMENTS: &[(&str, u64)] = &[
     ("recvfrom,read,epoll_wait", 20),
 ];
 
-/// How many orders of each platform are moved along in turn. Where a gateway was killed, the next one may wait for a
-/// while before it sends what was under way.
+/// Number of orders of each platform that move along in turn. After a kill of a gateway, the next one may wait for a
+/// while before it sends pending events.
 const IN_TURN: usize = 4;
 
 /// Kills the gateway at the first flush, the second and so on while it tells one step of an order; then at writes, at
@@ -434,7 +434,7 @@ fn noticed(facts: &Facts) -> usize {
     let spoils: &[(&str, Spoil)] = &[
         ("redirect pointed to", |facts, _, _| facts.misled += 1),
         ("never arrived", |facts, one, _| {
-            // What is left out is something else, so that all places stay as they are.
+            // Another part is left out, so that all positions stay as they are.
             let others = facts.notes.clone();
             for place in arrivals(facts, one) {
                 let other = others.iter().find(|entry| matches!(entry, Entry::Answered { .. }));

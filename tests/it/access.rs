@@ -1,4 +1,4 @@
-//! Who may call, and how much: API keys, limits, and the configuration that says so (rules AGT-09, ERR-03).
+//! Access and rates: API keys, limits, and their configuration (rules AGT-09, ERR-03).
 
 mod configuration;
 mod groups;

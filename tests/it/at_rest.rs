@@ -1,4 +1,4 @@
-//! What lies in the data directory: who can read it, and what is never in it.
+//! Content of the data directory: its readers, and data that is never in it.
 
 use std::{
     fs,
@@ -44,7 +44,7 @@ fn the_data_directory_is_for_its_owner() {
     let shopper = Shopper::rest(&gateway);
     let checkout = shopper.create(&ready(&[("var_abc123_blue_10", 1)]));
     assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
-    for arguments in [&["keys", "generate", "--data-dir"][..], &["store", "check", "--data-dir"]] {
+    for arguments in [&["keys", "generate", "--data-dir"][..], &["data", "check", "--data-dir"]] {
         let done = binary().args(arguments).arg(&data).ends();
         assert!(done.status.success(), "{arguments:?}: {done:?}");
     }
@@ -94,7 +94,7 @@ fn numbers_of_cards_are_neither_kept_nor_repeated() {
         assert_eq!(paid.document()["status"], "completed", "{paid:?}");
         assert!(!paid.text().contains(NUMBER) && !paid.text().contains("secret-code-of-a-card"), "{paid:?}");
 
-        // Where it would be kept as it is, it is refused.
+        // A request that would be stored unmasked is rejected.
         let checkout = shopper.create(&ready(&[("var_abc123_blue_10", 1)]));
         for (name, operation) in ["id", "handler_id", "type"]
             .into_iter()
@@ -112,7 +112,7 @@ fn numbers_of_cards_are_neither_kept_nor_repeated() {
             assert!(!refused.contains(NUMBER), "{operation} {refused}");
         }
     }
-    // What was recorded of the calls is on disk by the end of the process.
+    // Recorded calls are on disk by the end of the process.
     let mut gateway = gateway;
     gateway.terminate();
     let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
@@ -167,7 +167,7 @@ fn damaged_rows_are_told_from_a_shop_that_is_busy() {
             let is_told = |line: &&str| line.contains(&request) && line.contains("ERROR") && line.contains(what);
             eventually("the operator is told", PATIENCE, || gateway.stderr().lines().find(is_told).map(str::to_owned));
         }
-        // What is whole goes on.
+        // Undamaged data remains usable.
         assert_eq!(shopper.create(&wanted)["status"], "ready_for_complete");
         for table in ["carts", "checkouts", "orders", "kept"] {
             database.execute(&format!("DELETE FROM {table}"), ()).expect("cleared");
@@ -217,7 +217,7 @@ fn what_is_stored_about_a_buyer_is_shown_and_erased() {
     let shipped = binary().args(["orders", "ship", &order, "--data-dir"]).arg(gateway.data()).ends();
     assert!(shipped.status.success(), "{shipped:?}");
     database.execute("UPDATE outbox SET state = 'delivered'", ()).expect("settled");
-    // What is damaged is named, and stands in nobody's way.
+    // Damaged data is named, and does not affect the rest.
     let damage = "UPDATE checkouts SET document = '{' || document WHERE id = ?";
     assert_eq!(database.execute(damage, [id(&others)]).expect("damages"), 1);
     let (code, shown, left) = buyers(gateway.data(), &["export", "mina@example.com"]);

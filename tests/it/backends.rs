@@ -1,4 +1,4 @@
-//! What every backend has to pass.
+//! Rules for every backend.
 //!
 //! The rules here know a shop by what anybody can ask of it, over REST and as a tool, and by the few facts in
 //! [`Goods`]. They work out for themselves what has to be true: which combinations of options there are by asking for
@@ -70,7 +70,7 @@ struct Subject {
     _shop: Option<shops::Shop>,
 }
 
-/// What is known of a shop beforehand.
+/// Known facts about a shop.
 #[derive(Clone, Copy, Debug)]
 struct Goods {
     /// A word that finds at least ten products with different prices.
@@ -83,13 +83,13 @@ struct Goods {
     sold_out: &'static str,
     /// A code that makes the first of `plenty` cheaper, where the shop knows codes.
     code: Option<&'static str>,
-    /// What the names of its own carts have in them, where the shop has carts of its own: they are secrets.
+    /// Common part of the shop's own cart IDs, if it has carts: they are secrets.
     secret: Option<&'static str>,
-    /// How a purchase ends.
+    /// End of a purchase.
     end: End,
 }
 
-/// How a purchase ends.
+/// End of a purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Through the API, with this handler, a type of instrument that it takes, and a token.
@@ -114,7 +114,7 @@ impl Subject {
     }
 }
 
-/// Where the buyer is, for every question here.
+/// Location of the buyer, for every request here.
 fn context() -> Value {
     json!({ "address_country": "US", "currency": "USD" })
 }
@@ -155,7 +155,7 @@ fn amount(price: &Value) -> i64 {
     amount
 }
 
-/// That a call came to nothing in a way that tells its caller why, and is nobody's accident.
+/// Checks that a call failed in a way that tells its caller why, and not by accident.
 #[track_caller]
 fn came_to_nothing(said: &Said) {
     let errors = said.errors();
@@ -237,7 +237,7 @@ backends! {
     tryton: super::subjects::tryton,
 }
 
-/// What happens between the gateway and a shop that is elsewhere is for its operator to see, and for nobody else.
+/// Exchanges with an upstream shop are visible to its operator only.
 #[test]
 fn an_operator_sees_what_happens_between_gateway_and_shop() {
     let subject =

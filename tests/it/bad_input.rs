@@ -1,5 +1,5 @@
-//! Whatever callers send gets a verdict in the protocol's shape: 4xx, JSON, `code`, `content` and a path; never a 5xx,
-//! never a plain text, and the same on both transports.
+//! Every input gets a response in the protocol's form: 4xx, JSON, `code`, `content` and a path; never a 5xx, never
+//! plain text, and the same on both transports.
 
 mod agent;
 mod http;
@@ -44,7 +44,7 @@ fn around(message: &Value, payload: &[u8]) -> Vec<u8> {
     [before.as_bytes(), payload, after.as_bytes()].concat()
 }
 
-/// That both refuse it alike, and how.
+/// Checks that both reject it equally, and returns the error.
 #[track_caller]
 fn refused_by_both(gateway: &Gateway, operation: &str, payload: &[u8]) -> Refused {
     let [rest, mcp] = both(gateway, operation, payload);

@@ -158,7 +158,7 @@ fn refusals_have_their_line_wherever_they_are_made() {
     }
 }
 
-/// What a buyer said, credentials, and the words of a search are in no line.
+/// No line contains data of buyers, credentials, or search words.
 #[test]
 fn a_line_says_nothing_about_buyers() {
     let hidden = ["hunter2", "ada@example.com", "Lovelace", "zanzibar", "bouquet_roses", "sesame"];
@@ -255,7 +255,7 @@ fn a_flood_of_refusals_is_sampled_and_counted() {
         (told as u64 + counted == FLOOD as u64).then_some((told, counted))
     });
     assert!(told > 0 && counted > 0, "{told} told, {counted} counted");
-    // What succeeds is told beside any flood.
+    // Successful requests are logged beside any flood.
     assert!(gateway.stderr().contains("\"operation\":\"lookup_catalog\""));
 }
 

@@ -1,4 +1,4 @@
-//! What search, lookup and `get_product` promise (rules CSR, LKP and PRD, traps T-17 to T-20, T-27 and T-41).
+//! Rules of search, lookup and `get_product` (rules CSR, LKP and PRD, traps T-17 to T-20, T-27 and T-41).
 
 mod context;
 mod lookup;

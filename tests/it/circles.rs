@@ -17,7 +17,7 @@ use std::{
 use self::source::Source;
 use crate::harness::repository;
 
-/// How often a name may be handed on, before it is taken for one that leads nowhere.
+/// Maximum number of re-exports of a name, before it counts as unresolved.
 const STEPS: usize = 16;
 
 /// A place in a crate: `["purchase", "terms"]`, and nothing for the crate itself.
@@ -62,22 +62,22 @@ impl Files {
         paths.map(|path| self.target(at, path, STEPS)).filter(|other| !other.starts_with(at)).collect()
     }
 
-    /// What each file names.
+    /// Names in each file.
     fn all_named(&self) -> Named {
         self.0.keys().map(|at| (at.clone(), self.named(at))).collect()
     }
 }
 
-/// What each file, or each folder as a whole, names.
+/// Names in each file, or in each folder as a whole.
 type Named = BTreeMap<Module, BTreeSet<Module>>;
 
-/// What the files and folders in each folder name of each other, if each is taken as a whole.
+/// Names between the files and folders of each folder, each taken as a whole.
 fn as_wholes(files: &Named) -> Named {
     let mut folders = Named::new();
     for (at, named) in files {
         for other in named {
             let shared = at.iter().zip(other).take_while(|(own, other)| own == other).count();
-            // What a folder's own file names, or what names it, is no matter of the wholes in that folder.
+            // Names of a folder's own file, in either direction, do not count for the wholes in that folder.
             if shared < at.len().min(other.len()) {
                 folders.entry(at[..=shared].to_vec()).or_default().insert(other[..=shared].to_vec());
             }
@@ -182,7 +182,7 @@ fn no_folders_of_a_crate_name_each_other_in_a_circle() {
 /// No circle.
 const NONE: [&str; 0] = [];
 
-/// What is named in a crate that has these files beside an empty `lib.rs`.
+/// Names in a crate that has these files beside an empty `lib.rs`.
 fn named<const N: usize>(files: [(&str, &str); N]) -> Named {
     let files = iter::once(("lib.rs", "")).chain(files);
     Files::of(files.map(|(path, text)| (path.to_owned(), text.to_owned()))).all_named()

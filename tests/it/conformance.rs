@@ -85,7 +85,7 @@ impl Stage {
         connection.read().unwrap_or_else(|| panic!("{method} {path} gets an answer: {}", self.gateway.stderr()))
     }
 
-    /// What becomes of a request that is carried out.
+    /// Result of a request that is carried out.
     fn done(&self, method: &str, path: &str, body: &Value) -> Value {
         let response = self.send(method, path, body, &[]);
         assert!((200..300).contains(&response.status), "{method} {path}: {response:?}");
@@ -478,7 +478,7 @@ fn the_gateway_itself_answers_as_the_protocol_says() {
     assert_eq!((testing.status, &testing.json()["code"]), (404, &json!("unknown_path")));
     let first = |path: &str| format!("/ucp/2026-01-11{path}");
     let checkouts = first(CHECKOUTS);
-    // What the suite wants refused is answered as the protocol says, at the root and at the endpoint of its release.
+    // Rejections that the suite expects follow the protocol, at the root and at the endpoint of its version.
     let many = wanted(json!({ "line_items": [{ "item": { "id": "bouquet_roses" }, "quantity": 100_000 }] }));
     for endpoint in ["", "/ucp/2026-01-11"] {
         let cut = stage.done("POST", &format!("{endpoint}{CHECKOUTS}"), &many);

@@ -77,7 +77,7 @@ fn compose_keeps_what_the_image_promises() {
     assert_eq!(words("FROM"), ["scratch"]);
 }
 
-/// Whoever stops the gateway waits for longer than its requests may go on.
+/// Stop timeouts exceed the time for requests in progress.
 #[test]
 fn the_unit_and_compose_wait_for_what_is_under_way() {
     let read = |name: &str| fs::read_to_string(repository().join(name)).expect(name);

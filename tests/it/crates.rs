@@ -13,7 +13,7 @@ type Dependencies = BTreeMap<String, BTreeSet<String>>;
 /// Crates for tests alone, which nothing in the picture is built on.
 const FOR_TESTS: [&str; 2] = ["ucp-fake-psp", "ucp-testkit"];
 
-/// What the manifests below `crates` say, but for the crates for tests.
+/// Dependencies in the manifests below `crates`, except the crates for tests.
 fn manifests() -> Dependencies {
     let crates =
         fs::read_dir(repository().join("crates")).expect("crates").map(|entry| entry.expect("an entry").path());

@@ -202,11 +202,11 @@ fn goods_that_are_sold_stay_sold_when_they_are_imported_or_copied() {
     drop(one);
     let place = folder.path().join("copied");
     let place = place.to_str().expect("UTF-8");
-    let copied = binary().args(["store", "copy", "--from", &database, "--to", place]).ends();
+    let copied = binary().args(["data", "copy", "--from", &database, "--to", place]).ends();
     let said = String::from_utf8_lossy(&copied.stdout).into_owned();
     assert!(copied.status.success() && said.contains("takings: 3 rows, 3 copied, 0 differ"), "{copied:?}");
     let another = self::database().expect("a database");
-    let back = binary().args(["store", "copy", "--from", place, "--to", &another]).ends();
+    let back = binary().args(["data", "copy", "--from", place, "--to", &another]).ends();
     assert!(back.status.success(), "{back:?}");
     assert_eq!(left(&another), "bowl-1 3, vase-1 4");
     let facts = "SELECT string_agg(concat_ws(' ', variant, owed, stated, stated_at), ', ' ORDER BY variant) FROM stock";
@@ -391,7 +391,7 @@ fn a_data_directory_of_another_shop_is_refused() {
     command.args(["serve", "--listen", "127.0.0.1:0", "--database", &database, "--data-dir"]).arg(other.path());
     let output = command.ends();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && told.contains("store copy"), "{told}");
+    assert!(!output.status.success() && told.contains("data copy"), "{told}");
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn a_database_with_a_certificate_of_a_private_authority_is_used_by_gateways_and_
     let elsewhere = folder();
     let target = elsewhere.path().to_str().expect("UTF-8");
     for arguments in
-        [&["orders", "list", "--database", &database][..], &["store", "copy", "--from", &database, "--to", target]]
+        [&["orders", "list", "--database", &database][..], &["data", "copy", "--from", &database, "--to", target]]
     {
         let untrusting = binary().args(arguments).ends();
         let told = String::from_utf8_lossy(&untrusting.stderr).into_owned();
@@ -465,7 +465,7 @@ fn a_shop_moves_into_a_database_and_back_with_the_answers_that_are_kept() {
     assert!(gateway.terminate().success());
 
     let copy = |from: &str, to: &str| {
-        let output = binary().args(["store", "copy", "--from", from, "--to", to]).ends();
+        let output = binary().args(["data", "copy", "--from", from, "--to", to]).ends();
         let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
         (output.status.success(), told)
     };
@@ -507,7 +507,7 @@ fn a_shop_moves_into_a_database_and_back_with_the_answers_that_are_kept() {
     same(&gateway);
     assert!(gateway.terminate().success());
 
-    // What does not belong there is noticed.
+    // Foreign rows are detected.
     drop(psql(
         &database,
         "INSERT INTO tasks (shop, kind, key, lane, due, body, since) VALUES ('default', 'abandon', 'stray', 'abandon', 1, '{}', 1)",

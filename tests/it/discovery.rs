@@ -156,9 +156,9 @@ fn every_operation_of_the_table_answers_over_both_transports() {
         let row = operation.row();
         assert!(profile["ucp"]["capabilities"].get(row.capability).is_some(), "{}", row.capability);
         assert_eq!(openapi["paths"][row.path][row.method.as_str().to_lowercase()]["operationId"], row.name);
-        // What asks for something is refused for not saying what; the others know nothing under this identifier.
+        // Requests without their argument are rejected; the others have no resource under this identifier.
         let said = |document: &Value| {
-            // What is worth telling, such as hours of a holiday, is no refusal.
+            // Informational messages, such as holiday hours, are no errors.
             let mut messages = document["messages"].as_array().into_iter().flatten();
             let error = messages.find(|message| message["type"] == "error");
             let code = document["code"].as_str().or_else(|| error.and_then(|error| error["code"].as_str()));

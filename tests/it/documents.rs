@@ -163,7 +163,7 @@ fn requests_demand_what_the_protocol_demands() {
     assert_eq!(required("get_product"), Some(json!(["id"])));
 }
 
-/// How many operations of ours the official documents of the shopping service know.
+/// Number of our operations in the official documents of the shopping service.
 fn shopping() -> usize {
     Operation::ALL.iter().filter(|operation| operation.row().capability.starts_with("dev.ucp.shopping.")).count()
 }

@@ -25,11 +25,11 @@ const STRANGER: &str = "https://stranger.example.com/p";
 /// The gateways that failures need, for all tests here.
 struct Gateways {
     gateway: Configured,
-    /// Where one request is too many.
+    /// Gateway with a limit of zero requests.
     strict: Configured,
-    /// Where everyone may buy.
+    /// Gateway that accepts purchases from everyone.
     open: Configured,
-    /// Where no place is left, as long as the host holds back a profile.
+    /// Gateway without a free slot, while the host holds back a profile.
     full: Configured,
     api_key: ApiKey,
 }
@@ -55,7 +55,7 @@ impl Deref for Stage {
     }
 }
 
-/// How to get an answer with a certain code.
+/// Way to get a response with a certain code.
 struct Plan<'a> {
     gateway: &'a Gateway,
     method: &'static str,
@@ -126,7 +126,7 @@ impl Stage {
         }
     }
 
-    /// How to provoke a code over a transport at the endpoint of a release, or why that cannot be.
+    /// Way to provoke a code over a transport at the endpoint of a version, or the reason why that is impossible.
     fn provoke(&self, code: Code, transport: Transport, release: Release) -> Result<Plan<'_>, &'static str> {
         let profile = self.profile(release);
         let ask = Ask::new(transport, &profile).at(Some(release));
@@ -240,7 +240,7 @@ impl Plan<'_> {
     }
 }
 
-/// What is the same in each refusal.
+/// Common part of all errors.
 #[track_caller]
 fn check(code: Code, plan: &Plan<'_>, response: &Response, id: Option<&str>) {
     let context = format!("{code} at {}: {response:?}", plan.path);
@@ -286,7 +286,7 @@ fn check(code: Code, plan: &Plan<'_>, response: &Response, id: Option<&str>) {
     leaks_nothing(response);
 }
 
-/// That an answer tells nothing about the inside of the gateway, nor what other hosts told it.
+/// Checks that a response reveals nothing about the inside of the gateway, nor responses of other hosts.
 #[track_caller]
 fn leaks_nothing(response: &Response) {
     let whole = format!("{response:?}");
@@ -399,7 +399,7 @@ fn every_answer_says_which_request_it_belongs_to() {
         let response = stage.gateway.send("GET", path, &[("Request-Id", "r-1")], b"");
         assert_eq!((response.status, response.header("request-id")), (status, Some("r-1")), "{path}");
     }
-    // What is no identifier is not repeated.
+    // Invalid identifiers are not repeated.
     let long = "a".repeat(129);
     for odd in ["", "a b", "<script>", "\u{e9}", &long] {
         let ask = Ask::new(Transport::Rest, &stage.profile(Release::NEWEST)).header("Request-Id", odd);

@@ -96,7 +96,7 @@ fn is_open(command: &str) -> bool {
     command.ends_with('\\') || command.matches('\'').count() % 2 == 1
 }
 
-/// What is printed, with each wrapped document of JSON in one line.
+/// Output, with each wrapped document of JSON in one line.
 fn unwrapped(printed: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut open = 0_usize;
@@ -142,7 +142,7 @@ fn compact(line: &str) -> (String, usize, usize) {
     (compact, opened, closed)
 }
 
-/// Where the commands of a page run. What they started and left running ends with it.
+/// Working directory of the commands of a page. Processes that they left running end with it.
 struct Workplace(tempfile::TempDir);
 
 impl Workplace {

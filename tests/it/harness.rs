@@ -50,7 +50,7 @@ pub(crate) fn binary() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_")) {
         command.env_remove(name);
     }
-    // What tests look for in the log are warnings, as text; a line about each call is what `calls` is about.
+    // Tests look for warnings in the log, as text; lines about each call are the subject of `calls`.
     command.env("UCP_GATEWAY_LOG_FORMAT", "pretty").env("UCP_GATEWAY_LOG_LEVEL", "warn");
     command.env("RUST_BACKTRACE", "1").stdin(Stdio::null());
     command
@@ -188,13 +188,13 @@ pub(crate) fn shared_store(data: &Path) -> Vec<String> {
     vec!["--database".to_owned(), format!("{database}?application_name=it")]
 }
 
-/// What has gateways running.
+/// Owner of running gateways.
 pub(crate) trait Runs {
     /// All of them.
     fn gateways(&self) -> Vec<&Gateway>;
 }
 
-/// What all tests of the process use, from the first that asks for it to the end of the process, with which it ends.
+/// Shared fixtures of the process, from the first use to its end.
 pub(crate) struct Shared<T>(OnceLock<T>);
 
 impl<T: Runs> Shared<T> {
@@ -208,14 +208,14 @@ impl<T: Runs> Shared<T> {
     }
 }
 
-/// What a test uses, shared with others or not. That the gateway did not panic meanwhile is looked at in the end.
+/// Fixture of a test, shared with others or not. At its end, it checks that the gateway did not panic.
 pub(crate) enum Lent<T: Runs + 'static> {
     Shared(&'static T),
     Own(Box<T>),
 }
 
 impl<T: Runs> Lent<T> {
-    /// What one test has for itself.
+    /// Fixture of one test.
     pub(crate) fn own(value: T) -> Self {
         Self::Own(Box::new(value))
     }
@@ -234,7 +234,7 @@ impl<T: Runs> Deref for Lent<T> {
 
 impl<T: Runs> Drop for Lent<T> {
     fn drop(&mut self) {
-        // What a test has for itself looks back when it ends.
+        // The fixture of one test checks it at its end.
         if let Self::Shared(shared) = self {
             shared.gateways().into_iter().for_each(Gateway::look_back);
         }
@@ -246,7 +246,7 @@ impl<T: Runs> Drop for Lent<T> {
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Leashed,
-    /// Where it listens.
+    /// Listen address.
     pub(crate) address: SocketAddr,
     /// The lines it printed at start, up to the first call to try.
     pub(crate) welcome: Vec<String>,
@@ -299,7 +299,7 @@ impl Gateway {
     /// A gateway that clients reach under another address than the one it listens on.
     pub(crate) fn behind(public_url: &str) -> Self {
         let data = sample_shop();
-        // What it prints is the public address, so that the port has to be known beforehand.
+        // The output has the public URL, so that the port has to be known beforehand.
         let listen = ucp_testkit::leash::free_address();
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);
@@ -339,7 +339,7 @@ impl Gateway {
         self.process.ended().is_none()
     }
 
-    /// What it wrote to standard error so far.
+    /// Standard error so far.
     pub(crate) fn stderr(&self) -> String {
         text(&self.stderr)
     }
@@ -349,7 +349,7 @@ impl Gateway {
         self.process.id()
     }
 
-    /// How many descriptors it has open.
+    /// Number of open descriptors.
     pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.process())).expect("its descriptors").count()
     }
@@ -446,12 +446,12 @@ impl Gateway {
         response.json()["result"].take()
     }
 
-    /// What an operation says over REST.
+    /// Response of an operation over REST.
     pub(crate) fn rest(&self, operation: &str, payload: &Value) -> Verdict {
         self.rest_in(operation, payload, &[])
     }
 
-    /// What an operation says over REST at the endpoint of a release.
+    /// Response of an operation over REST at the endpoint of a version.
     pub(crate) fn rest_of(&self, release: Release, operation: &str, payload: &Value) -> Verdict {
         let row = Operation::named(operation).expect("an operation").row();
         let path = format!("{}{}", release_path(release), row.path);
@@ -471,19 +471,19 @@ impl Gateway {
         Verdict::of_rest(&self.send(row.method.as_str(), row.path, &headers, payload.to_string().as_bytes()))
     }
 
-    /// What an operation says as an MCP tool.
+    /// Response of an operation as an MCP tool.
     pub(crate) fn mcp_tool(&self, operation: &str, payload: &Value) -> Verdict {
         let arguments = json!({ "meta": meta(), "catalog": payload });
         let response = self.rpc(&rpc("tools/call", &json!({ "name": operation, "arguments": arguments })));
         Verdict::of_rpc(&response, true)
     }
 
-    /// What an operation says as a JSON-RPC method with named parameters.
+    /// Response of an operation as a JSON-RPC method with named parameters.
     pub(crate) fn direct_named(&self, operation: &str, payload: &Value) -> Verdict {
         Verdict::of_rpc(&self.rpc(&rpc(operation, &json!({ "meta": meta(), "catalog": payload }))), false)
     }
 
-    /// What an operation says as a JSON-RPC method with positional parameters.
+    /// Response of an operation as a JSON-RPC method with positional parameters.
     pub(crate) fn direct_positional(&self, operation: &str, payload: &Value) -> Verdict {
         Verdict::of_rpc(&self.rpc(&rpc(operation, &json!([meta(), payload]))), false)
     }
@@ -592,7 +592,7 @@ pub(crate) fn codes(answer: &Value) -> Vec<&str> {
     answer.get("messages").map(|messages| texts(messages, "code")).unwrap_or_default()
 }
 
-/// What came of a call, whichever way it went.
+/// Result of a call over any transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It was carried out; the document as it was written.

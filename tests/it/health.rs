@@ -1,4 +1,4 @@
-//! What whoever runs the gateway asks of it: is it alive, is it ready, and why not.
+//! Probes of an operator: liveness, readiness, and reasons.
 
 use std::{
     net::SocketAddr,
@@ -16,7 +16,7 @@ use crate::{
     wire::{Connection, Response, request},
 };
 
-/// Where the operator's calls are taken.
+/// Listen address of the admin API.
 fn admin(gateway: &Gateway) -> SocketAddr {
     let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
     line.expect("where it listens").parse().expect("an address")
@@ -152,7 +152,7 @@ fn a_disk_without_room_is_named_sells_nothing_and_recovers() {
         eventually("it is ready again", PATIENCE, || (ready(address).0 == 200).then_some(()));
         assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
         drop(gateway);
-        let checked = binary().args(["store", "check", "--data-dir"]).arg(&data).ends();
+        let checked = binary().args(["data", "check", "--data-dir"]).arg(&data).ends();
         assert!(checked.status.success(), "{checked:?}");
     }
 }
@@ -208,7 +208,7 @@ fn a_gateway_whose_shop_is_down_says_so() {
         .start_on(folder());
     let (status, said) = ready(admin(&front));
     assert_eq!(status, 503);
-    assert!(said["reasons"]["upstream"].as_str().is_some_and(|why| why.contains("the shop is down")), "{said}");
+    assert!(said["reasons"]["upstream"].as_str().is_some_and(|why| why.contains("the upstream is down")), "{said}");
     // Switched off, probes are paths like any other.
     assert_ne!(front.get("/livez").status, 200);
 }

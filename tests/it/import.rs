@@ -11,7 +11,7 @@ use crate::{
     synchronised::{buy, counted, is_available},
 };
 
-/// How long a running gateway may take to notice an import.
+/// Maximum time until a running gateway notices an import.
 const NOTICE: Duration = Duration::from_secs(15);
 
 struct Report {
@@ -376,7 +376,7 @@ fn an_import_that_is_repeated_gives_no_sold_goods_back() {
     // Nor does one into a backup that was restored.
     let (backup, restored) = (folder.path().join("backup.db"), folder.path().join("restored"));
     for (command, data) in [("backup", &data), ("restore", &restored)] {
-        let output = binary().args(["store", command]).arg(&backup).arg("--data-dir").arg(data).ends();
+        let output = binary().args(["data", command]).arg(&backup).arg("--data-dir").arg(data).ends();
         assert!(output.status.success(), "{output:?}");
     }
     let again = import(&restored, "goods.jsonl", &two, &[]);

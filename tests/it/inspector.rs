@@ -110,7 +110,7 @@ fn recorded_calls_are_there_after_a_restart() {
     gateway.terminate();
     assert!(tail.wait().success());
 
-    // Whoever wants none of it on disk finds none there from then on.
+    // Without recording on disk, none of it is there from then on.
     let none = configuration(root.path(), "[server]\ninspected_mb = 0\n");
     let gateway = Gateway::on(&data, &["--config", &none]);
     assert_eq!(segments(&data), [] as [PathBuf; 0]);
@@ -174,7 +174,7 @@ fn recorded_calls_are_deleted_with_what_they_are_about() {
     for (path, bytes) in &before {
         fs::write(path, bytes).expect("writes");
     }
-    // What expired is removed at the start.
+    // Expired calls are removed at the start.
     let expired = "UPDATE checkouts SET expires_at = 1 WHERE id = ?";
     assert_eq!(database.execute(expired, [&expires]).expect("is written"), 1);
     drop(database);

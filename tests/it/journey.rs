@@ -1,5 +1,5 @@
-//! What a platform does from first contact to a variant it could buy, with an ordinary HTTP library: every address
-//! comes from the profile, every identifier from an answer before.
+//! Steps of a platform from first contact to a variant that it could buy, with an ordinary HTTP library: every URL
+//! comes from the profile, every ID from an earlier response.
 
 use reqwest::Client;
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ use crate::{
     wire::{self, Connection},
 };
 
-/// What a gateway says that has waited for requests in vain.
+/// Log line of a gateway that has waited for requests in vain.
 const UNFINISHED: &str = "shutdown deadline reached";
 
 fn product_call() -> Vec<u8> {
@@ -311,8 +311,8 @@ mod stopping {
         calls
     }
 
-    /// What the kernel has taken for the gateway is answered: connections that wait to be accepted, that were accepted and
-    /// have sent nothing yet, whose client takes its time, and that are between two requests.
+    /// Accepted connections are served: those that wait to be accepted, that have sent nothing yet, whose client is
+    /// slow, and that are between two requests.
     #[test]
     fn no_connection_is_reset() {
         let (mut answered, mut lost) = (0, Vec::new());
@@ -549,7 +549,7 @@ mod coming_back {
         crate::harness::copy(&one.path().join("index"), &two.path().join("index"));
         let (code, said) = store(&["check"], two.path());
         assert!(code == Some(1) && said.starts_with("the search index has "), "{said}");
-        assert!(said.ends_with("store restore FILE\n"), "{said}");
+        assert!(said.ends_with("data restore FILE\n"), "{said}");
     }
 
     #[test]
@@ -644,12 +644,12 @@ mod starting {
             of(&["orders", "ship", "ord_1"]),
             of(&["webhooks", "list"]),
             of(&["webhooks", "resend", "all"]),
-            of(&["store", "backup", &path(&data.join("backup.db"))]),
-            of(&["store", "check"]),
+            of(&["data", "backup", &path(&data.join("backup.db"))]),
+            of(&["data", "check"]),
         ]
     }
 
-    /// What every command says of a database that none of them opens, and that none of them changes.
+    /// Error of every command about a database that none of them opens, and that none of them changes.
     fn refused_by_all(data: &Path) -> String {
         let before = database(data);
         let mut lines: Vec<_> = commands(data).iter_mut().map(fails).collect();

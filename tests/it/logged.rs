@@ -1,4 +1,4 @@
-//! What the operator reads about a call that failed: why, under the identifier that its caller was told.
+//! Log of a failed request: its cause, under the request ID that its caller received.
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release};
@@ -11,7 +11,7 @@ use crate::{
     setup::{Setup, Transport},
 };
 
-/// What is no identifier: it is too long, or would write something into the log.
+/// Invalid identifiers: too long, or with characters that would write into the log.
 const HOSTILE: [&str; 4] = ["a\tb", "x\" code=\"forged", "\u{e9}\u{1f6d2}", "<script>"];
 
 /// Makes a call that fails inside. Its answer and the log name the request alike; only the log says why. Returns the
@@ -57,7 +57,7 @@ fn a_store_that_fails_is_logged_under_the_identifier_of_the_call() {
             assert!(!flowers.stderr().contains(hostile), "{hostile}");
         }
     }
-    // What is no header at all is refused before anything reads it.
+    // An invalid header is rejected before anything reads it.
     let refused = flowers.send("POST", "/carts", &[("Request-Id", "a\u{1b}[2Jb")], b"{}");
     assert_eq!((refused.status, refused.header("request-id").map(str::len)), (400, Some(36)));
     assert!(!flowers.stderr().contains("[2Jb"));
@@ -75,7 +75,7 @@ fn a_shop_that_is_down_is_logged_under_the_identifier_of_the_call() {
         let own = format!("trace-7:{transport:?}");
         let shopper = Shopper::new(&front, Release::NEWEST, transport).header("Request-Id", &own);
         let payload = json!({ "query": "roses" });
-        let why = "no connection to the upstream could be made";
+        let why = "could not connect to the upstream";
         assert_eq!(fails(&shopper, "search_catalog", &payload, 503, &["WARN", why]), own);
     }
 }

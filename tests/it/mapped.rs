@@ -51,7 +51,7 @@ fn the_examples_can_be_used_and_are_what_the_schema_says() {
 
 #[test]
 fn a_program_cannot_take_the_gateway_with_it() {
-    // Which bound comes first depends on the machine.
+    // The first bound that is reached depends on the machine.
     let ends = ["took more memory or stack than programs may", "did not end within 2s"];
     for program in
         ["[range(1e12)]", "\"x\" * 1000000000000", "reduce range(10000000) as $i (null; [.])", "last(range(1e18))"]

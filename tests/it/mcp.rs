@@ -41,7 +41,7 @@ fn failure(response: &Response) -> (i64, u16) {
 mod bare {
     use super::*;
 
-    /// What `ucp-cli` and plain HTTP testers send.
+    /// Requests of `ucp-cli` and plain HTTP testers.
     #[test]
     fn callers_without_handshake_list_and_call_with_any_accept_header_or_none() {
         let gateway = Gateway::shared();
@@ -247,7 +247,7 @@ mod modern {
             let response = post(&gateway, &message("tools/call"), &changed(name, value));
             assert_eq!(failure(&response), (code, 400), "{name}: {value:?}");
         }
-        // What `_meta` has to say.
+        // Required content of `_meta`.
         for missing in ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"] {
             for replacement in [None, Some(json!(3)), Some(json!(null))] {
                 let mut message = message("tools/call");
@@ -331,7 +331,7 @@ mod http {
                     response.body.strip_prefix("event: message\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
                 let event: Value = serde_json::from_str(event.expect("one event")).expect("JSON on one line");
                 let plain = gateway.rpc(&message);
-                // Whoever names event streams is a library of MCP.
+                // A client that accepts event streams is an MCP library.
                 let status = if accept == "text/event-stream" { 200 } else { plain.status };
                 assert_eq!((anonymous(event), response.status), (anonymous(plain.json()), status));
             }
@@ -486,7 +486,7 @@ mod failures {
                 assert_eq!(anonymous(strict.json()), anonymous(response.json()), "{message}");
             }
         }
-        // Which page may call is no matter of MCP.
+        // Allowed origins do not depend on MCP.
         let headers = [("MCP-Protocol-Version", "2025-11-25"), ("Host", "evil.example")];
         assert_eq!(post(&fitting, &rpc("ping", &json!({})), &headers).status, 403);
         let told =
@@ -810,7 +810,7 @@ mod tools {
         assert_eq!(names("tools=catalog"), ["search_catalog", "lookup_catalog", "get_product"]);
         assert_eq!(names("tools=order,catalog&other=1").len(), 4);
         assert_eq!(names("").len(), Operation::ALL.len());
-        // What is not among them cannot be called.
+        // Tools outside the list cannot be called.
         let arguments = json!({ "meta": meta(), "checkout": { "line_items": [] } });
         let message = rpc("tools/call", &json!({ "name": "create_checkout", "arguments": arguments }));
         let refused = gateway.send("POST", "/mcp?tools=catalog", RPC_HEADERS, message.to_string().as_bytes());

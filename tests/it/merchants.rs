@@ -30,7 +30,7 @@ enum Way {
 
 const WAYS: [Way; 3] = [Way::Rest, Way::Tool, Way::Method];
 
-/// What an operation says in a release.
+/// Response of an operation in a version.
 fn call(gateway: &Gateway, release: Release, way: Way, name: &str, payload: &Value) -> Verdict {
     let row = Operation::named(name).expect("an operation").row();
     let prefix = release_path(release);

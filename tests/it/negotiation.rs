@@ -1,5 +1,4 @@
-//! Which release and which capabilities a platform gets (rules NEG-01 to NEG-09), and what the older releases look
-//! like.
+//! Negotiated version and capabilities of a platform (rules NEG-01 to NEG-09), and the form of older versions.
 
 mod founding;
 mod table;
@@ -129,7 +128,7 @@ fn neg_04_without_the_capability_there_is_an_outcome_and_no_failure() {
                 crate::harness::own_schema_of(release, "get_product.response").validate(&answer).expect("its shape");
             }
         }
-        // What both have works all the same.
+        // Common capabilities work nevertheless.
         let searching =
             place.ask(Transport::Rest, &format!("/incompatible/{release}/search"), &profile_with(release, &[SEARCH]));
         let answer = searching.of("search_catalog", json!({ "query": "shoes" })).answer(&place.gateway);
@@ -180,7 +179,7 @@ fn neg_03_the_newest_version_that_both_have_is_taken() {
     }
 }
 
-/// Who cannot go on here is sent to where a buyer can.
+/// A platform that cannot continue here gets a page on which the buyer can.
 #[test]
 fn neg_08_a_failed_negotiation_names_the_storefront() {
     let storefront = "https://shop.example.com/welcome";

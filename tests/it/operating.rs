@@ -1,4 +1,4 @@
-//! What an operator does with a running gateway: reads its configuration again, pauses it, blocks a platform, ends it.
+//! Actions of an operator at a running gateway: reload, pause, block, shutdown.
 
 mod guesses;
 mod pages;
@@ -22,7 +22,7 @@ use crate::{
 
 pub(crate) const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
-/// Where the operator's calls are taken.
+/// Listen address of the admin API.
 pub(crate) fn admin(gateway: &Gateway) -> SocketAddr {
     let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
     line.expect("where it listens").parse().expect("an address")
@@ -180,7 +180,7 @@ fn a_second_signal_ends_it_at_once() {
     assert!(told.elapsed() < Duration::from_secs(300), "it does not wait for the delay");
 }
 
-/// What systemd reads from the socket that it names.
+/// Messages at the socket of systemd.
 #[test]
 fn a_service_manager_is_told_what_happens() {
     let directory = folder();
@@ -204,8 +204,7 @@ fn a_service_manager_is_told_what_happens() {
     assert_eq!(gateway.wait().code(), Some(0));
 }
 
-/// What an agent does is told as events, and what its buyer says is not.
-/// Returns a metric with its labels, as `/metrics` writes it.
+/// Events contain actions of agents, and no data of buyers. Returns a metric with its labels, as `/metrics` writes it.
 fn metric(address: SocketAddr, name: &str) -> u64 {
     let text = ask(address, "GET", "/metrics", b"").body;
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -337,7 +336,7 @@ fn commerce_is_told_as_events() {
     }
 }
 
-/// What happens to orders and checkouts without a call is told too, once, by whichever process causes it.
+/// Steps of orders and checkouts without a request are events too, once, by whichever process causes them.
 #[test]
 fn steps_of_orders_and_abandoned_checkouts_are_told_as_events() {
     let lifetimes = json!({ "cart_seconds": 15, "checkout_seconds": 15 });

@@ -94,7 +94,7 @@ fn every_example_of_the_reference_runs() {
             if !own.iter().any(|own| own == release) {
                 continue;
             }
-            // Whatever it is about is made by the example that makes such a thing.
+            // Its resource is created by the example of that operation.
             let kind = path.split('/').nth(1).expect("a segment");
             let maker = match kind {
                 "carts" => Some("create_cart"),

@@ -15,10 +15,10 @@ use ucp_core::{Operation, Release};
 
 use crate::harness::{BROWSING, Gateway, Verdict, as_of_a_model, elements};
 
-/// How many calls are compared.
+/// Number of compared calls.
 const CALLS: u32 = 1_200;
 
-/// What the sample shop holds, as far as calls can name it.
+/// Content of the sample shop, as far as requests can name it.
 struct Goods {
     ids: Vec<String>,
     options: Vec<(String, String)>,

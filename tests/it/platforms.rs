@@ -1,4 +1,4 @@
-//! Who is calling: profiles of platforms, fetched from a host that may be up to anything.
+//! Identity of platforms: profiles, fetched from a host that may misbehave.
 
 mod addresses;
 mod fetching;

@@ -1,4 +1,4 @@
-//! What the playground asks of the gateway beside UCP: signatures, and calls of other endpoints.
+//! Requests of the playground beside UCP: signatures, and calls to other endpoints.
 
 use serde_json::{Value, json};
 use ucp_core::Release;
@@ -13,7 +13,7 @@ use crate::{
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// What the page asks, with more header fields.
+/// Request of the page, with additional headers.
 fn ask_with(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
     let own = ("Origin", "http://localhost");
     let headers: Vec<_> = [JSON, own].iter().chain(headers).copied().collect();
@@ -24,7 +24,7 @@ fn ask(gateway: &Gateway, path: &str, body: &Value) -> Response {
     ask_with(gateway, path, &[], body)
 }
 
-/// What every one of them refuses: requests that are not those of the page on this machine.
+/// Common rejection of all: requests that are not from the page on this machine.
 fn guarded(gateway: &Gateway, path: &str, body: &Value) {
     let path = format!("/playground/{path}");
     for (name, value) in [
@@ -40,7 +40,7 @@ fn guarded(gateway: &Gateway, path: &str, body: &Value) {
         let refused = gateway.send("POST", &path, &[JSON, (name, value)], body.to_string().as_bytes());
         assert_eq!((refused.status, &refused.json()["code"]), (404, &json!("unknown_path")), "{path}: {name}: {value}");
     }
-    // What a form of another site can send, should its browser state nothing about itself.
+    // The request of a form on another site, if its browser says nothing about its origin.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"] {
         let refused = gateway.send("POST", &path, &[("Content-Type", kind)], body.to_string().as_bytes());
         assert_eq!(refused.status, 415, "{path}: {kind}");
@@ -84,7 +84,7 @@ fn the_gateway_signs_calls_of_the_page_to_itself() {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let found = gateway.send("POST", &path, &fields, body.as_bytes());
         if *release < Release::V2026_04_08 {
-            // Who has a profile of a release gets what that release has, and it has no catalog.
+            // A platform with a profile of a version gets that version, and it has no catalog.
             let found = found.json();
             assert_eq!(found["messages"][0]["code"], "capabilities_incompatible", "{release}: {found}");
         } else {
@@ -175,7 +175,7 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     assert_eq!(found["releases"].as_array().map(Vec::len), Some(Release::ALL.len()), "{found}");
     assert!(elements(&found["operations"]).contains(&json!("search_catalog")), "{found}");
 
-    // What proves who opens the page proves nothing elsewhere.
+    // The proof of the page's user proves nothing elsewhere.
     let secrets = [
         ("Cookie", "ucp_operator=secret"),
         ("Authorization", "Bearer secret"),
@@ -238,7 +238,7 @@ fn a_shop_elsewhere_is_discovered_and_called_over_both_transports() {
     }));
 }
 
-/// What is changed in a call that is answered.
+/// Changes of a call that gets a response.
 type Change = fn(&mut Value);
 
 #[test]

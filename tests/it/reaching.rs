@@ -181,7 +181,7 @@ mod hosts {
         }
     }
 
-    /// What the client signed is the name that it called, not the one that the proxy did.
+    /// The client signs the host that it called, not the proxy's.
     #[test]
     fn signatures_are_verified_over_the_believed_host() {
         let named = "[server]\npublic_url = \"http://shop.localhost\"\nhosts = [\"second.localhost\"]\n\
@@ -226,7 +226,7 @@ mod hosts {
             let said = Setup::new(&format!("[server]\n{key} = [{value}]\n")).run("check-config").expect_err("refused");
             assert!(said.contains(&format!("`server.{key}`")) && said.contains(expected), "{said}");
         }
-        // Whoever reaches it by another name is not on this machine.
+        // A request by another host name is not from this machine.
         let said =
             Setup::new("[server]\nhosts = [\"shop.example.com\"]\n").run("check-config").expect("a configuration");
         assert!(said.contains("policy = \"require\""), "{said}");
@@ -334,7 +334,7 @@ mod pages {
     }
 }
 
-/// Where a key goes is in the documents.
+/// The documents describe where a key is sent.
 #[test]
 fn the_documents_say_how_a_key_is_shown() {
     let gateway = Gateway::shared();
@@ -477,7 +477,7 @@ mod codings {
         }
     }
 
-    /// Whoever knows a document in one coding is told that it has not changed, in that coding.
+    /// A client that has a document in one coding gets 304 in that coding.
     #[test]
     fn each_coding_of_a_document_has_a_tag_of_its_own() {
         let gateway = Gateway::shared();

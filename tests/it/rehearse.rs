@@ -9,7 +9,7 @@ use crate::{
     purchase::conditions::shop,
 };
 
-/// What a rehearsal prints, and whether nobody gave up.
+/// Output of a rehearsal, and whether no shopper gave up.
 fn rehearsed(arguments: &[&str]) -> (String, bool) {
     let Output { status, stdout, stderr } = binary().arg("rehearse").args(arguments).ends();
     let printed = String::from_utf8(stdout).expect("text");
@@ -17,7 +17,7 @@ fn rehearsed(arguments: &[&str]) -> (String, bool) {
     (printed, status.success())
 }
 
-/// What is the same in every rehearsal with a seed: all before the examples, which have identifiers, and the times.
+/// Constant part of every rehearsal with a seed: everything before the examples, which have IDs, and the times.
 fn counts(printed: &str) -> &str {
     let end = ["\nan example of each", "\nslowest calls"].iter().filter_map(|title| printed.find(title)).min();
     printed[..end.expect("the end of the counts")].split_once('\n').expect("a title").1

@@ -62,7 +62,7 @@ fn of_test(name: &str) -> Option<Id> {
     id(&format!("{}-{number}", group.to_ascii_uppercase()))
 }
 
-/// What is wrong with the definitions on the page and the mentions in other files, given with their paths.
+/// Faults of the definitions on the page and of the mentions in other files, given with their paths.
 fn mistakes<'a>(page: &str, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let mut defined: BTreeMap<Id, usize> = BTreeMap::new();
     let mut mistakes = Vec::new();
@@ -94,7 +94,7 @@ fn every_id_is_defined_once_and_every_definition_is_mentioned() {
     let listed = Command::new("git").args(list).current_dir(repository()).output().expect("git");
     assert!(listed.status.success(), "git lists no files: {}", String::from_utf8_lossy(&listed.stderr));
     let paths = String::from_utf8(listed.stdout).expect("paths");
-    // What this file mentions are examples.
+    // Mentions in this file are examples.
     let paths = paths.split_terminator('\0').filter(|path| !matches!(*path, PAGE | "tests/it/rules.rs"));
     // Files that are no text, or were removed and not committed yet, mention nothing.
     let files: Vec<_> =
@@ -108,7 +108,7 @@ fn every_id_is_defined_once_and_every_definition_is_mentioned() {
 /// A page that defines three ids.
 const DEFINED: &str = "| Id | Rule |\n| :-- | :-- |\n| AB-01 | One. |\n| AB-02 | Two. |\n| Z9-07 | See AB-03. |\n";
 
-/// What is wrong with a file of this text beside a page that defines three ids, all of which are mentioned elsewhere.
+/// Faults of a file with this text beside a page that defines three IDs, all of which are mentioned elsewhere.
 fn wrong(text: &str) -> Vec<String> {
     mistakes(DEFINED, [("all", "AB-01, AB-02, Z9-07"), ("a.rs", text)])
 }

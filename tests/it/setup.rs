@@ -12,8 +12,8 @@ use crate::{
     wire::Response,
 };
 
-/// What most gateways here are told: profiles have to be there, and they lie on this machine. A host may take its time,
-/// so that nothing depends on how busy the machine is.
+/// Common configuration of gateways here: profiles are required, and are on this machine. A host may be slow, so that
+/// nothing depends on the load of the machine.
 pub(crate) const REQUIRE: &str = "
     [callers]
     policy = \"require\"
@@ -56,7 +56,7 @@ impl Setup {
         self
     }
 
-    /// Where a file beside the configuration is, or the configuration itself (`gateway.toml`).
+    /// Path of a file beside the configuration, or of the configuration itself (`gateway.toml`).
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
         self.files.path().join(name)
     }
@@ -95,7 +95,7 @@ impl Setup {
         command
     }
 
-    /// What a command says that comes to an end by itself: its standard output if it succeeds, else the other one.
+    /// Output of a command that ends by itself: standard output if it succeeds, else standard error.
     pub(crate) fn run(&self, name: &str) -> Result<String, String> {
         let mut command = self.command(name);
         if name == "serve" && !self.arguments.iter().any(|argument| argument == "--data-dir") {
@@ -343,7 +343,7 @@ impl Refused {
         let known = Code::ALL.iter().find(|known| known.as_str() == code).expect("a known code");
         assert_eq!(response.status, http_status(*known), "{response:?}");
         assert_eq!(body["retryable"], known.retryable(), "{response:?}");
-        // Whoever may try again is told when, in each place (ERR-03).
+        // An error that can be retried states when, in each place (ERR-03).
         let after = response.header("retry-after").map(|seconds| seconds.parse::<u64>().expect("seconds"));
         assert_eq!(body.get("retry_after").and_then(Value::as_u64), after, "{response:?}");
         assert_eq!(response.header("www-authenticate").is_some(), response.status == 401, "{response:?}");

@@ -126,7 +126,7 @@ fn requests_reach_the_shop_of_their_host_or_path() {
         let moved = gateway.send("GET", &format!("{path}/docs/rest"), &[("Host", host)], b"");
         assert_eq!(moved.header("location"), Some(&*format!("{path}/docs/api")), "{moved:?}");
     }
-    // Whoever asks for another host is told nothing of those that there are, over REST and MCP.
+    // A request for another host learns nothing about the existing shops, over REST and MCP.
     let mut refusals = Vec::new();
     for (host, path) in
         [("nobody.example", ""), ("127.0.0.1", ""), ("one.localhost..", ""), ("nobody.example", "/shops")]
@@ -287,7 +287,7 @@ fn commands_are_about_the_shop_that_they_name() {
         ["name = \"one\"", "name = \"two\"", "path = \"/shops/three\""].iter().all(|text| shown.contains(text)),
         "{shown}"
     );
-    assert!(run(&["store", "check"]).expect("no faults").contains("no faults"));
+    assert!(run(&["data", "check"]).expect("no faults").contains("no faults"));
 }
 
 #[test]

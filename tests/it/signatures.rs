@@ -124,7 +124,7 @@ impl Draft {
         assert!(response.body.contains("prod_abc123"), "{response:?}");
     }
 
-    /// That it is refused with this code and words that name the rule.
+    /// Checks that it is rejected with this code and words that name the rule.
     #[track_caller]
     fn is_refused(&self, gateway: &Gateway, verdict: (u16, &str), words: &str) {
         let refused = Refused::read(self.transport, &self.send(gateway));
@@ -163,7 +163,7 @@ fn kids<'a>(profile: &'a Value, member: &str) -> Vec<&'a str> {
     profile.get(member).map(|keys| crate::harness::texts(keys, "kid")).unwrap_or_default()
 }
 
-/// Which key signed an answer, after verifying it; `None` when it is not signed.
+/// Key that signed a response, after verifying it; `None` if it is not signed.
 #[track_caller]
 fn signer_of(response: &Response, keys: &[PublicKey]) -> Option<String> {
     let mut headers = HeaderMap::new();

@@ -32,19 +32,19 @@ const SECRET: &str = "a-secret-that-shop-and-gateway-share";
 /// A product with the time of its last change; `None` for one that is no longer sold.
 type Goods = BTreeMap<String, (Option<Value>, Timestamp)>;
 
-/// What a shop has, and what it was asked.
+/// Content of a shop, and its requests.
 #[derive(Default)]
 struct Stock {
     goods: Goods,
     /// Questions: `since` or `all` with the position, and identifiers that were resolved.
     asked: Vec<String>,
-    /// How long a page takes.
+    /// Duration of a page.
     slow: Duration,
     /// `true` if the shop has forgotten everything.
     empty: bool,
     /// `true` if `/resolve` is no path of the shop.
     unresolved: bool,
-    /// How far the shop's clock is behind.
+    /// Delay of the shop's clock.
     behind: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Shop {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the shop's clock shows.
+    /// Time of the shop's clock.
     fn now(&self) -> Timestamp {
         Timestamp::now() - self.stock().behind
     }
@@ -213,7 +213,7 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
     let changes = told(&catalog(&setup, data.path(), &["sync"]));
     assert_eq!(changes, "changes: 1 new, 1 changed, 0 unchanged, 1 removed, 0 rejected\n");
     assert_eq!(shop.asked(), ["since "]);
-    // What a shop does not say is found by a full run.
+    // A full run finds changes that a shop does not report.
     shop.stock().goods.remove("vase003");
     let full = told(&catalog(&setup, data.path(), &["sync", "--full"]));
     assert_eq!(full, "full: 0 new, 0 changed, 34 unchanged, 1 removed, 0 rejected\n");
@@ -232,7 +232,7 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
     assert_eq!(codes(&searched), ["facts_as_of"], "{searched}");
     let looked_up = gateway.lookup(&json!({ "ids": ["vase001"] }));
     assert_eq!(codes(&looked_up), ["facts_as_of"], "{looked_up}");
-    // Who opens a product is told what it costs now.
+    // `get_product` returns the current price.
     shop.sell("vase001", "Amphora", 2_500);
     let opened = gateway.product(&json!({ "id": "vase001" }));
     assert_eq!(opened["product"]["variants"][0]["price"]["amount"], 2_500, "{opened}");

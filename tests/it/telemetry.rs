@@ -46,7 +46,7 @@ impl Collector {
         Self(Server::start(|_| Answer::Whole(200, vec!["Content-Type: application/x-protobuf".to_owned()], Vec::new())))
     }
 
-    /// What came to a path, decoded, with the headers.
+    /// Requests for a path, decoded, with the headers.
     fn read<T: prost::Message + Default>(&self, path: &str) -> Vec<(HeaderMap, T)> {
         let requests = self.0.requests().into_iter().filter(|request| request.uri().path() == path);
         let decoded = requests.map(|request| {
@@ -180,7 +180,7 @@ fn a_call_is_a_span_of_its_callers_trace_and_so_is_what_it_causes_elsewhere() {
     }
     let whole = call.end_time_unix_nano - call.start_time_unix_nano;
     assert!(spent.abs_diff(whole) < 1_000_000, "the stages are {spent} of {whole}");
-    // What it asked the shop is a child too, and the parent of the shop's own span.
+    // Its request to the shop is a child too, and the parent of the shop's own span.
     let asked = only(&spans, "ucp-gateway", "POST", SpanKind::Client);
     assert_eq!(asked.parent_span_id, call.span_id);
     let said = attributes(&asked.attributes);
@@ -236,7 +236,7 @@ fn a_refusal_and_a_delivery_of_a_webhook_have_spans() {
     assert_eq!(attributes(&delivery.attributes)["ucp.webhook.id"], json!(deliveries[0].header("webhook-id")));
     assert_eq!(delivery.status.as_ref().map(|status| status.code), Some(StatusCode::Error as i32));
     assert_ne!(deliveries[1].header("traceparent"), stated, "each attempt is a trace of its own");
-    // What was bought is a trace of its own too.
+    // The purchase is a trace of its own too.
     let bought = collector.once("ucp-gateway", "complete_checkout");
     let stored = bought.iter().find(|told| told.span.name == "store").expect("a stage");
     assert_eq!(stored.span.parent_span_id, only(&bought, "ucp-gateway", "complete_checkout", SpanKind::Server).span_id);

@@ -18,7 +18,7 @@ use crate::{
     setup::{Configured, Setup},
 };
 
-/// How long a gateway may take until it has looked at its files again, or has noticed a signal.
+/// Maximum time until a gateway has read its files again, or has noticed a signal.
 const NOTICED: Duration = Duration::from_secs(60);
 
 /// A gateway that speaks TLS, and where its certificate lies.
@@ -96,7 +96,7 @@ mod serving {
         assert_eq!((status, body), (200, plain));
     }
 
-    /// What is printed at the start is what a person tries first, with a client that is not ours.
+    /// The commands that the start prints work with a client that is not ours.
     #[test]
     fn the_printed_call_works_with_curl_over_http2() {
         let secured = Secured::start();
@@ -183,7 +183,7 @@ mod serving {
         let next = Authority::new("The next authority");
         let (trusting, before) = (next.config(&["h2"], None), secured.authority.config(&["h2"], None));
 
-        // What cannot be used is told, and changes nothing.
+        // An invalid file is reported, and changes nothing.
         let issued = next.issue("localhost");
         fs::write(&certificate, &issued.certificate_pem).expect("written");
         eventually("the gateway tells of a key that does not fit", NOTICED, || {

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-/// How long any single answer may take, on a machine that is busy.
+/// Maximum time for any single response, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer.

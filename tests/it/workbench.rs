@@ -12,7 +12,7 @@ use crate::{
     wire::{Connection, request},
 };
 
-/// What a browser accepts.
+/// Media types that a browser accepts.
 const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
 
 #[test]

@@ -250,7 +250,7 @@ impl Peer {
         let segments = row.path.split('/').filter(|segment| !segment.is_empty());
         let url = below(&known.endpoint, segments.map(|segment| if segment == "{id}" { id } else { segment }));
         let url = url.ok_or_else(|| {
-            let refusal = Refusal::invalid("$.id", "The identifier leads to another path than its own.");
+            let refusal = Refusal::invalid("$.id", "The identifier must not contain `.` or `..` as path segments.");
             Trouble::Refusal(refusal.accepting("an identifier that this gateway has handed out"))
         })?;
         let method = match row.method {

@@ -373,12 +373,7 @@ fn names_tool(error: &Value) -> bool {
 /// caller.
 fn refused(status: StatusCode, stated: &Value) -> Trouble {
     let content = text(stated);
-    let own = || {
-        Refusal::unavailable(
-            "The shop does not serve this gateway at the moment; its operator has to look into it.",
-            30,
-        )
-    };
+    let own = || Refusal::unavailable("The shop rejects this gateway; its operator has to resolve this.", 30);
     let gone = || (Trouble::Gone(own()), Some("it does not have the operation"));
     let (trouble, fault) = match stated["code"].as_str().and_then(known) {
         Some(
@@ -430,7 +425,7 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
 
 /// Returns the trouble with a response of the shop that says nothing usable.
 pub(super) fn unusable() -> Trouble {
-    let refusal = Refusal::unavailable("The shop gave no usable answer. The same call may succeed later.", 1);
+    let refusal = Refusal::unavailable("The shop returned an invalid response. Retry later.", 1);
     Trouble::Unusable { refusal, completed: false }
 }
 

@@ -476,11 +476,11 @@ fn faulty(operation: Operation, fault: &Fault, completed: bool) -> Trouble {
     }
     let content = if operation.row().effect == Effect::Safe {
         format!(
-            "The shop's answer is faulty: {fault}. Repeating the call does not help until the shop has corrected that."
+            "The shop's response is invalid: {fault}. Repeating the call does not help until the shop has corrected that."
         )
     } else {
         format!(
-            "The shop's answer is faulty: {fault}. The change may have been made all the same; repeat the call under the \
+            "The shop's response is invalid: {fault}. The change may have been made all the same; repeat the call under the \
              same idempotency key only, once the shop has corrected that."
         )
     };

@@ -71,7 +71,7 @@ impl Bridge {
     /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) if the event has no identifier, or its
     /// timestamp is not within five minutes. Both are in the body where the signature covers nothing else.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
-        let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
+        let missing = || Refusal::new(Code::SignatureMissing, "An order webhook must be signed by the shop.");
         let Some(signed) = Signed::read(headers)? else {
             let detached = match dialect(self.0.release).seal() {
                 Seal::Body => Detached::read(headers)?,
@@ -81,7 +81,7 @@ impl Bridge {
         };
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let id = text(&WEBHOOK_ID).filter(|id| (1..=MAX_ID).contains(&id.len()));
-        let id = id.ok_or_else(|| Refusal::new(Code::InvalidRequest, "The notice has no usable `Webhook-Id`."))?;
+        let id = id.ok_or_else(|| Refusal::new(Code::InvalidRequest, "The webhook has no valid `Webhook-Id`."))?;
         self.is_fresh(text(&WEBHOOK_TIMESTAMP))?;
         Ok(Head(Signature::Message(signed, id.to_owned())))
     }
@@ -132,7 +132,7 @@ impl Bridge {
         let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
         let valid = self.valid_order(order, twice(body));
         let mut order =
-            valid.map_err(|fault| Refusal::invalid(fault.path(), format!("The order is faulty: {fault}.")))?;
+            valid.map_err(|fault| Refusal::invalid(fault.path(), format!("The order is invalid: {fault}.")))?;
         if dialect(self.0.release).seal() == Seal::Body {
             // Of the event, not of the order.
             EVENT.iter().for_each(|name| drop(order.shift_remove(*name)));
@@ -171,7 +171,7 @@ impl Bridge {
         if at.is_some_and(|at| apart(at) <= FRESH) {
             return Ok(());
         }
-        Err(Refusal::new(Code::InvalidRequest, "The notice is too old, or states no time.")
+        Err(Refusal::new(Code::InvalidRequest, "The webhook is too old, or has no timestamp.")
             .accepting("a `Webhook-Timestamp` that is no more than 5 minutes away"))
     }
 }

@@ -2,7 +2,7 @@
 //! the JSON Schema, for operators to read.
 //!
 //! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose
-//! default depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it
+//! default depends on others is an `Option`. A key that leads to a secret is not serialized; a [`Remark`] beside it
 //! says what there is.
 //!
 //! | `#[schemars(..)]` | says |
@@ -83,14 +83,14 @@ pub struct Sections {
     pub(crate) merchants: Merchants,
     /// Lookup of addresses that buyers name. Locations of the directory are found by their streets without it.
     pub(crate) geocoder: Geocoder,
-    /// One of several shops, each with its own backend, keys, platforms and limits. Besides the keys here, it has
-    /// sections of its own, such as `[shop.data]` and `[[shop.platform]]`, with all keys that do not belong to the
-    /// process; keys that it omits are inherited from the sections outside. Without any, there is one shop.
+    /// One of several shops, each with its own backend, keys, platforms and limits. It also has sections of its own,
+    /// such as `[shop.data]` and `[[shop.platform]]`, with all keys that do not belong to the process. Omitted keys are
+    /// inherited from the sections outside. Without any, there is one shop.
     #[serde(skip_serializing)]
     pub(super) shop: Vec<ShopEntry>,
 }
 
-/// What selects a shop among several.
+/// Selection of a shop among several.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 #[schemars(extend("required" = ["name"]))]
@@ -217,8 +217,8 @@ pub struct Server {
     /// Forwarded headers are used.
     #[schemars(extend("x-process" = true))]
     pub(super) trusted_proxies: Vec<String>,
-    /// HTTP status of errors over MCP: "auto" (for MCP libraries 200, with a rejected tool call as the result of the tool;
-    /// for other clients the status that matches the error) or "always" (the matching status for all clients).
+    /// HTTP status of errors over MCP: "auto" or "always". With "always", every client gets the status that matches the
+    /// error. With "auto", MCP libraries get 200, with a rejected tool call as the result of the tool.
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub mcp_error_status: McpErrorStatus,
 }
@@ -377,9 +377,10 @@ impl Default for Data {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Upstream {
-    /// Backend type: "embedded" (the other keys here have no effect), "shopify" (Shopify's Storefront GraphQL API, or a
-    /// compatible one), "http" (an HTTP adapter that implements the backend API), "mapped" (any REST or GraphQL API, by
-    /// a mapping file) or "ucp" (a UCP shop). (`--backend`, `UCP_GATEWAY_BACKEND`)
+    /// Backend type: "embedded", "shopify", "http", "mapped" or "ucp". "shopify" is Shopify's Storefront GraphQL API,
+    /// or a compatible one; "http" an adapter that implements the backend API. "mapped" is any REST or GraphQL API, by
+    /// a mapping file; "ucp" a UCP shop. With "embedded", the other keys here have no effect. (`--backend`,
+    /// `UCP_GATEWAY_BACKEND`)
     pub backend: BackendKind,
     /// URL of the upstream. Use http only on a trusted network. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
@@ -484,8 +485,9 @@ impl Upstream {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Catalog {
-    /// Source of the copy: "none", "backend" (the upstream's `/find`, page by page; with the backends "http" and
-    /// "mapped") or "feed" (a file or an https URL; also with the embedded shop, which then sells the feed).
+    /// Source of the copy: "none", "backend" or "feed". "backend" is the upstream's `/find`, page by page, with the
+    /// backends "http" and "mapped". "feed" is a file or an https URL, also for the embedded shop, which then sells the
+    /// feed.
     pub(crate) source: CatalogSource,
     /// With "feed": feed file.
     #[schemars(example = "products.xml", extend("x-only" = "feed"))]
@@ -547,10 +549,10 @@ pub struct Callers {
     pub(super) policy: Option<Policy>,
     /// Access for anonymous callers outside of development: "browsing" (the catalog) or "everything".
     pub anonymous: Anonymous,
-    /// Extent of catalog responses to callers that do not choose one by `?view=`: "standard" for everything on a product
-    /// page, to which searches and lookups leave long descriptions and their other forms, further pictures, links
-    /// of sellers, barcodes, ids of option values and options that the title of a variant spells
-    /// out, "full" for everything, or "compact" for what helps an agent to choose.
+    /// Extent of catalog responses for callers without `?view=`: "standard", "full" (everything) or "compact" (what
+    /// helps an agent to choose). With "standard", product pages have everything. Searches and lookups omit long
+    /// descriptions and their other forms, further pictures and links of sellers. They also omit barcodes, IDs of
+    /// option values, and options in the title of a variant.
     pub view: CatalogView,
 }
 

@@ -104,9 +104,9 @@ impl<const LEAST: u32, const MOST: u32, const USUAL: u32> JsonSchema for Number<
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "{ per_second = …, burst = … }")]
 pub struct Rate {
-    /// How many per second, in the long run.
+    /// Rate per second, in the long run.
     per_second: Number<1, 1_000_000>,
-    /// How many at once, after a pause.
+    /// Burst after a pause.
     burst: Number<1, 1_000_000>,
 }
 

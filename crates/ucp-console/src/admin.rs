@@ -404,7 +404,7 @@ async fn unblock(Extension(actor): Extension<Actor>, Of(slot): Of, body: Bytes) 
     decide(&slot, actor, &Decision::Unblock(profile(&slot, &body)?))
 }
 
-/// Returns the profile URL in a body, normalised.
+/// Returns the profile URL in a body, normalized.
 fn profile(slot: &Slot, body: &[u8]) -> Result<String, Failure> {
     let wrong = |problem: String| Failure(StatusCode::BAD_REQUEST, problem);
     let named: OfPlatform = serde_json::from_slice(body)
@@ -434,7 +434,7 @@ async fn upstream(State(running): State<Arc<Running>>, of: Of) -> Answer {
     }
 }
 
-/// Returns the synchronisation of a shop.
+/// Returns the synchronization of a shop.
 async fn synchroniser(of: &Of, running: &Running) -> Result<Synchroniser, Failure> {
     let found = of.opened(running).await?.synchroniser.clone();
     found.ok_or_else(|| Failure(StatusCode::NOT_FOUND, "no catalog is copied; see `catalog.source`".to_owned()))

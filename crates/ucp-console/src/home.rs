@@ -159,7 +159,7 @@ fn page(facts: &Facts) -> Markup {
             }
             section aria-labelledby="first" {
                 h2 #first { "Make a first call" }
-                p { "Copy one of these into a terminal. Each asks the catalog for blue running shoes." }
+                p { "Copy one of these into a terminal. Each searches the catalog for blue running shoes." }
                 @for (name, text) in calls(facts) { (copied(name, "the call over", &text)) }
             }
             section aria-labelledby="releases" {
@@ -168,7 +168,7 @@ fn page(facts: &Facts) -> Markup {
                     "The addresses above answer every caller in the release that its profile names. Each release also has \
                      addresses of its own, and documents to make clients from."
                 }
-                div.scroll tabindex="0" role="group" aria-label="Addresses and documents of each release" {
+                div.scroll tabindex="0" role="group" aria-label="URLs and documents of each UCP version" {
                     table {
                         thead { tr { th scope="col" { "Version" } th scope="col" { "REST" } th scope="col" { "MCP" } th scope="col" { "Documents" } } }
                         tbody {
@@ -206,12 +206,12 @@ fn page(facts: &Facts) -> Markup {
 fn llms(facts: &Facts) -> String {
     let Facts { shop, base, caller, .. } = facts;
     let mut text = format!(
-        "# {shop}\n\n> A shop that speaks the Universal Commerce Protocol (UCP). Agents call it over REST and over MCP.\n\n\
+        "# {shop}\n\n> Product search, carts and checkout through the Universal Commerce Protocol (UCP), over REST and MCP.\n\n\
          - REST: {base} (POST, PUT and GET with JSON bodies)\n\
          - MCP: {base}/mcp (JSON-RPC over HTTP; `tools/list` lists the tools; `?tools=catalog,cart` fewer of them)\n\
-         - Who calls: every request says so, as `{caller}`\n\
-         - Changes: carts and checkouts take `Idempotency-Key: <UUID>` (on MCP `meta[\"idempotency-key\"]`); completing and \
-         canceling need one\n\n## Operations\n\n"
+         - Platform: every request states its profile, as `{caller}`\n\
+         - Writes: carts and checkouts accept `Idempotency-Key: <UUID>` (over MCP `meta[\"idempotency-key\"]`); it is required \
+         to complete or cancel one\n\n## Operations\n\n"
     );
     for operation in &facts.operations {
         let row = operation.row();

@@ -9,6 +9,7 @@
 //! | `home` | the page at `/`, and `llms.txt` |
 //! | `docs` | the documentation, with a search |
 //! | [`errors`] | the page of the documentation about codes of errors |
+//! | [`sales_terms`] | the page of the documentation about sales terms, and their JSON Schema |
 //! | `reference` | every operation over REST and MCP, in all releases |
 //! | `playground` | the shop as a buyer would see it, beside what goes over the wire |
 //! | [`inspector`] | calls as they happened |
@@ -29,6 +30,7 @@ mod local;
 mod page;
 mod playground;
 mod reference;
+pub mod sales_terms;
 
 use axum::Router;
 use ucp_host::pages::{self, Subject};

@@ -302,7 +302,7 @@ fn members(model: &Model, kinds: &Versions, operation: &str, part: &str) -> Mark
     html! {
         @for name in seen {
             @if let Some(known) = model.types.get(name).filter(|known| !known.members.is_empty()) {
-                (table(known, &format!("Members of {name}, the {part} of {operation}")))
+                (table(known, &format!("Fields of {name}, the {part} of {operation}")))
             }
         }
     }
@@ -340,7 +340,7 @@ fn named(name: &str, known: &Type) -> Markup {
             summary { code { (name) } (tag(&known.releases)) }
             @if !known.text.is_empty() { p { (told(&known.text)) } }
             @if !known.form.is_empty() { p { (versions(&known.form)) } }
-            @if !known.members.is_empty() { (table(known, &format!("Members of {name}"))) }
+            @if !known.members.is_empty() { (table(known, &format!("Fields of {name}"))) }
         }
     }
 }

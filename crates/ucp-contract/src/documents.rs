@@ -87,11 +87,11 @@ pub struct CartAbilities {
     /// `true` if discount codes are taken.
     #[serde(default)]
     pub codes: bool,
-    /// `true` if the shop delivers goods to an address and states the options. Otherwise goods need no delivery, or it is
+    /// If `true`, the shop ships items to an address and states the options. Otherwise items need no shipping, or it is
     /// arranged on the shop's page.
     #[serde(default)]
     pub delivery: bool,
-    /// `true` if goods can be picked up at places of the shop, which `/cart/sync` states.
+    /// If `true`, items can be picked up at pickup locations, which `/cart/sync` states.
     #[serde(default)]
     pub pickup: bool,
     /// `true` if a question to make a cart is answered with the cart that an earlier one with the same `key` has made. The
@@ -306,7 +306,7 @@ pub struct CartQuestion {
     /// Identifier of the chosen delivery option; absent for the shop's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_option: Option<String>,
-    /// Identifier of the place at which the goods are to be picked up; absent if they are not, or none is chosen.
+    /// Identifier of the chosen pickup location; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pickup_place: Option<String>,
     /// For whom the cart is priced.
@@ -347,13 +347,13 @@ pub struct Cart {
     /// Discounts in effect, besides those that prices contain.
     #[serde(default)]
     pub discounts: Vec<CartDiscount>,
-    /// Ways to deliver the goods to the stated address.
+    /// Shipping options for the stated address.
     #[serde(default)]
     pub delivery_options: Vec<DeliveryOption>,
     /// Identifier of the option that the total contains; absent if it contains none.
     #[serde(default)]
     pub delivery_option: Option<String>,
-    /// Places at which everything in the cart can be picked up.
+    /// Pickup locations that have everything in the cart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pickup_places: Vec<PickupPlace>,
     /// Identifier of the place whose price the total contains; absent if it contains none.
@@ -481,7 +481,7 @@ impl Credit {
     }
 }
 
-/// A way to deliver the goods.
+/// A shipping option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryOption {
     /// Identifier.
@@ -504,7 +504,7 @@ pub struct DeliveryOption {
     pub max_days: Option<u16>,
 }
 
-/// A place of the shop at which goods can be picked up.
+/// A pickup location of the shop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PickupPlace {
     /// Identifier; that of the place in `stock_by_location` of variants.
@@ -515,7 +515,7 @@ pub struct PickupPlace {
     pub address: PostalAddress,
     /// Price of picking up.
     pub amount: Amount,
-    /// Number of days until the goods are ready.
+    /// Number of days until the items are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_in_days: Option<u16>,
 }
@@ -558,7 +558,7 @@ pub struct Place {
     /// Identifier of the chosen delivery option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_option: Option<String>,
-    /// Identifier of the place at which the goods are picked up.
+    /// Identifier of the pickup location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pickup_place: Option<String>,
     /// Payment; absent if the total is 0.

@@ -18,7 +18,7 @@ pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
 pub fn verify(secret: &SigningSecret, now: Timestamp, path: &str, notice: &Notice<'_>) -> Result<(), Refusal> {
     let stated = notice.header(SIGNATURE.as_str()).zip(notice.header(TIMESTAMP.as_str()));
     let (signature, timestamp) = stated.ok_or_else(|| {
-        Refusal::new(Code::SignatureMissing, "An event must be signed by the shop.")
+        Refusal::new(Code::SignatureMissing, "A webhook must be signed by the shop.")
             .accepting("the header fields `X-Signature-Timestamp` and `X-Signature`")
     })?;
     let refused = |content: &str| {

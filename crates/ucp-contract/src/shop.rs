@@ -509,7 +509,7 @@ fn matches(listing: &Listing, id: &str) -> Vec<Match> {
 }
 
 fn lost() -> PortError {
-    Refusal::new(Code::InvalidCursor, "The shop no longer knows where this page begins.")
+    Refusal::new(Code::InvalidCursor, "The cursor has expired at the shop.")
         .at("$.pagination.cursor")
         .accepting("no cursor, for the first page")
         .into()

@@ -1,4 +1,4 @@
-//! What the domain costs, without transport and store: `cargo bench -p ucp-core`.
+//! Costs of the domain, without transport and store: `cargo bench -p ucp-core`.
 //!
 //! The product is the largest that shops are known to have: 2,048 variants, a full matrix of 8 by 16 by 16 values, a
 //! quarter of it sold out.

@@ -209,14 +209,14 @@ impl Reader {
             }
         }
         match state.fault {
-            Some(Fault::DuplicateKey) => Refusal::new(Code::MalformedJson, "An object names the same member twice.")
+            Some(Fault::DuplicateKey) => Refusal::new(Code::MalformedJson, "An object has the same field twice.")
                 .accepting("objects whose member names are unique"),
-            Some(Fault::Reserved) => Refusal::new(Code::MalformedJson, "An object has a member with a reserved name.")
+            Some(Fault::Reserved) => Refusal::new(Code::MalformedJson, "An object has a field with a reserved name.")
                 .accepting(format!("names that do not begin with `{RESERVED}`")),
             Some(Fault::Unfit(letter)) => unfit_text(&format!("the character U+{:04X}", u32::from(letter))),
-            Some(Fault::TooDeep) => Refusal::new(Code::MalformedJson, "The document nests too deep.")
+            Some(Fault::TooDeep) => Refusal::new(Code::MalformedJson, "The document is nested too deeply.")
                 .accepting(format!("at most {} nested arrays and objects", self.limits.depth)),
-            Some(Fault::TooMany) => Refusal::new(Code::RequestTooLarge, "The document holds too many values.")
+            Some(Fault::TooMany) => Refusal::new(Code::RequestTooLarge, "The document has too many values.")
                 .accepting(format!("at most {} values in one document", self.limits.values)),
             None if is_half_a_pair(error) => unfit_text("half of a surrogate pair"),
             None => Refusal::new(

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who can do something about an error (rule MSG-02).
+/// Party that can resolve an error (rule MSG-02).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -19,7 +19,7 @@ pub enum Severity {
     Unrecoverable,
 }
 
-/// How the text of a message is to be read.
+/// Format of the text of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentType {
@@ -41,12 +41,12 @@ pub enum Message {
         code: String,
         /// A text for people.
         content: String,
-        /// Who can do something about it.
+        /// Party that can resolve it.
         severity: Severity,
         /// The part of the answer it is about, as RFC 9535 JSONPath from the root of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// How `content` is to be read; plain text when absent.
+        /// Format of `content`; plain text if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content_type: Option<ContentType>,
     },
@@ -60,7 +60,7 @@ pub enum Message {
         /// The part of the answer it is about, as RFC 9535 JSONPath from the root of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// How `content` is to be read; plain text when absent.
+        /// Format of `content`; plain text if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content_type: Option<ContentType>,
     },
@@ -75,7 +75,7 @@ pub enum Message {
         /// The part of the answer it is about, as RFC 9535 JSONPath from the root of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// How `content` is to be read; plain text when absent.
+        /// Format of `content`; plain text if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content_type: Option<ContentType>,
     },

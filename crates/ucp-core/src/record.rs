@@ -75,9 +75,9 @@ named! {
     pub enum Repetition {
         /// A new one.
         New = "new",
-        /// That of the same call, which was answered before.
+        /// Key of the same request, which has a stored response.
         Replayed = "replayed",
-        /// That of another call.
+        /// Key of another request.
         Conflict = "conflict",
     }
 }

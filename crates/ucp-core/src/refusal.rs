@@ -143,7 +143,7 @@ codes! {
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
     InvalidCursor = "invalid_cursor", InvalidArguments:
         "The cursor belongs to another search or another gateway, or was modified." => "Search again without a cursor; send the query and filters of the first page with every further page.",
-        "The cursor is not one of this search." at "$.pagination.cursor";
+        "Invalid cursor for this query." at "$.pagination.cursor";
     /// The request asks for more than the gateway accepts or returns at once.
     RequestTooLarge = "request_too_large", InvalidArguments:
         "The request has too many identifiers, line items or values." => "Split the request.",
@@ -151,7 +151,7 @@ codes! {
     /// The caller's profile is missing, or its address is not one that UCP allows.
     InvalidProfileUrl = "invalid_profile_url", InvalidIdentity:
         "The request names no platform profile, or its URL is not https with a public host." => "Send the URL of the platform's profile in `UCP-Agent: profile=\"…\"`, or over MCP in `meta.ucp-agent.profile`.",
-        "The call names no profile of its platform." at "$.meta.ucp-agent.profile" accepting "an https address";
+        "The request does not state the profile of its platform." at "$.meta.ucp-agent.profile" accepting "an https address";
     /// The body does not match `Content-Digest`.
     DigestMismatch = "digest_mismatch", InvalidEnvelope:
         "The body changed in transit, or the digest was computed over another serialization." => "Compute `Content-Digest` over the bytes that you send.",
@@ -175,11 +175,11 @@ codes! {
     /// The call needs an identified platform, or the credential is not a valid one.
     Unauthorized = "unauthorized", Unauthenticated:
         "The API key is unknown or revoked, or the operation requires an identified platform." => "Send the API key from the operator: `X-API-Key: …` or `Authorization: Bearer …`.",
-        "The API key is not one of this gateway.";
+        "Invalid API key.";
     /// The credential does not entitle the caller to act for this platform.
     Forbidden = "forbidden", Forbidden:
         "The credential and `UCP-Agent` name different platforms." => "Omit `UCP-Agent` and `meta`, or name the platform of the credential.",
-        "The API key is of another platform than the profile that the call names.";
+        "The API key and the profile belong to different platforms.";
     /// The request came through a web page or a host name that may not reach this gateway.
     OriginForbidden = "origin_forbidden", Forbidden:
         "A web page of another site sent the request, or its host name is not the gateway's." => "Send the request from a server or an agent, to the public URL of the gateway.",
@@ -203,7 +203,7 @@ codes! {
     /// The caller accepts none of the media types of the gateway's answers.
     NotAcceptable = "not_acceptable", NotAcceptable:
         "`Accept` excludes JSON." => "Accept `application/json`.",
-        "The answer would be `application/json`, which `Accept` excludes." accepting "application/json";
+        "The response is `application/json`, which `Accept` excludes." accepting "application/json";
     /// The request did not arrive in time.
     RequestTimeout = "request_timeout", TooSlow:
         "The body did not arrive within ten seconds." => "Send the body without pauses, and retry.",
@@ -223,7 +223,7 @@ codes! {
     /// The body is sent with a transfer coding other than `chunked`.
     TransferCodingUnsupported = "transfer_coding_unsupported", NotImplemented:
         "The body is sent with a transfer coding such as `gzip`, alone or before `chunked`." => "Send the body with a `Content-Length`, or with `Transfer-Encoding: chunked` and no other coding.",
-        "The body has a transfer coding that the gateway does not undo." accepting "`Transfer-Encoding: chunked`, or a `Content-Length`";
+        "The transfer coding of the body is not supported." accepting "`Transfer-Encoding: chunked`, or a `Content-Length`";
     /// The caller's profile is not a valid UCP profile.
     ProfileMalformed = "profile_malformed", IncompatiblePlatform:
         "The URL does not serve a valid UCP profile." => "Find the invalid field with `ucp-gateway doctor profile URL`.",
@@ -231,11 +231,11 @@ codes! {
     /// The gateway does not serve the caller's release of the protocol.
     VersionUnsupported = "version_unsupported", IncompatiblePlatform:
         "The gateway does not support the UCP version of the platform." => "Publish a profile in one of the versions in `accepted`.",
-        "The release 2025-06-01 is not served." accepting "2026-01-11, 2026-01-23, 2026-04-08 or 2026-08-25";
+        "The UCP version 2025-06-01 is not supported." accepting "2026-01-11, 2026-01-23, 2026-04-08 or 2026-08-25";
     /// The caller's profile could not be fetched.
     ProfileUnreachable = "profile_unreachable", UnreachablePlatform:
         "The platform's profile could not be fetched: no response, a redirect, a status other than 200, or an address that is not public." => "Serve the profile over https at exactly this URL and retry. Check it with `ucp-gateway doctor profile URL`.",
-        "The platform's profile cannot be fetched: the server answered with status 301.";
+        "The platform's profile cannot be fetched: the server returned status 301.";
     /// The caller has exceeded its rate limit.
     RateLimited = "rate_limited", RateLimited:
         "The caller exceeded its rate limit." => "Wait for `retry_after` seconds; over REST `Retry-After` has the same value.",
@@ -243,19 +243,19 @@ codes! {
     /// The gateway failed; the caller did nothing wrong.
     InternalError = "internal_error", Internal:
         "Internal error; the operator finds its cause in the log by the request ID." => "Retry once with the same idempotency key. If it fails again, give the request ID to the operator.",
-        "The gateway failed to answer. The request id helps its operator to find out why.";
-    /// What is stored of the resource, or of the call that is repeated, is damaged.
+        "Internal error. Give the request ID to the operator of the gateway.";
+    /// Stored data of the resource, or of the repeated request, is damaged.
     StoredDataDamaged = "stored_data_damaged", Damaged:
-        "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway store check`." => "Do not retry. Give the request ID to the operator.",
-        "What is stored of this is damaged, and stays so until the operator of the gateway repairs it.";
+        "Stored data of this resource is corrupted; the operator finds the record with `ucp-gateway data check`." => "Do not retry. Give the request ID to the operator.",
+        "Stored data of this resource is corrupted. Retrying does not help.";
     /// The shop's response does not conform to the protocol; the same request gets it again until the shop is corrected.
     UpstreamInvalid = "upstream_invalid", Nonconforming:
         "The response of the upstream UCP shop violates the protocol; the log has the details." => "Do not retry until the upstream is fixed. After a write, read the resource first.",
-        "The shop's answer is faulty: `$.currency` must be a currency of ISO 4217.";
-    /// The shop cannot answer at the moment.
+        "The shop's response is invalid: `$.currency` must be a currency of ISO 4217.";
+    /// The shop is temporarily unavailable.
     Unavailable = "unavailable", Unavailable:
         "The upstream is slow, throttled or down, or the gateway is at its limit." => "Retry after `retry_after` seconds with the same idempotency key.",
-        "The shop cannot answer at the moment.";
+        "The shop is temporarily unavailable.";
 }
 
 impl fmt::Display for Code {
@@ -362,10 +362,7 @@ impl Refusal {
     /// Creates a refusal for a failure of the gateway itself; add its cause with [`because`](Self::because).
     #[must_use]
     pub fn internal() -> Self {
-        Self::new(
-            Code::InternalError,
-            "The gateway failed to answer. The request id helps its operator to find out why.",
-        )
+        Self::new(Code::InternalError, "Internal error. Give the request ID to the operator of the gateway.")
     }
 
     /// Creates a refusal for stored data that cannot be read, now or later; add what is damaged with
@@ -374,8 +371,8 @@ impl Refusal {
     pub fn damaged() -> Self {
         Self::new(
             Code::StoredDataDamaged,
-            "What is stored of this is damaged, and stays so until the operator of the gateway repairs it. The request id \
-             helps them to find it.",
+            "Stored data of this resource is corrupted. Retrying does not help; give the request ID \
+             to the operator of the gateway.",
         )
     }
 

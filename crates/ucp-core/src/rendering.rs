@@ -1,7 +1,7 @@
-//! Serialised forms of a product, kept beside it.
+//! Serialized forms of a product, kept beside it.
 //!
 //! Writing a product as JSON costs more than anything else a catalog answer does. A product that is asked for twice is
-//! therefore serialised once per release, in parts, and answers are spliced together from the parts. The parts are made
+//! therefore serialized once per release, in parts, and answers are spliced together from the parts. The parts are made
 //! by the wire crate; this module only keeps them and drops them with the product.
 
 use std::sync::OnceLock;

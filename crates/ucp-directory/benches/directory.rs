@@ -1,4 +1,4 @@
-//! What a search over a large directory costs, without transport and store: `cargo bench -p ucp-directory`.
+//! Costs of a search over a large directory, without transport and store: `cargo bench -p ucp-directory`.
 //!
 //! 100,000 locations of 60,000 merchants, most of them in ten towns, as directories are. Before it measures, it says
 //! how much memory the index takes.
@@ -24,7 +24,7 @@ use ucp_directory::engine::{
 
 const MERCHANTS: u64 = 60_000;
 const LOCATIONS: u64 = 100_000;
-/// Where the towns are, and in which time zone.
+/// Positions of the towns, and their time zone.
 const TOWNS: [(f64, f64, &str); 10] = [
     (37.7898, -122.3942, "America/Los_Angeles"),
     (40.7128, -74.0060, "America/New_York"),

@@ -20,8 +20,8 @@
 //! | :-- | :-- |
 //! | `decline` | declined at once |
 //! | `challenge` | the buyer has to prove something first |
-//! | `pending` | not decided yet; authorised by the time that somebody asks |
-//! | `refuse_capture` | authorised, then declined when it is captured |
+//! | `pending` | not decided yet; authorized by the time that somebody asks |
+//! | `refuse_capture` | authorized, then declined when it is captured |
 //!
 //! Faults follow after plus signs, as `step:fault` or `step:fault:times`:
 //! `ok+authorize:reset_after+capture:hang_before:2`. Where a token has to be one of Stripe, it is `pm_` and such a text with

@@ -99,7 +99,7 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// A payment of this attempt and checkout, with its counts of authorisations, captures and voids.
+    /// A payment of this attempt and checkout, with its counts of authorizations, captures and voids.
     pub(crate) fn of(
         (id, checkout_id): (String, String),
         (amount, currency): (i64, String),

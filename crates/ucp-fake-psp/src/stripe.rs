@@ -535,7 +535,7 @@ fn act(
             }
         }
         (Step::Capture, "requires_capture") if intent.word == "refuse_capture" => {
-            // The authorisation has expired.
+            // The authorization has expired.
             intent.status = "canceled".into();
             intent.authorizations = 0;
             unexpected(&intent)

@@ -302,7 +302,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Returns the origin of a profile URL, which is normalised: of ASCII, without user information and default port.
+/// Returns the origin of a profile URL, which is normalized: of ASCII, without user information and default port.
 fn origin(profile: &str) -> &str {
     let authority = profile.find("://").map_or(0, |at| at + 3);
     let end = profile[authority..].find(['/', '?', '#']).map_or(profile.len(), |at| authority + at);

@@ -1,4 +1,4 @@
-//! Text for people, where a terminal may be: its colours, and nothing in it that steers the terminal.
+//! Text for people, where a terminal may be: its colors, and nothing in it that steers the terminal.
 
 use std::{
     borrow::Cow,
@@ -10,7 +10,7 @@ use std::{
 use clap::builder::styling::{AnsiColor, Style};
 use ucp_core::text::{is_invisible, is_unfit};
 
-/// Sequences that the colours of this process consist of. In a text from outside they change its colour and nothing else.
+/// Sequences that the colors of this process consist of. In a text from outside they change its color and nothing else.
 const COLOURS: [&str; 11] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -65,19 +65,19 @@ impl<W: Write> Write for Shown<W> {
     }
 }
 
-/// Colours of what is printed to standard output.
+/// Colors of what is printed to standard output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint(bool);
 
 impl Paint {
-    /// Colours if standard output is a terminal, and `NO_COLOR` and `TERM=dumb` say nothing else.
+    /// Colors if standard output is a terminal, and `NO_COLOR` and `TERM=dumb` say nothing else.
     pub(crate) fn of_stdout() -> Self {
         let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self(stdout().is_terminal() && !refused && !dumb)
     }
 
-    /// No colours.
+    /// No colors.
     #[cfg(test)]
     pub(crate) const fn none() -> Self {
         Self(false)

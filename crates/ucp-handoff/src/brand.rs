@@ -1,4 +1,4 @@
-//! The look of the shop on its pages: colour and logo.
+//! The look of the shop on its pages: color and logo.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const GROUNDS: [Color; 2] = [Color([0xff, 0xff, 0xff]), Color([0x16, 0x18, 0x1b]
 /// Minimum contrast of text and its background (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
 
-/// A colour in sRGB.
+/// A color in sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Color(pub [u8; 3]);
 
@@ -22,7 +22,7 @@ impl Color {
     const BLACK: Self = Self([0; 3]);
     const WHITE: Self = Self([0xff; 3]);
 
-    /// Returns the colour of `#` and six hexadecimal digits.
+    /// Returns the color of `#` and six hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
@@ -40,13 +40,13 @@ impl Color {
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// Returns the contrast with another colour, from 1 to 21.
+    /// Returns the contrast with another color, from 1 to 21.
     fn contrast(self, other: Self) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
     }
 
-    /// Returns the colour nearest to this one that can be read on a background, mixed with black or white.
+    /// Returns the color nearest to this one that can be read on a background, mixed with black or white.
     fn on(self, ground: Self) -> Self {
         let ink = if ground.luminance() > 0.5 { Self::BLACK } else { Self::WHITE };
         let mixed = |part: u16| {
@@ -59,7 +59,7 @@ impl Color {
         (0..=20).map(mixed).find(|color| color.contrast(ground) >= MIN_CONTRAST).unwrap_or(ink)
     }
 
-    /// Returns black or white, whichever can be read better on this colour.
+    /// Returns black or white, whichever can be read better on this color.
     fn ink(self) -> Self {
         if self.contrast(Self::BLACK) > self.contrast(Self::WHITE) { Self::BLACK } else { Self::WHITE }
     }
@@ -72,7 +72,7 @@ impl Color {
     }
 }
 
-/// Style of the pages, with the colour and the logo of the shop.
+/// Style of the pages, with the color and the logo of the shop.
 #[derive(Debug)]
 pub struct Brand {
     pub(crate) style: String,
@@ -82,7 +82,7 @@ pub struct Brand {
 }
 
 impl Brand {
-    /// Returns the look of a shop with its colour for links and buttons, and the URL of its logo.
+    /// Returns the look of a shop with its color for links and buttons, and the URL of its logo.
     #[must_use]
     pub fn new(color: Option<Color>, logo: Option<Url>) -> Self {
         let mut style = STYLE.to_owned();

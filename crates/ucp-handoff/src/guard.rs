@@ -203,7 +203,7 @@ impl Way {
         let mut query = form_urlencoded::Serializer::new("?".to_owned());
         query.extend_pairs(pair);
         query.extend_pairs(self.back.as_ref().map(|back| ("continue_to", back.as_str())));
-        // The serialiser takes what it is given as a pair before it.
+        // The serializer takes what it is given as a pair before it.
         query.finish().replacen("?&", "?", 1)
     }
 }

@@ -79,7 +79,7 @@ impl Health {
     /// Returns why the gateway is not ready, as of a moment ago.
     pub async fn reasons(&self) -> Reasons {
         if self.0.running.is_stopping() {
-            return Reasons::from([("shutdown", "the gateway has been told to end".to_owned())]);
+            return Reasons::from([("shutdown", "the gateway is shutting down".to_owned())]);
         }
         let mut last = self.0.last.lock().await;
         if let Some((since, reasons)) = &*last
@@ -115,10 +115,10 @@ impl Health {
         // One of several shops that is down keeps nobody from the others.
         if let Some(slot) = self.0.running.shops.single() {
             if slot.shop().is_some_and(|shop| !shop.ready) {
-                reasons.insert("upstream", "the shop is down; it is tried again until it answers".to_owned());
+                reasons.insert("upstream", "the upstream is down; the gateway retries until it responds".to_owned());
             }
             if slot.data().and_then(|data| data.products().cloned()).is_some_and(|shop| !shop.is_searchable()) {
-                reasons.insert("index", "the search index is being made".to_owned());
+                reasons.insert("index", "the search index is being built".to_owned());
             }
         }
         if let Err(reason) = self.stores().await {
@@ -144,7 +144,7 @@ impl Inner {
             }
             let system = rustix::fs::statvfs(&*path)?;
             if system.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
-                return Err(format!("the data directory {directory} can only be read").into());
+                return Err(format!("the data directory {directory} is read-only").into());
             }
             let free = system.f_bavail.saturating_mul(system.f_frsize);
             if free < ROOM {

@@ -37,7 +37,7 @@ pub(crate) fn router(sales: SalesService, settings: &Settings, bodies: &BodyLimi
 impl PaymentEvents {
     fn handler(&self, id: &str) -> Result<&Arc<dyn Handler>, Refusal> {
         let handler = self.sales.handlers.iter().find(|handler| handler.declaration().id == id);
-        handler.ok_or_else(|| Refusal::new(Code::UnknownPath, "There is no payment handler of this id."))
+        handler.ok_or_else(|| Refusal::new(Code::UnknownPath, "Unknown payment handler."))
     }
 
     /// Acts on an event: the payment that it is about is asked for, by whichever gateway comes to it first. That is on disk when

@@ -100,7 +100,7 @@ pub struct Shop {
     pub payments: Arc<PaymentCounts>,
     /// Numbers of tasks that were carried out.
     pub agenda: Arc<Counts>,
-    /// Synchronisation of the copy of the catalog, if there is one.
+    /// Synchronization of the copy of the catalog, if there is one.
     pub synchroniser: Option<Synchroniser>,
     /// Results of the attempts to deliver webhook events.
     pub webhooks: Arc<Attempts>,

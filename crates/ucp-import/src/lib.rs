@@ -6,7 +6,7 @@
 //! | [`html`] | plain text from HTML |
 //! | [`text`] | texts and addresses as agents and buyers see them |
 //!
-//! Whatever cannot be used is left out and reported as a [`BadRow`], with its line, its member and the reason.
+//! Invalid rows are left out and reported as a [`BadRow`], with line, field and reason.
 
 mod address;
 pub mod html;

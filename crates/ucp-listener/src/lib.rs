@@ -531,7 +531,7 @@ fn is_same_host(one: &HeaderValue, other: &HeaderValue) -> bool {
 
 /// Answers a request over plain HTTP where TLS is spoken.
 async fn plain(request: Request<Body>) -> Response {
-    refused(request, || Refusal::new(Code::InvalidRequest, "The gateway speaks TLS here.").accepting("an https URL"))
+    refused(request, || Refusal::new(Code::InvalidRequest, "This listener requires TLS.").accepting("an https URL"))
         .await
 }
 

@@ -138,7 +138,7 @@ fn bearer() -> String {
     "Bearer ".to_owned()
 }
 
-/// How a question is answered: by requests, one after the other, and a program that makes the answer.
+/// Response to a question: requests, one after the other, and a program that computes the result.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {

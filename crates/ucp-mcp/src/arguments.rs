@@ -168,10 +168,7 @@ fn profiles(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> 
                 ));
             }
             None if holder.is_some_and(|holder| !holder.is_object()) => {
-                return Err(Refusal::new(
-                    Code::InvalidProfileUrl,
-                    format!("The member that holds {place} must be an object."),
-                ));
+                return Err(Refusal::new(Code::InvalidProfileUrl, format!("The parent of {place} must be an object.")));
             }
             None => {}
         }

@@ -306,7 +306,7 @@ fn form(headers: &HeaderMap) -> Result<Form, Refusal> {
         return Ok(Form::Json);
     }
     let mut form =
-        Err(Refusal::new(Code::NotAcceptable, "The gateway answers in JSON, which the caller does not accept.")
+        Err(Refusal::new(Code::NotAcceptable, "The response is `application/json`, which `Accept` excludes.")
             .accepting("an `Accept` header that includes application/json or text/event-stream, or none"));
     for range in accepted {
         match range.as_str() {

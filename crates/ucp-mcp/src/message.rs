@@ -110,7 +110,7 @@ pub fn batch(bytes: &[u8]) -> Result<Option<Vec<&RawValue>>, Refusal> {
     }
     let Ok(messages) = serde_json::from_slice::<Vec<&RawValue>>(bytes) else { return Ok(None) };
     if messages.len() > MOST_IN_BATCH {
-        return Err(Refusal::new(Code::InvalidMessage, "The batch holds too many messages.")
+        return Err(Refusal::new(Code::InvalidMessage, "The batch has too many messages.")
             .accepting(format!("at most {MOST_IN_BATCH} messages in a batch")));
     }
     Ok(Some(messages).filter(|messages| !messages.is_empty()))

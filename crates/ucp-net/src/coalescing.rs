@@ -1,7 +1,7 @@
 //! Coalesced reads: equal ones at the same time are one call, and what came back is kept for a while (RFC 5861).
 //!
 //! A read is equal to another when their [`Key`]s are: shop, release of its API, operation, language, currency,
-//! country, and the normalised request. What depends on the buyer (a token, eligibility) must not come here at all, nor
+//! country, and the normalized request. What depends on the buyer (a token, eligibility) must not come here at all, nor
 //! do carts and checkouts: their rows of the operation table have no `freshness`.
 //!
 //! - The call that fills runs as a task of its own. A caller that goes away neither cancels it nor causes another.
@@ -64,7 +64,7 @@ impl fmt::Debug for Key {
 pub enum Filled<V> {
     /// Something to keep.
     Found(V),
-    /// That there is nothing.
+    /// Absence of the value.
     Missing(V),
     /// Something that is good for those who wait, and not to be kept: a part failed.
     Once(V),

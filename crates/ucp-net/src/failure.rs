@@ -21,40 +21,40 @@ pub enum Failure {
     #[error("the request {0}")]
     Unsendable(&'static str),
     /// The limit of concurrent calls is reached.
-    #[error("too many calls to the upstream are under way")]
+    #[error("the limit of concurrent requests to the upstream is reached")]
     Saturated,
     /// The rate limit of the upstream is reached.
-    #[error("calls to the upstream are limited; the next may begin in {wait:?}")]
+    #[error("the rate limit of the upstream is reached; the next request may start in {wait:?}")]
     Limited {
         /// Time until the next call may begin.
         wait: Duration,
     },
     /// The circuit breaker is open: the upstream failed too often, or rejected the gateway.
-    #[error("the upstream is left alone for {wait:?}")]
+    #[error("the circuit breaker of the upstream is open for {wait:?}")]
     Open {
         /// Time until the next attempt.
         wait: Duration,
     },
     /// The deadline of the caller passed before the timeout of the upstream.
-    #[error("the time for the call was up")]
+    #[error("the deadline of the request passed")]
     Expired {
         /// `true` if a byte of the request was sent.
         sent: bool,
     },
     /// The connection could not be established.
-    #[error("no connection to the upstream could be made")]
+    #[error("could not connect to the upstream")]
     Connect,
     /// The certificate of the upstream is not trusted for its host, or the upstream does not speak TLS.
     #[error("the upstream has no trusted certificate, or does not speak TLS")]
     Tls,
     /// The response did not begin in time.
-    #[error("the upstream did not answer in time")]
+    #[error("the upstream did not respond in time")]
     Timeout {
         /// `true` if a byte of the request was sent.
         sent: bool,
     },
     /// The response began and did not end in time.
-    #[error("the upstream's answer came too slowly")]
+    #[error("the response of the upstream did not end in time")]
     TooSlow,
     /// The connection broke, or the response is not HTTP.
     #[error("the upstream did not send a whole HTTP response")]
@@ -253,14 +253,12 @@ impl From<Failure> for PortError {
             Failure::Unsendable(_) | Failure::Abandoned => Self::internal().because(failure),
             _ => {
                 let content = match failure.reach() {
-                    Reach::Never => {
-                        "The shop cannot be asked at the moment. Nothing was done; the same call may succeed later."
-                    }
+                    Reach::Never => "The shop is temporarily unavailable. Nothing was done; retry later.",
                     Reach::Perhaps => {
                         "The shop did not answer in time, so that it is not known whether it carried the call out. Repeat \
                          it with the same idempotency key, if it has one."
                     }
-                    Reach::Answered => "The shop gave no usable answer. The same call may succeed later.",
+                    Reach::Answered => "The shop returned an invalid response. Retry later.",
                 };
                 Self::unavailable(content, seconds(failure.pause())).because(failure)
             }

@@ -3,8 +3,8 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`sandbox`] | handler that moves no money and takes the outcome from its tokens |
-//! | [`processor`] | handler that authorises and captures at a payment service provider, over HTTP |
-//! | [`stripe`] | handler that authorises and captures at Stripe |
+//! | [`processor`] | handler that authorizes and captures at a payment service provider, over HTTP |
+//! | [`stripe`] | handler that authorizes and captures at Stripe |
 //! | [`endpoint`] | address of a provider |
 //! | [`secret`] | secrets that only a provider sees |
 //!

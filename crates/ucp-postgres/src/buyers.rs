@@ -231,7 +231,7 @@ impl PostgresStore {
         self.execute(sql, &values).await.map(drop)
     }
 
-    /// Returns the rows of a table whose buyer has an e-mail address.
+    /// Returns the rows of a table whose buyer has an email address.
     async fn of_buyer(&self, table: &str, pending: &str, e_mail: &str) -> Result<Vec<Row>, PortError> {
         let e_mail = e_mail.to_lowercase();
         // What the server finds holds the address somewhere.

@@ -111,7 +111,7 @@ pub fn surrounded(router: Router, origins: impl Fn(&Extensions) -> Origins + Clo
             if let Some(permission) = origins.preflight(request.method(), request.headers()) {
                 return (StatusCode::NO_CONTENT, permission).into_response();
             }
-            let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
+            let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not support this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
             let mut answer = refused(request.uri(), &refusal);
             origins.open(request.headers(), answer.headers_mut());

@@ -1,4 +1,4 @@
-//! What it costs to know who calls, without transport and store: `cargo bench -p ucp-service`.
+//! Costs of identifying a caller, without transport and store: `cargo bench -p ucp-service`.
 //!
 //! The platforms are strangers with a profile of some thirty capabilities each, and there are a thousand of them.
 

@@ -64,11 +64,8 @@ impl Principal {
         if own == profile {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::Forbidden,
-            "The credential of the request belongs to another platform than the one it names.",
-        )
-        .accepting("the profile that the credential was issued for"))
+        Err(Refusal::new(Code::Forbidden, "The credential and the profile belong to different platforms.")
+            .accepting("the profile that the credential was issued for"))
     }
 }
 
@@ -174,11 +171,11 @@ impl Access {
         match principal {
             Principal::Local | Principal::Signed(_) => Ok(()),
             _ if self.rule(class) == SignatureRule::Enforce => {
-                Err(Refusal::new(Code::SignatureMissing, "This operation is for signed requests only.")
+                Err(Refusal::new(Code::SignatureMissing, "This operation requires a signed request.")
                     .accepting("an HTTP Message Signature (RFC 9421) by a key of the platform's profile"))
             }
             Principal::Anonymous if class != Class::Browsing && !self.anonymous_purchases => {
-                Err(Refusal::new(Code::Unauthorized, "This operation is for identified platforms only.").accepting(
+                Err(Refusal::new(Code::Unauthorized, "This operation requires an identified platform.").accepting(
                     "an HTTP Message Signature (RFC 9421) by a key of the platform's profile, or an API key",
                 ))
             }

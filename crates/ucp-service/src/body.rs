@@ -66,7 +66,7 @@ where
     let stated = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_BYTES);
     let (mut pieces, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body broke off before its end."))?;
+        let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body is incomplete."))?;
         let Ok(mut data) = frame.into_data() else { continue };
         if length + data.len() > MAX_BYTES {
             return Err(too_large());

@@ -251,8 +251,9 @@ impl Inner {
         let key = idempotency_key(&idempotency_keys)?;
         if key.is_none() && row.effect.needs_key() {
             let content = format!("`{}` is only carried out under an idempotency key.", row.name);
-            return Err(Refusal::new(Code::InvalidRequest, content)
-                .accepting("a new key, best a UUID: on REST `Idempotency-Key`, on MCP `meta[\"idempotency-key\"]`"));
+            return Err(Refusal::new(Code::InvalidRequest, content).accepting(
+                "a new key, preferably a UUID: over REST `Idempotency-Key`, on MCP `meta[\"idempotency-key\"]`",
+            ));
         }
         let keyed = key.filter(|_| row.effect.writes()).map(|key| Keyed {
             key: Key {
@@ -398,9 +399,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
     let _lock = match contended {
         Some(name) => {
             let lock = locks.lock(format!("{} {name}", caller.owner), PATIENCE).await;
-            Some(lock.ok_or_else(|| {
-                Refusal::unavailable("Another request about the same resource is still being carried out.", 2)
-            })?)
+            Some(lock.ok_or_else(|| Refusal::unavailable("Another request for the same resource is in progress.", 2))?)
         }
         None => None,
     };
@@ -465,7 +464,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
             }
         }
     }
-    Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+    Err(Refusal::unavailable("Too many concurrent changes to this resource.", 1))
 }
 
 /// Steps that have followed the decisions about a call so far.
@@ -527,7 +526,7 @@ fn no_room(full: Full, holder: Option<&Holder>) -> Refusal {
              is as much as they may."
         )),
         Full::Store => {
-            Refusal::unavailable("The shop has no room for new carts and checkouts at the moment.", FULL_FOR)
+            Refusal::unavailable("Storage limit reached: new carts and checkouts are temporarily rejected.", FULL_FOR)
                 .because("the database or its disk is as full as `data.max_mb` and `data.min_free_mb` permit")
         }
     }

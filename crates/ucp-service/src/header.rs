@@ -213,11 +213,8 @@ fn unsound_host(content: &str) -> Refusal {
 /// Returns the refusal of a request whose body has a transfer coding other than `chunked`.
 #[must_use]
 pub fn unsupported_coding() -> Refusal {
-    Refusal::new(
-        Code::TransferCodingUnsupported,
-        "The body has a transfer coding, or several, that the gateway does not undo.",
-    )
-    .accepting("`Transfer-Encoding: chunked` alone, or a `Content-Length`")
+    Refusal::new(Code::TransferCodingUnsupported, "The transfer coding of the body is not supported.")
+        .accepting("`Transfer-Encoding: chunked` alone, or a `Content-Length`")
 }
 
 /// Checks that a body is sent as it is, by the head of a request whose sender waits for a word before it sends the body.
@@ -244,7 +241,7 @@ pub(crate) fn require_uncoded(headers: &HeaderMap, body: &[u8]) -> Result<(), Re
     let refusal = if is_json {
         Refusal::new(Code::InvalidRequest, "The body does not have the coding that `Content-Encoding` names.")
     } else {
-        Refusal::new(Code::UnsupportedMediaType, "The body has a content coding, which the gateway does not undo.")
+        Refusal::new(Code::UnsupportedMediaType, "Compressed request bodies are not supported.")
     };
     Err(refusal.accepting("a body without a content coding, and no `Content-Encoding` or `identity`"))
 }

@@ -88,7 +88,7 @@ impl Hosts {
         let authority = target.authority().map(http::uri::Authority::as_str);
         let named = headers.contains_key(HOST) || authority.is_some();
         if !named || !headers.get_all(HOST).iter().all(own) || !authority.is_none_or(|host| self.contain(host)) {
-            return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
+            return Err(Refusal::new(Code::OriginForbidden, "Unknown `Host`: this gateway does not serve it.")
                 .accepting(
                     "the host name of the gateway's public URL, a name of `server.hosts`, or a loopback name; or one of \
                      these in `X-Forwarded-Host` or `Forwarded`, from a machine of `server.trusted_proxies`",
@@ -329,7 +329,7 @@ impl Rules {
         match (by_key, by_certificate) {
             (Some(key), Some(certificate)) if key != certificate => Err(Refusal::new(
                 Code::Forbidden,
-                "The API key of the request belongs to another platform than the client certificate of its connection.",
+                "The API key and the client certificate belong to different platforms.",
             )
             .accepting("credentials of one platform")),
             _ => Ok(Credentials { platform: by_key.or(by_certificate), is_stray }),
@@ -573,7 +573,7 @@ impl Ingress {
 
 /// Returns the refusal of a bearer token that is no API key. Without it, its sender would be served as nobody.
 fn stray() -> Refusal {
-    Refusal::new(Code::Unauthorized, "The bearer token is not an API key that this gateway knows.")
+    Refusal::new(Code::Unauthorized, "The bearer token is not a valid API key.")
         .accepting("a key that this gateway's operator gave to the platform, or no `Authorization`")
 }
 

@@ -70,7 +70,7 @@ impl MerchantSigner {
 
 /// Refusal of a call about a checkout that has to be signed while there is no key.
 pub(crate) fn unsigned() -> Refusal {
-    Refusal::unavailable("This business cannot sign its answers about this checkout at the moment.", 60)
+    Refusal::unavailable("The responses of this checkout cannot be signed at the moment.", 60)
         .because("a checkout has to be signed, and there is no key; make one with `ucp-gateway keys generate`")
 }
 

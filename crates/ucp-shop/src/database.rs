@@ -136,7 +136,7 @@ impl Database {
     /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let market = self.market();
-        // Checking and serialising keeps a thread busy.
+        // Checking and serializing keeps a thread busy.
         let prepared = tokio::task::spawn_blocking(move || prepare(records, &market)).await;
         let prepared = prepared.map_err(|_| WriteError::Panicked)?;
         self.store.execute(move |db| Ok(products::put(db, prepared, as_of)?.outcomes)).await

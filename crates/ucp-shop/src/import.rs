@@ -26,7 +26,7 @@ use ucp_core::catalog::{market::Market, record::Record};
 pub use ucp_import::{BadRow, Verdict};
 use ucp_import::{Progress, is_web_address};
 
-/// Number of bytes at the start of a file that its format is recognised by.
+/// Number of bytes at the start of a file that its format is recognized by.
 const SNIFFED: usize = 4096;
 
 /// Format of a file of products.
@@ -43,7 +43,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Recognises a format by the extension of the file name, or else by the first bytes.
+    /// Recognizes a format by the extension of the file name, or else by the first bytes.
     #[must_use]
     pub fn detect(file_name: Option<&str>, start: &[u8]) -> Option<Self> {
         let extension =
@@ -96,7 +96,7 @@ pub enum Unimportable {
     /// The file cannot be opened or read.
     #[error("the file cannot be read")]
     Io(#[from] io::Error),
-    /// The format is recognised neither by the name nor by the first bytes.
+    /// The format is recognized neither by the name nor by the first bytes.
     #[error(
         "the format is not recognised: it must be JSON Lines (`.jsonl`), a Shopify product export (`.csv`), or a feed of \
          Google Merchant Center (`.xml` or `.tsv`)"
@@ -163,11 +163,11 @@ pub struct Import {
 }
 
 impl Import {
-    /// Opens a file, in the given format or the one that is recognised. The time `now` decides about prices that hold for
+    /// Opens a file, in the given format or the one that is recognized. The time `now` decides about prices that hold for
     /// a while.
     ///
     /// # Errors
-    /// An error if the file cannot be read, its format is not recognised, or its header is not that of a product
+    /// An error if the file cannot be read, its format is not recognized, or its header is not that of a product
     /// export.
     pub fn open(path: &Path, format: Option<Format>, market: &Market, now: Timestamp) -> Result<Self, Unimportable> {
         let mut file = File::open(path)?;
@@ -194,7 +194,7 @@ impl Import {
         Ok(import)
     }
 
-    /// Reads from any source, such as standard input. The format can be recognised by `name`.
+    /// Reads from any source, such as standard input. The format can be recognized by `name`.
     ///
     /// # Errors
     /// As [`open`](Self::open).

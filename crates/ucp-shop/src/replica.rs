@@ -37,7 +37,7 @@ pub fn adopt(store: &SqliteStore, shop: &SharedShop) -> Result<(), StoreError> {
                 path: store.path().to_owned(),
                 what:
                     "it holds another shop than the one that gateways share in the database: start with an empty data \
-                       directory, or copy this shop into an empty database with `ucp-gateway store copy`"
+                       directory, or copy this shop into an empty database with `ucp-gateway data copy`"
                         .to_owned(),
             }),
         }

@@ -33,7 +33,7 @@ pub struct Step {
     pub changes: Vec<Change>,
     /// Number of the last full run, which has seen the products.
     pub run: i64,
-    /// State of the synchronisation after this step, as JSON.
+    /// State of the synchronization after this step, as JSON.
     pub state: String,
     /// Time as of which the shop states it.
     pub as_of: Timestamp,
@@ -133,7 +133,7 @@ impl Database {
         Self::of(store)
     }
 
-    /// Returns the state of the synchronisation, as JSON; `None` if there was no run yet.
+    /// Returns the state of the synchronization, as JSON; `None` if there was no run yet.
     ///
     /// # Errors
     /// [`StoreError`] if the database cannot be read.
@@ -145,7 +145,7 @@ impl Database {
         })
     }
 
-    /// Stores the state of the synchronisation. Blocks.
+    /// Stores the state of the synchronization. Blocks.
     ///
     /// # Errors
     /// [`WriteError`] if the database failed; then nothing was stored.
@@ -178,7 +178,7 @@ impl Database {
         let Step { changes, run, state, as_of, question, named } = step;
         let mut stepped = vec![Stepped::Unknown; changes.len()];
         let (mut gone, mut sold) = (Vec::new(), Vec::new());
-        // Outside the writer: checking and serialising takes most of the time.
+        // Outside the writer: checking and serializing takes most of the time.
         for (place, change) in changes.into_iter().enumerate() {
             match change {
                 Change::Put(record) => {
@@ -290,7 +290,7 @@ impl Database {
         }
     }
 
-    /// Stores the identifiers of products that the shop has said to have changed, with the state of the synchronisation if that
+    /// Stores the identifiers of products that the shop has said to have changed, with the state of the synchronization if that
     /// changes too. Returns `false` if too many wait; then nothing was stored. Blocks.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ impl OrderNotices {
     /// Verifies that a body is the shop's, in a time that does not depend on where the HMACs differ.
     fn verify(&self, notice: &Notice<'_>) -> Result<(), Refusal> {
         let stated = notice.header(HMAC).ok_or_else(|| {
-            Refusal::new(Code::SignatureMissing, "A notice about an order must be signed by the shop.")
+            Refusal::new(Code::SignatureMissing, "An order webhook must be signed by the shop.")
                 .accepting("`X-Shopify-Hmac-Sha256` with the HMAC-SHA256 of the body, in base64")
         })?;
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret)

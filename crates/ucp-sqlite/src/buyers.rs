@@ -15,7 +15,7 @@ use ucp_core::{
 
 use crate::{checksum::intact, connection::ShopConnection, store::SqliteStore};
 
-/// Carts and checkouts of an e-mail address, which is the second parameter.
+/// Carts and checkouts of an email address, which is the second parameter.
 const OF_BUYER: &str = "WHERE shop = ?1 AND lower(CASE WHEN json_valid(document) \
     THEN json_extract(document, '$.draft.buyer.email') END) = lower(?2)";
 

@@ -88,7 +88,7 @@ pub enum StoreError {
     /// Commits that were acknowledged are missing. The files were left as they were.
     #[error(
         "the database {} is damaged: {what}; it was left as it was: restore a backup, or go on without what is missing \
-         with `ucp-gateway store accept-loss`, which keeps a copy of the log", path.display()
+         with `ucp-gateway data accept-loss`, which keeps a copy of the log", path.display()
     )]
     Lost {
         /// The database file.

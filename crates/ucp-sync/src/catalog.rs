@@ -14,7 +14,7 @@ use ucp_shop::Shop;
 
 use crate::{source::Source, synchroniser::Synchroniser};
 
-/// A synchronised catalog.
+/// A synchronized catalog.
 #[derive(Clone, Debug)]
 pub struct SynchronisedCatalog {
     copy: Shop,

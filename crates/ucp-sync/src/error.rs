@@ -10,7 +10,7 @@ use crate::feed::FeedError;
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// A run is under way.
-    #[error("the catalog is being synchronised by another process")]
+    #[error("the catalog is being synchronized by another process")]
     Busy,
     /// The shop gives no answer.
     #[error("the shop cannot be asked for its catalog")]
@@ -28,7 +28,7 @@ pub enum SyncError {
     #[error("the catalog does not come to an end: {0}")]
     Endless(String),
     /// The state that is stored cannot be read.
-    #[error("the state of the synchronisation cannot be read: {0}")]
+    #[error("the state of the synchronization cannot be read: {0}")]
     State(String),
     /// The store cannot be read.
     #[error("the store cannot be read")]
@@ -40,9 +40,9 @@ pub enum SyncError {
     #[error("events about products cannot be stored for all gateways")]
     Events(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The lock cannot be taken.
-    #[error("the lock of the synchronisation cannot be taken")]
+    #[error("the lock of the synchronization cannot be taken")]
     Lock(#[source] std::io::Error),
     /// The work failed inside.
-    #[error("the synchronisation failed inside")]
+    #[error("the synchronization failed with an internal error")]
     Panicked,
 }

@@ -1,4 +1,4 @@
-//! Synchronised catalogs: a copy of a shop's catalog in the local index, for shops whose API cannot search or that have
+//! Synchronized catalogs: a copy of a shop's catalog in the local index, for shops whose API cannot search or that have
 //! only a feed.
 //!
 //! | module | holds |
@@ -8,7 +8,7 @@
 //! | [`source`] | the sources of a run: pages of a shop, or a feed |
 //! | [`feed`] | feeds by file or https, fetched only if they have changed |
 //! | [`error`] | why a run ends early |
-//! | [`state`] | the state of the synchronisation, as it is stored |
+//! | [`state`] | the state of the synchronization, as it is stored |
 //!
 //! Invariants of every run:
 //!

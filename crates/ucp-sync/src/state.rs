@@ -1,10 +1,10 @@
-//! State of a synchronisation, as it is stored with every step.
+//! State of a synchronization, as it is stored with every step.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use ucp_shop::synchronised::Missing;
 
-/// State of a synchronisation.
+/// State of a synchronization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
@@ -150,7 +150,7 @@ impl Held {
     }
 }
 
-/// Version of a feed, by which it is recognised.
+/// Version of a feed, by which it is recognized.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Size in bytes.

@@ -6,8 +6,7 @@
 //! events are asked for between two pages. Questions are numbered: a page that was asked for before a product was asked
 //! for by name says nothing about it.
 //!
-//! Whatever says that products are gone only marks them. They are removed together if they are not too many, and held
-//! otherwise.
+//! Removals of products only mark them. They are removed together if they are not too many, and held otherwise.
 
 use std::{
     error::Error,
@@ -59,7 +58,7 @@ const LOGGED_EVERY: Duration = Duration::from_secs(10);
 /// Pause after the first failed run; it doubles with each further one, up to the interval of runs.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
-/// Options of a synchronisation.
+/// Options of a synchronization.
 #[derive(Clone)]
 pub struct Options {
     /// Directory of the lock.
@@ -132,7 +131,7 @@ pub enum Ran {
     Unmodified,
 }
 
-/// State of a synchronisation for operators.
+/// State of a synchronization for operators.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// State that is stored.
@@ -164,7 +163,7 @@ impl fmt::Debug for Synchroniser {
 }
 
 impl Synchroniser {
-    /// Creates the synchronisation of the catalog in a database.
+    /// Creates the synchronization of the catalog in a database.
     ///
     /// # Errors
     /// [`SyncError`] if the state that is stored cannot be read.

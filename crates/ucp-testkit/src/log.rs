@@ -25,7 +25,7 @@ impl Log {
     /// Returns `true` if a text was logged.
     #[must_use]
     pub fn has(&self, text: &str) -> bool {
-        // Compiled with the standard library, this is fast without optimisation too.
+        // Compiled with the standard library, this is fast without optimization too.
         String::from_utf8_lossy(&locked(&self.0)).contains(text)
     }
 

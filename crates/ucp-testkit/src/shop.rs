@@ -160,7 +160,7 @@ pub fn platform(owner: &str, without: &[&str]) -> Caller {
     }
 }
 
-/// A draft of goods and quantities, by a buyer whose e-mail address is known.
+/// A draft of goods and quantities, by a buyer whose email address is known.
 #[must_use]
 pub fn draft(lines: &[(&str, u64)]) -> Draft {
     let line = |(item, quantity): &(&str, u64)| LineDraft {

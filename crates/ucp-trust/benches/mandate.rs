@@ -1,4 +1,4 @@
-//! What AP2 costs beside the signatures themselves, and what cursors cost: `cargo bench -p ucp-trust`.
+//! Costs of AP2 beside the signatures themselves, and of cursors: `cargo bench -p ucp-trust`.
 //!
 //! A checkout of ten line items, some five kilobytes. A mandate holds three signatures of ES256, so that verifying it
 //! costs at least three times what one does.

@@ -189,7 +189,7 @@ pub fn is_unpublished(identity: &str) -> bool {
 
 /// Address of a platform's profile, in a form that UCP allows.
 ///
-/// Two addresses are equal if their normalised texts are: the host in lower case and Punycode and without a dot at its end, no
+/// Two addresses are equal if their normalized texts are: the host in lower case and Punycode and without a dot at its end, no
 /// default port, dot segments resolved, no fragment. Cheap to clone.
 #[derive(Clone)]
 pub struct ProfileUrl(Arc<Url>);
@@ -258,7 +258,7 @@ impl ProfileUrl {
         self.0.has_host()
     }
 
-    /// Returns the normalised text.
+    /// Returns the normalized text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use ucp_core::refusal::{Code, Refusal};
 
-/// Prefix of every key of this gateway, by which people and secret scanners recognise one that leaked.
+/// Prefix of every key of this gateway, by which people and secret scanners recognize one that leaked.
 pub const PREFIX: &str = "ucpk_";
 
 /// Header that carries a key.
@@ -88,7 +88,7 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
 }
 
 fn unreadable() -> Refusal {
-    Refusal::new(Code::Unauthorized, "The `X-API-Key` header holds no API key.")
+    Refusal::new(Code::Unauthorized, "The `X-API-Key` header has no API key.")
         .accepting("one API key in visible ASCII, or no such header")
 }
 
@@ -197,14 +197,14 @@ impl<P> ApiKeys<P> {
             let key = key?;
             // Both keys come from the caller, so the time that this comparison takes reveals nothing.
             if presented.is_some_and(|other| other != key) {
-                return Err(Refusal::new(Code::Unauthorized, "The request presents two API keys that differ.")
+                return Err(Refusal::new(Code::Unauthorized, "The request has two different API keys.")
                     .accepting("one API key, in `X-API-Key` or as `Authorization: Bearer`"));
             }
             presented = Some(key);
         }
         match presented {
             Some(key) => known(key).map(Shown::Key).ok_or_else(|| {
-                Refusal::new(Code::Unauthorized, "The API key is not one that this gateway knows.")
+                Refusal::new(Code::Unauthorized, "Invalid API key.")
                     .accepting("a key that this gateway's operator gave to the platform")
             }),
             None if others.is_empty() || self.entries.is_empty() => Ok(Shown::Nothing),

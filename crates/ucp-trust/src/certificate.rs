@@ -1,4 +1,4 @@
-//! Fingerprints of client certificates, by which a platform is recognised that shows one instead of signing its requests.
+//! Fingerprints of client certificates, by which a platform is recognized that shows one instead of signing its requests.
 
 use std::{fmt, str::FromStr};
 

@@ -202,7 +202,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
 
     /// Returns a platform if it is known and its profile is fresh, which suffices for most requests. Fetches nothing.
     ///
-    /// `url` need not be parsed as a [`ProfileUrl`] first: only normalised texts of checked addresses are found.
+    /// `url` need not be parsed as a [`ProfileUrl`] first: only normalized texts of checked addresses are found.
     #[must_use]
     pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
         self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
@@ -448,7 +448,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
 /// Returns the refusal of a fetch for which the limits leave no room, for some time.
 fn busy(wait: Duration) -> Refusal {
     Refusal::unavailable(
-        "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
+        "The platform's profile is not cached yet, and too many profiles are being fetched.",
         whole_seconds(wait),
     )
 }

@@ -1,6 +1,6 @@
 //! Fetching of documents from addresses that callers name (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
 //!
-//! Every fetch is bounded, regardless of the server's behaviour:
+//! Every fetch is bounded, regardless of the server's behavior:
 //!
 //! - Only addresses that [`Reach`] permits are connected to. The addresses that a name resolves to are checked after
 //!   the resolution, and the connection goes to those very addresses, so that a name that resolves differently the next

@@ -24,7 +24,7 @@ use ucp_wire::{
 
 use crate::recipient::Recipient;
 
-/// Same value as `Webhook-Id`, for recipients that recognise repeated requests by this field.
+/// Same value as `Webhook-Id`, for recipients that recognize repeated requests by this field.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");

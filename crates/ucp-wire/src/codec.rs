@@ -35,7 +35,7 @@ pub fn read(
     let release = dialect.release();
     let shapes = dialect.shapes(operation).ok_or_else(|| {
         let name = operation.row().name;
-        Refusal::new(Code::UnknownMethod, format!("Release {release} has no operation `{name}`."))
+        Refusal::new(Code::UnknownMethod, format!("UCP version {release} has no operation `{name}`."))
     })?;
     dialect.normalize(operation, &mut payload);
     shapes.check_request(&payload)?;

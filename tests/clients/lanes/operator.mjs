@@ -73,7 +73,7 @@ for (const look of screens) {
     await tabTo(page, '#token');
     await page.keyboard.type('guessed');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').filter({ hasText: 'not the admin token' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Wrong admin token' }).waitFor();
     await see(page, 'login that failed', look);
     await page.locator('#token').fill(TOKEN);
     await page.keyboard.press('Enter');
@@ -103,7 +103,7 @@ for (const look of screens) {
     assert.equal((await fetch(`${several.url}/shops/two/.well-known/ucp`)).status, 503);
     await see(page, 'several shops', look);
     await page.getByRole('button', { name: 'Resume two' }).press('Enter');
-    await page.getByRole('status').filter({ hasText: 'answers calls again' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'is resumed' }).waitFor();
     await tabTo(page, 'a[href="operator/shops/one"]');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Backend' }).waitFor();
@@ -134,11 +134,11 @@ for (const look of screens) {
     await page.getByText('The platform is blocked').waitFor();
     await see(page, 'a shop', look);
     await page.getByRole('button', { name: 'Unblock https://blocked.example.com/profile.json' }).press('Enter');
-    await page.getByText('The platform is served again').waitFor();
+    await page.getByText('The platform is unblocked').waitFor();
     // An address that is none.
     await page.locator('input[name="profile"]').fill('https://10.0.0.7/profile.json');
     await page.locator('input[name="profile"]').press('Enter');
-    await page.getByRole('heading', { name: 'This was not done' }).waitFor();
+    await page.getByRole('heading', { name: 'Action failed' }).waitFor();
     await see(page, 'a form that failed', look);
     await page.goto(`${sold.admin}/operator/shops/default`);
     await tabTo(page, 'a[href*="/orders/"]');
@@ -148,7 +148,7 @@ for (const look of screens) {
     await page.getByLabel('Amount in minor units').fill('1');
     await see(page, 'an order', look);
     await page.getByLabel('Amount in minor units').press('Enter');
-    await page.getByText('The order has taken the step.').waitFor();
+    await page.getByText('The order was updated.').waitFor();
     await page.locator('.events strong', { hasText: 'refund' }).first().waitFor();
     await page.context().close();
   });

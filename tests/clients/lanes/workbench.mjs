@@ -18,7 +18,7 @@ let key;
 
 const open = (path, options) => browser.open(new URL(path, gateway.url).href, options);
 
-const same = (page) => page.getByText('Difference between the answers: none').waitFor();
+const same = (page) => page.getByText('No difference between the responses').waitFor();
 
 before(async () => {
   const { stdout } = await promisify(execFile)(process.env.UCP_GATEWAY_BIN, ['keys', 'api']);
@@ -199,12 +199,12 @@ test('a transport that gives no answer is not the same as the other', async () =
   await same(page);
   await page.route('**/mcp', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
   await page.locator('#query').fill('boots');
-  await page.getByText('The answers cannot be compared').waitFor();
+  await page.getByText('The responses cannot be compared').waitFor();
   await fine(page, 'unread');
   await page.unroute('**/mcp');
   await page.route('**/mcp', (route) => route.abort());
   await page.locator('#query').fill('shoes');
-  await page.getByText('There is no answer over MCP').waitFor();
+  await page.getByText('No response over MCP').waitFor();
   await fine(page, 'unanswered');
   // The browser says so too, which is no complaint about the page.
   const { complaints } = browser;
@@ -222,7 +222,7 @@ for (const look of screens) {
       method: 'POST', headers: { 'Content-Type': 'application/json', 'UCP-Agent': `profile="https://${platform}/profile.json"` }, body,
     });
     await page.getByLabel('Platform').fill(platform);
-    await page.getByText('No call yet').waitFor();
+    await page.getByText('No matching calls yet').waitFor();
     await call('{"query":"boots"}');
     await page.locator('.rows a', { hasText: 'search_catalog' }).waitFor();
     await call('{"query":7}');
@@ -252,7 +252,7 @@ for (const look of screens) {
     const product = page.locator('section[aria-labelledby="get_product"]');
     await product.scrollIntoViewIfNeeded();
     await product.getByRole('button', { name: 'Run' }).press('Enter');
-    await product.getByText('Both answered the same').waitFor();
+    await product.getByText('Both responses are equal').waitFor();
     await fine(page, 'an example that ran');
     await picture(page, `example-${named(look)}`);
     await page.context().close();
@@ -267,12 +267,12 @@ test('examples of the reference are run with the keyboard, in the chosen release
   await cart.locator('.body').focus();
   await tabTo(page, 'section[aria-labelledby="create_cart"] .run');
   await page.keyboard.press('Enter');
-  await cart.getByText('Both answered the same').waitFor();
+  await cart.getByText('Both responses are equal').waitFor();
   // What the answer tells is filled in where it is needed.
   const read = page.locator('section[aria-labelledby="get_cart"]');
   assert.notEqual(await read.locator('.id').inputValue(), '');
   await read.getByRole('button', { name: 'Run' }).press('Enter');
-  await read.getByText('Both answered the same').waitFor();
+  await read.getByText('Both responses are equal').waitFor();
   await cart.locator('.body').fill('{');
   await cart.getByRole('button', { name: 'Run' }).press('Enter');
   await cart.getByText('The body must be JSON').waitFor();
@@ -355,7 +355,7 @@ test('a purchase that is signed, in every release with a catalog', async () => {
 
 test('a gateway that demands signatures', async () => {
   const page = await browser.open(`${other.url}/playground`);
-  await page.locator('.note.alarm', { hasText: 'signed requests only' }).waitFor();
+  await page.locator('.note.alarm', { hasText: 'requires a signed request' }).waitFor();
   await page.getByLabel('Caller').selectOption('signed');
   await page.locator('.goods li').first().waitFor();
   await same(page);

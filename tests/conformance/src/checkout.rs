@@ -106,7 +106,7 @@ pub(crate) fn completed(release: Release, mut document: Value, status: StatusCod
     document
 }
 
-/// Addresses that buyers stated without an identifier, by e-mail address.
+/// Addresses that buyers stated without an identifier, by email address.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses(BTreeMap<String, Vec<Value>>);
 

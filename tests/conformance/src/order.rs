@@ -131,7 +131,7 @@ impl Step {
     }
 }
 
-/// What is read of an order that a caller sends back.
+/// Fields of an order that a caller sends back and that are read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StatedOrder {
     #[serde(default)]

@@ -51,7 +51,7 @@ impl Caller {
     }
 }
 
-/// What callers are to the gateway.
+/// Identity of callers at the gateway.
 pub(crate) struct Platforms {
     client: Client,
     release: Release,

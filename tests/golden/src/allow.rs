@@ -12,7 +12,7 @@ struct Line {
     used: Cell<bool>,
 }
 
-/// What is meant.
+/// Intended differences.
 #[derive(Debug, Default)]
 pub(crate) struct Allowed {
     order: bool,

@@ -18,7 +18,7 @@ use crate::{
     transcript::{Difference, Transcript},
 };
 
-/// What to compare.
+/// Options of the comparison.
 #[derive(Debug, Args)]
 pub(crate) struct CompareOptions {
     /// The binary that is right.
@@ -28,8 +28,8 @@ pub(crate) struct CompareOptions {
     /// Compare only the scenes whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// What may differ: `order` for the order of members, or the file of differences that are meant, with a pattern of
-    /// call names and a reason per line; can be repeated.
+    /// Allowed differences: `order` for the order of fields, or the file of intended differences, with a pattern of
+    /// call names and a reason per line; repeatable.
     #[arg(long, value_name = "order|FILE")]
     allow: Vec<PathBuf>,
     /// Print the seconds of every scene.
@@ -37,7 +37,7 @@ pub(crate) struct CompareOptions {
     times: bool,
 }
 
-/// What to record.
+/// Options of the recording.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOptions {
     /// The binary to ask.
@@ -71,7 +71,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Done<ExitCode> {
             println!("{:>7.1} s {:>6} calls  {}", start.elapsed().as_secs_f64(), old.entries.len(), scene.name);
         }
         for transcript in [&old, &new] {
-            // What both could not do is compared by nobody.
+            // Steps that both could not take are not compared.
             if let Some(failed) = transcript.entries.iter().find(|entry| entry.name == format!("{}/failed", scene.name))
             {
                 differ += 1;

@@ -31,7 +31,7 @@ use crate::{Done, stage::Stage};
 pub(crate) struct Scene {
     /// The first word of the names of its calls.
     pub(crate) name: &'static str,
-    /// What happens in it.
+    /// Steps of the scene.
     pub(crate) play: fn(&mut Stage<'_>) -> Done,
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{Done, process::eventually};
 
-/// What came in.
+/// Received data.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
     pub(crate) line: String,

@@ -20,7 +20,7 @@ use crate::{
     stage::{Setup, Stage, Tools},
 };
 
-/// What to count.
+/// Options of the count.
 #[derive(Debug, Args)]
 pub(crate) struct InstructionsOptions {
     /// The binary to compare with.
@@ -37,7 +37,7 @@ pub(crate) struct InstructionsOptions {
     /// about each call.
     #[arg(long, default_value = "warn", value_name = "LEVEL")]
     log: String,
-    /// How many calls make a batch.
+    /// Number of calls in a batch.
     #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     times: u32,
 }

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What may fail, with a text that says what must be.
+/// Result of a step that may fail, with a text that says what must be.
 pub(crate) type Done<T = ()> = Result<T, String>;
 
 /// Compares two binaries of the gateway: what they answer, and what that costs.
@@ -36,7 +36,7 @@ struct Cli {
 enum Command {
     /// Send the same calls to two binaries and compare the answers byte by byte.
     Compare(compare::CompareOptions),
-    /// Write the normalised answers of one binary to a file.
+    /// Write the normalized answers of one binary to a file.
     Record(compare::RecordOptions),
     /// Count the instructions of the main calls in two binaries.
     Instructions(instructions::InstructionsOptions),

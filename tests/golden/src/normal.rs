@@ -109,7 +109,7 @@ impl Normaliser {
     }
 }
 
-/// How far a time is from now, in words.
+/// Distance of a time from now, in words.
 fn distance(seconds: i64) -> String {
     let away = seconds - Timestamp::now().as_second();
     let grains = (away + GRAIN.div_euclid(2)).div_euclid(GRAIN);

@@ -180,7 +180,7 @@ impl Caller {
     /// A call under an idempotency key.
     pub(crate) fn keyed(&self, key: Option<&str>, name: &str, id: Option<&str>, payload: &Value) -> Request {
         let operation = operation(name);
-        // What is flat has an identifier among its members on every transport but REST.
+        // Flat arguments have an identifier among their fields on every transport but REST.
         self.raw(key, operation, id, &payload.to_string(), Some(payload))
     }
 
@@ -278,7 +278,7 @@ impl Caller {
     }
 }
 
-/// What messages of the stateless version say of themselves.
+/// Description of messages of the stateless version.
 pub(crate) fn envelope() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,

@@ -44,12 +44,12 @@ pub(crate) fn command(binary: &Path) -> Command {
     for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(name);
     }
-    // What is logged at other levels differs from run to run.
+    // Lines of other levels differ from run to run.
     command.env("NO_PROXY", "*").env("COLUMNS", "120").env("TZ", "UTC").env("RUST_LOG", "warn").stdin(Stdio::null());
     command
 }
 
-/// What a command left behind.
+/// Output of a command.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
@@ -102,7 +102,7 @@ impl Drop for Running {
 pub(crate) struct Gateway {
     child: Running,
     client: Client,
-    /// Where it listens.
+    /// Listen address.
     pub(crate) address: SocketAddr,
     /// Its data directory.
     pub(crate) data: PathBuf,
@@ -155,7 +155,7 @@ impl Gateway {
         self.client.send(request).map_err(|fault| format!("{fault}; standard error: {}", self.stderr()))
     }
 
-    /// What it wrote to standard error so far.
+    /// Standard error so far.
     pub(crate) fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

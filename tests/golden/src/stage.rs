@@ -1,4 +1,4 @@
-//! What a scene has: gateways of the binary under comparison, a folder of its own, and the transcript it writes.
+//! Equipment of a scene: gateways of the binary under comparison, a directory of its own, and its transcript.
 
 mod setup;
 mod shown;
@@ -64,7 +64,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) normal: Normaliser,
     transcript: Transcript,
     names: HashMap<String, usize>,
-    /// How many posts of the present host stand in the transcript.
+    /// Number of posts of the present host in the transcript.
     pub(crate) told: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Stage<'a> {
         Ok(Self { scene, tools, folder, places: 0, normal, transcript, names, told: 0 })
     }
 
-    /// What was said so far.
+    /// Transcript so far.
     pub(crate) fn finish(self) -> Transcript {
         self.transcript
     }
@@ -115,7 +115,7 @@ impl<'a> Stage<'a> {
         }
         let files = self.place("files");
         let mut serve = setup.command(binary, "serve", &files)?;
-        // Where a public address is printed, the port has to be known beforehand.
+        // If a public URL is printed, the port has to be known beforehand.
         let listen = if setup.is_public { Some(free_port()?) } else { None };
         let address = listen.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
         if !setup.is_bare {

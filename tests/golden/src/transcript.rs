@@ -1,4 +1,4 @@
-//! What a gateway said to the corpus, call by call, and how two of these differ.
+//! Responses of a gateway to the corpus, call by call, and the differences of two of them.
 
 mod difference;
 mod order;
@@ -8,14 +8,14 @@ use std::{collections::HashMap, fmt};
 pub(crate) use self::difference::show;
 use self::order::Names;
 
-/// A call and its answer, both normalised.
+/// A call and its answer, both normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The name of the call, such as `purchase/2026-04-08/mcp/complete_checkout`.
     pub(crate) name: String,
-    /// What was sent, for whoever reads.
+    /// Request, for readers.
     pub(crate) request: String,
-    /// What came back, which is compared.
+    /// Response, which is compared.
     pub(crate) answer: String,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Difference {
     pub(crate) name: String,
     /// The kind of difference.
     pub(crate) kind: Kind,
-    /// What differs, for whoever reads.
+    /// Difference, for readers.
     pub(crate) text: String,
 }
 
-/// How answers differ.
+/// Kind of difference between responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The same JSON values, with members in another order.

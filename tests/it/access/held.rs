@@ -1,4 +1,4 @@
-//! What one caller may hold in the store, and all of them together (rule ERR-03).
+//! Limits of stored resources, of one caller and of all together (rule ERR-03).
 
 use serde_json::{Value, json};
 use ucp_testkit::wait::PATIENCE;
@@ -48,7 +48,7 @@ fn one_address_holds_so_many_carts_and_checkouts() {
         assert!(body["accepted"].as_str().is_some_and(|text| text.contains("an API key")), "{full:?}");
     }
     assert_full(&create("https://one.example.com/p"), 429, "rate_limited", "has 4 carts and checkouts here");
-    // What is there can be changed, paid for, and makes room as an order.
+    // Existing resources can be changed and paid for, and an order frees their space.
     let own = shopper.clone().named("https://one.example.com/p");
     own.call("update_cart", Some(id(&first)), &json!({ "line_items": lines(&[(WANTED, 2)]) })).document();
     assert_eq!(shopper.complete(&checkout, "success_token")["status"], "completed");
@@ -78,7 +78,7 @@ fn one_address_holds_so_many_bytes() {
     assert_full(&shopper.call("update_cart", Some(id(&cart)), &grown), 429, "rate_limited", "take 1048576 bytes");
 }
 
-/// Whoever has begun can pay.
+/// Lets a caller pay for a checkout that it has begun.
 #[test]
 fn a_full_store_takes_nothing_new_and_finishes_what_is_begun() {
     let data = sample_shop();

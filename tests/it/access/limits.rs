@@ -1,4 +1,4 @@
-//! How much a caller may send, and that nobody pays for what others send (rule ERR-03).
+//! Rate limits of callers, none of which pays for the requests of others (rule ERR-03).
 
 use super::*;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::{
 const ONE: &str = "https://one.example.com/profile.json";
 const OTHER: &str = "https://other.example.com/profile.json";
 
-/// What got in on one account, and since when.
+/// Accepted requests of one account, and their start.
 struct Account {
     since: Instant,
     got_in: u64,
@@ -76,12 +76,12 @@ fn err_03_too_many_requests_are_answered_with_when_to_come_back() {
     for transport in Transport::ALL {
         limited(&flood(&gateway, |_| Ask::new(transport, ONE), |_| transport), "This network address sends too many");
     }
-    // What describes the gateway is open all the same.
+    // Documents of the gateway are open nevertheless.
     assert_eq!(gateway.get("/.well-known/ucp").status, 200);
     assert_eq!(gateway.get("/openapi.json").status, 200);
 }
 
-/// Whoever is over its limit is told so by the head of its request: no body is waited for, over any transport.
+/// Rejects a caller over its limit by the head of its request: no body is waited for, over any transport.
 #[test]
 fn err_03_the_body_of_what_is_too_much_is_not_read() {
     let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
@@ -132,10 +132,10 @@ fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
     ]);
     from("198.51.100.2").answer(&gateway);
     from("203.0.113.9").answer(&gateway);
-    // Whoever has one address of a network of IPv6 has all of it.
+    // The owner of one IPv6 address has its whole network.
     one_client(&[from("2001:db8:1:2::1"), from("2001:db8:1:2:ffff::9"), standard("[2001:db8:1:2::2]:4711")]);
     from("2001:db8:1:3::1").answer(&gateway);
-    // Where the two headers disagree, neither is believed.
+    // If the two headers differ, neither is used.
     let torn = |sent: usize| standard(&format!("192.0.2.{sent}")).header("X-Forwarded-For", "192.0.2.250");
     limited(&flood(&gateway, torn, |_| Transport::Tool), "This network address");
 }
@@ -317,7 +317,7 @@ fn hold_bodies(gateway: &Gateway, count: usize, headers: &[(&str, &str)]) -> Vec
     let call = wire::request("POST", "/catalog/search", &[REST_HEADERS, headers].concat(), &body);
     let held = (0..count).map(|_| {
         let mut connection = gateway.connect();
-        // What is refused before it is sent whole ends with its connection.
+        // A request that is rejected before it is complete ends with its connection.
         connection.write(&call[..call.len() - 1]);
         connection
     });
@@ -373,7 +373,7 @@ fn slow_bodies_of_many_addresses_take_no_more_memory_than_they_may() {
     for from in (0..longest).step_by(16 * 1024) {
         for (connection, call) in &mut held {
             let end = call.len() - 1;
-            // What is refused ends with its connection.
+            // A rejected request ends with its connection.
             connection.write(&call[from.min(end)..(from + 16 * 1024).min(end)]);
         }
     }

@@ -1,4 +1,4 @@
-//! What a request says twice has to agree (trap T-08).
+//! Repeated statements in a request must agree (trap T-08).
 
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ fn a_header_that_cannot_be_read_is_complained_about_under_the_identifier_of_the_
         assert_eq!((refused.code.as_str(), &response.json()["id"]), (code, &json!("seven")), "{response:?}");
         // The same as an event, for those who take nothing else.
         let event = post(&gateway, &message, &[(name, value), ("Accept", "text/event-stream")]);
-        // Whoever names event streams is a library of MCP, which reads errors with 200 alone.
+        // A client that accepts event streams is an MCP library, which reads errors with 200 only.
         let status = if code == "unauthorized" { 401 } else { 200 };
         assert_eq!((event.status, event.header("content-type")), (status, Some("text/event-stream")));
         let data = event.body.strip_prefix("event: message\ndata: ").unwrap_or_else(|| panic!("{event:?}"));

@@ -62,7 +62,7 @@ fn profiles_of_one_domain_and_callers_of_one_address_hold_what_one_caller_may_ho
     let other = |number: usize| at(number).replace("127.0.0.1", "localhost");
     assert_eq!(cart(&gateway, &other(0), &own, "198.51.100.1").status, 429, "the address is full");
     assert_eq!(cart(&gateway, &other(0), &own, "198.51.100.2").status, 201);
-    // Whoever is registered is not counted with strangers.
+    // Registered platforms are not counted with strangers.
     let headers = [REST_HEADERS, &[("X-API-Key", registered.reveal()), ("X-Forwarded-For", "198.51.100.1")]].concat();
     let body = json!({ "line_items": lines(&[(WANTED, 1)]) }).to_string();
     for _ in 0..6 {

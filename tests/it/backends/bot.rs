@@ -1,4 +1,4 @@
-//! Which bot is asking, as a shop behind the Storefront API sees it (Web Bot Auth).
+//! Identity of the requesting bot for a shop behind the Storefront API (Web Bot Auth).
 
 use std::time::UNIX_EPOCH;
 
@@ -25,7 +25,7 @@ const DIRECTORY: &str = "/.well-known/http-message-signatures-directory";
 /// The parts of [`given`] that nobody else may see.
 const SECRETS: [&str; 3] = ["7f3a91", "c2lnbmF0dXJlLTdmM2E5MQ", "sig1="];
 
-/// What a merchant gets in the shop's admin, good for so many days.
+/// Data from the shop's admin, valid for a number of days.
 fn given(days: u64) -> [(&'static str, String); 3] {
     let now = now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
     let (created, expires) = (now - 60, now + days * 24 * 60 * 60);

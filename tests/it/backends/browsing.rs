@@ -1,4 +1,4 @@
-//! What is offered, searching, paging, filters, looking up.
+//! Products: search, paging, filters and lookup.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,7 +99,7 @@ pub(super) fn all_operations_say_the_same_of_a_product(subject: &Subject) {
     }
 }
 
-/// What a price filter finds is what looking at everything finds.
+/// A price filter finds the same as reading everything.
 pub(super) fn a_price_filter_finds_what_is_within_and_nothing_else(subject: &Subject) {
     for shopper in subject.shoppers() {
         let word = subject.goods.word;

@@ -9,7 +9,7 @@ use crate::{
     setup::Transport,
 };
 
-/// What a cart or checkout is to hold.
+/// Wanted content of a cart or checkout.
 fn holding(goods: &[(&str, u64)]) -> Value {
     json!({ "line_items": lines(goods), "context": context() })
 }
@@ -37,7 +37,7 @@ fn stated(goods: &[(&str, u64)]) -> Vec<(String, u64)> {
     goods.iter().map(|(item, quantity)| ((*item).to_owned(), *quantity)).collect()
 }
 
-/// That parts are what the whole is made of: prices and quantities the line, lines the subtotal, totals the total.
+/// Checks that totals are sums of their parts: prices and quantities the line, lines the subtotal, totals the total.
 #[track_caller]
 fn add_up(document: &Value) {
     let amounts = |totals: &Value, kind: &dyn Fn(&str) -> bool| -> i64 {
@@ -71,7 +71,7 @@ fn names(document: &Value) -> Vec<String> {
     texts(&document["line_items"], "id").into_iter().map(str::to_owned).collect()
 }
 
-/// What the catalog says of goods is what selling them shows: whether there are any, and what one costs.
+/// Purchases confirm the statements of the catalog: availability and price.
 pub(super) fn what_is_shown_is_what_is_sold(subject: &Subject) {
     for shopper in subject.shoppers() {
         let variant = |item: &str| {
@@ -140,7 +140,7 @@ pub(super) fn lines_keep_their_names(subject: &Subject) {
     }
 }
 
-/// What is stated replaces what was there, and is told in the same order until it is replaced.
+/// Statements replace the previous ones, and are returned in the same order until they are replaced.
 pub(super) fn a_cart_is_what_was_stated_last(subject: &Subject) {
     let [one, other] = subject.goods.plenty;
     for shopper in subject.shoppers() {
@@ -174,7 +174,7 @@ pub(super) fn amounts_add_up(subject: &Subject) {
     }
 }
 
-/// What does not exist or is sold out is said where it was stated, and is not among what is there; the rest is.
+/// Unknown or sold-out items are reported where they were stated, and are not in the result; the others are.
 pub(super) fn what_cannot_be_bought_is_said(subject: &Subject) {
     let goods = subject.goods;
     for shopper in subject.shoppers() {
@@ -317,7 +317,7 @@ pub(super) fn a_purchase_ends_as_the_shop_can(subject: &Subject) {
     }
 }
 
-/// What is canceled is not changed any more.
+/// Rejects changes of canceled resources.
 pub(super) fn what_is_canceled_stays_so(subject: &Subject) {
     let item = subject.goods.plenty[0];
     for shopper in subject.shoppers() {
@@ -352,7 +352,7 @@ pub(super) fn a_checkout_is_not_its_cart(subject: &Subject) {
     }
 }
 
-/// What is told to be over cannot be gone on with.
+/// Rejects further steps of finished resources.
 pub(super) fn what_is_over_stays_so(subject: &Subject) {
     let one = subject.goods.plenty[0];
     for shopper in subject.shoppers() {
@@ -366,7 +366,7 @@ pub(super) fn what_is_over_stays_so(subject: &Subject) {
     }
 }
 
-/// What the shop calls its carts is between it and the gateway: it is in no answer and in no line of the log.
+/// The shop's own cart IDs are secrets of shop and gateway: they are in no response and in no line of the log.
 pub(super) fn names_of_the_shops_carts_stay_inside(subject: &Subject) {
     let [one, other] = subject.goods.plenty;
     let Some(secret) = subject.goods.secret else { return };

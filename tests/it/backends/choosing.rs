@@ -1,7 +1,7 @@
 //! Options: what exists, what can be had, what is given up (UCP *Get Product*).
 //!
-//! Which combinations there are is found out the long way: each of them is asked for, and is there if nothing had to be
-//! given up. Every signal and every relaxation is then worked out from that.
+//! Existing combinations are determined the long way: each is requested, and exists if nothing had to be removed. Every
+//! signal and every relaxation is then computed from that.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Matrix {
     cells: BTreeMap<Vec<usize>, bool>,
 }
 
-/// What is chosen of each axis.
+/// Chosen value of each axis.
 type Choice = Vec<Option<usize>>;
 
 impl Matrix {
@@ -100,7 +100,7 @@ impl Matrix {
         (fitting.peek().is_some(), fitting.any(|(_, available)| *available))
     }
 
-    /// What is left of a choice after giving up what is preferred least, as long as nothing fits (rule PRD-04).
+    /// Rest of a choice after removing the least preferred values until something fits (rule PRD-04).
     fn relaxed(&self, choice: &[Option<usize>], preferred_last: &[usize]) -> Choice {
         let mut left = choice.to_vec();
         for axis in preferred_last {
@@ -112,7 +112,7 @@ impl Matrix {
         left
     }
 
-    /// That a product shows what is there beside what is chosen (rule PRD-08), and only variants that fit.
+    /// Checks that a product shows the values beside the chosen ones (rule PRD-08), and only variants that fit.
     #[track_caller]
     fn judge(&self, product: &Value, chosen: &[Option<usize>]) {
         for (axis, option) in elements(&product["options"]).iter().enumerate() {
@@ -133,7 +133,7 @@ impl Matrix {
     }
 }
 
-/// Whatever is chosen, each value says whether it exists and can be had beside it.
+/// Each value states whether it exists and is available beside any choice.
 pub(super) fn signals_are_those_of_the_combinations_there_are(subject: &Subject) {
     for shopper in subject.shoppers() {
         let matrix = Matrix::of(&shopper, subject.goods.choices);
@@ -145,7 +145,7 @@ pub(super) fn signals_are_those_of_the_combinations_there_are(subject: &Subject)
             assert_eq!(matrix.effective(&shown), choice);
             matrix.judge(&shown, &choice);
         }
-        // Where nothing is chosen, the featured variant is.
+        // Without a choice, the featured variant is returned.
         let shown = asked(&shopper, "get_product", json!({ "id": subject.goods.choices }))["product"].take();
         let featured: Choice = matrix.position(&shown["variants"][0]["options"]).into_iter().map(Some).collect();
         let chosen = matrix.effective(&shown);
@@ -153,7 +153,7 @@ pub(super) fn signals_are_those_of_the_combinations_there_are(subject: &Subject)
     }
 }
 
-/// What does not go together is given up, the least preferred first.
+/// Removes choices that exclude each other, the least preferred first.
 pub(super) fn choices_are_given_up_in_order(subject: &Subject) {
     for shopper in subject.shoppers() {
         let matrix = Matrix::of(&shopper, subject.goods.choices);
@@ -174,7 +174,7 @@ pub(super) fn choices_are_given_up_in_order(subject: &Subject) {
     }
 }
 
-/// Whoever asks for a variant gets it, whatever else is chosen (rule PRD-07).
+/// Returns a requested variant, whatever else is chosen (rule PRD-07).
 pub(super) fn a_variant_overrules_the_choices(subject: &Subject) {
     for shopper in subject.shoppers() {
         let matrix = Matrix::of(&shopper, subject.goods.choices);

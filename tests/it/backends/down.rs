@@ -40,7 +40,7 @@ impl Stub {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
-    /// What it states about itself: the name of a currency or of a further operation in it tells statements apart.
+    /// Description of the shop: the name of a currency or of a further operation in it distinguishes statements.
     fn states(&self, more: bool) {
         let document = match self.backend {
             "shopify" => {
@@ -183,7 +183,7 @@ fn a_gateway_starts_with_what_the_shop_stated_last() {
         let refused = shop.ask(&gateway);
         assert_eq!((refused.refusal().status, refused.refusal().code.as_str()), (503, "unavailable"), "{refused:?}");
 
-        // What it offers by now is served without a restart.
+        // New operations are served without a restart.
         shop.states(true);
         becomes_ready(&gateway);
         if backend == "ucp" {

@@ -1,5 +1,5 @@
-//! How a purchase ends that a buyer was handed to the shop for: what the shop behind the Storefront API tells about its
-//! orders (`orders/create`), and what is said as long as it tells nothing.
+//! End of a purchase after a handoff to the shop: webhooks of the shop behind the Storefront API about its orders
+//! (`orders/create`), and responses without them.
 
 use std::sync::{
     Arc,
@@ -180,7 +180,7 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
     let updated = shopper.call("update_checkout", Some(id(&checkout)), &wanted()).document();
     assert_eq!((&updated["status"], codes(&updated)), (&json!("requires_escalation"), vec!["purchase_unconfirmed"]));
 
-    // What is not the shop's changes nothing.
+    // Webhooks of others change nothing.
     let body = order(&reference, 1001);
     for hmac in [None, Some("bm9uc2Vuc2U="), Some(&*signed(b"something else"))] {
         let refused = told(&gateway, "1", &body, hmac);

@@ -1,5 +1,5 @@
-//! What goes wrong for one caller's words, or for one kind of call, at a shop behind the backend contract or a mapping: others go on
-//! to search and to pay, and nothing is asked in vain.
+//! Failures for one caller's words, or for one kind of request, at a shop behind the backend API or a mapping: others
+//! continue to search and to pay, and no request is wasted.
 
 use std::{
     sync::{
@@ -57,7 +57,7 @@ impl Shop {
         Setup::new(&configuration)
     }
 
-    /// How often a question was asked.
+    /// Number of requests for a question.
     fn times(&self, path: &str) -> usize {
         times(&self.server, path)
     }
@@ -446,6 +446,6 @@ fn an_api_that_takes_no_token_is_left_alone() {
         server.requests().len() - before
     };
     eventually("a pause", PATIENCE, || (asked() == 0).then_some(()));
-    // Whatever else is asked meanwhile is answered.
+    // All other requests succeed meanwhile.
     assert!(gateway.rpc(&rpc("tools/list", &json!({}))).json()["result"]["tools"].is_array());
 }

@@ -21,10 +21,10 @@ use crate::{
     wire::request,
 };
 
-/// How many purchases are interrupted, each a little later than the one before.
+/// Number of interrupted purchases, each a little later than the one before.
 const KILLS: u64 = 24;
 
-/// How often `/place` was asked for each reference.
+/// Number of requests to `/place` for each reference.
 type Placed = Arc<Mutex<BTreeMap<String, u64>>>;
 
 /// A shop with one thing to sell, which takes its time to place an order.
@@ -110,7 +110,7 @@ fn a_kill_places_no_order_twice_and_loses_none() {
     let completed: Vec<_> = standing.iter().filter(|one| one["status"] == "completed").collect();
     assert!(completed.iter().all(|one| one["order"]["label"] == "No. 7"), "{completed:?}");
     assert!(!completed.is_empty() && completed.len() < checkouts.len(), "{} of {KILLS}", completed.len());
-    // What the shop never heard of is not bought, and may still be asked for.
+    // An order that never reached the shop is not placed, and can still be looked up.
     for other in standing.iter().filter(|one| one["status"] != "completed") {
         assert!(
             ["ready_for_complete", "complete_in_progress"].map(|own| json!(own)).contains(&other["status"]),

@@ -50,11 +50,11 @@ pub(super) struct Kind {
     pub(super) goods: Goods,
     /// Text in the request, and in no other, that places an order.
     placing: &'static str,
-    /// Returns the e-mail address and the total of each order that it has.
+    /// Returns the email address and the total of each order that it has.
     orders: fn(&Shop) -> Vec<(String, i64)>,
 }
 
-/// What a shop is behind.
+/// Layer in front of a shop.
 #[derive(Debug)]
 enum Behind {
     Mapping {
@@ -244,7 +244,7 @@ impl Shop {
         serde_json::from_str(&answer[from..to]).unwrap_or_else(|error| panic!("{error}: {answer}"))
     }
 
-    /// Reads e-mail addresses and totals of orders from its database.
+    /// Reads email addresses and totals of orders from its database.
     fn recorded(&self, database: &str, query: &str) -> Vec<(String, i64)> {
         let database = rusqlite::Connection::open(self.data.path().join(database)).expect("its database");
         database.busy_timeout(PATIENCE).expect("patience");
@@ -269,7 +269,7 @@ fn passed_on(port: u16, head: &[u8], body: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// What a proxy does to requests.
+/// Changes of requests by a proxy.
 #[derive(Clone, Debug)]
 enum Fault {
     /// Nothing.
@@ -418,7 +418,7 @@ fn a_restart_loses_nothing(kind: &'static Kind) {
     assert_eq!(shop.bought("restart@example.com"), [total(&checkout, "total")]);
 }
 
-/// Whatever a shop answers, callers hear that it is unavailable, and all is well once the shop is.
+/// Callers receive `unavailable` for any invalid response of a shop, and everything works once the shop does.
 fn wrong_answers_are_the_shops(kind: &'static Kind) {
     let shop = Shop::start(kind);
     let proxy = Proxy::before(&shop);

@@ -95,7 +95,7 @@ fn price(line: &Value) -> Value {
     json!({ "amount": line["item"]["price"], "currency": "USD" })
 }
 
-/// What is searched for is looked for, whatever it would mean to the shop's own language of queries.
+/// Searches for the words as they are, whatever they mean in the shop's own query language.
 pub(super) fn words_are_only_words(subject: &Subject) {
     for shopper in subject.shoppers() {
         for words in [
@@ -118,7 +118,7 @@ pub(super) fn words_are_only_words(subject: &Subject) {
     }
 }
 
-/// Where a buyer is may be unknown to the shop; it is never a reason not to answer.
+/// The location of a buyer may be unknown to the shop; requests succeed nevertheless.
 pub(super) fn a_buyer_may_be_anywhere(subject: &Subject) {
     for shopper in subject.shoppers() {
         for place in [

@@ -8,7 +8,7 @@ use ucp_testkit::{PATIENCE, eventually};
 use super::{CONFIGURATION, End, Goods, Lent, Shared, Subject, UPSTREAM, shops};
 use crate::setup::{Configured, Setup};
 
-/// Where the sample shop has its terms.
+/// Location of the sample shop's terms.
 const PAGES: &str = "origins = [\"https://business.example.com\"]\n";
 
 /// The sample shop.

@@ -109,7 +109,7 @@ fn in_development_a_call_without_a_platform_is_served() {
             assert!(matches!(mcp(&gateway, without, &meta), Verdict::Answered(_)), "{without:?} {meta}");
         }
     }
-    // What is said, and wrong, stays wrong.
+    // Wrong statements are always rejected.
     invalid(&mcp(&gateway, &[], &json!({ "ucp-agent": {} })));
     // All such callers are one, and no platform that names itself.
     let json = [("Content-Type", "application/json")];
@@ -137,7 +137,7 @@ fn t_08_contradicting_claims_are_refused() {
     invalid(&Verdict::of_rpc(&gateway.rpc(&rpc("tools/call", &params)), true));
 }
 
-/// Whoever may not call learns nothing about the shape of calls.
+/// Unauthorized callers learn nothing about the shape of requests.
 #[test]
 fn the_platform_is_asked_for_before_the_payload_is_judged() {
     let gateway = Gateway::with(&["--policy", "require"]);

@@ -83,7 +83,7 @@ fn wrong_methods_are_answered_with_the_right_ones() {
     }
 }
 
-/// What HTTP itself forbids is refused before a path is known: in the protocol's words, and the connection ends.
+/// Violations of HTTP are rejected before the path is known: in the protocol's form, and the connection ends.
 #[test]
 fn broken_http_is_refused_in_the_words_of_the_protocol() {
     let gateway = Gateway::shared();

@@ -1,4 +1,4 @@
-//! What is no sound JSON, or too much of it.
+//! Invalid JSON, and too much of it.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What cannot be read as a JSON-RPC request is answered under the id that could be read.
+/// Unreadable JSON-RPC requests get a response under the ID that could be read.
 #[test]
 fn broken_messages_are_answered_under_what_id_they_have() {
     let gateway = Gateway::shared();

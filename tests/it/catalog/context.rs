@@ -64,7 +64,7 @@ fn csr_12_the_hints_hold_for_all_operations_alike() {
     assert_eq!(texts(&product["options"], "name"), ["Color", "Talla"]);
 }
 
-/// What a product is chosen by may be written in the shop's language or the caller's.
+/// Options can be stated in the shop's language or the caller's.
 #[test]
 fn selections_are_understood_in_either_language() {
     let gateway = Gateway::shared();

@@ -107,7 +107,7 @@ fn t_27_a_cursor_belongs_to_its_query() {
         assert_eq!(refused(&verdict), ("invalid_cursor", "$.pagination.cursor"), "{other}");
         assert!(verdict.refusal().content.contains("another query"), "{other}");
     }
-    // What does not decide about the results does not bind.
+    // Fields that do not affect the results are not bound.
     for same in [
         json!({ "query": "  color " }),
         json!({ "query": "color", "context": { "intent": "a gift" }, "attribution": { "a": "b" } }),
@@ -288,7 +288,7 @@ fn csr_09_the_one_variant_of_a_product_passes_all_filters() {
 #[test]
 fn csr_03_one_variant_has_to_pass_all_filters_at_once() {
     let gateway = Gateway::shared();
-    // Green is sold out in every size; nothing but Green may decide that for the other colours.
+    // Green is sold out in every size; nothing but Green may decide that for the other colors.
     let filters =
         json!({ "available": true, "price": { "min": 15_000, "max": 15_000 }, "categories": ["Footwear > Running"] });
     let answer = gateway.search(&json!({ "filters": filters }));

@@ -73,7 +73,7 @@ fn compact_answers_are_true_to_every_schema() {
             crate::official::check(name, &compact);
             assert!(compact.to_string().len() < full.to_string().len(), "{release} {transport:?} {name}");
             assert_eq!(compact["messages"], full["messages"]);
-            // What was compact once is not so for the next caller.
+            // The compact view of one caller does not affect the next one.
             assert_eq!(ask.answer(&gateway), standard);
             assert_eq!(ask.clone().query("view=full").answer(&gateway), full);
             assert_eq!(ask.clone().query("view=standard").answer(&gateway), standard);

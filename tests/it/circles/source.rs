@@ -5,10 +5,10 @@
 /// A path as it is written, such as `crate::money::Amount`, in its parts.
 pub(super) type Path = Vec<String>;
 
-/// What a file names, but for what it names in tests only.
+/// Names in a file, except those in its tests.
 #[derive(Default)]
 pub(super) struct Source {
-    /// What it imports, also to hand it on.
+    /// Imports of the file, and re-exports.
     pub(super) imports: Vec<Import>,
     /// The paths elsewhere.
     elsewhere: Vec<Path>,
@@ -16,14 +16,14 @@ pub(super) struct Source {
 
 /// Something that is imported.
 pub(super) struct Import {
-    /// Where it comes from.
+    /// Path of the import.
     pub(super) path: Path,
-    /// What it is called from then on; `*` where it is all that there is.
+    /// Local name of the import; `*` for all names.
     pub(super) name: String,
 }
 
 impl Source {
-    /// What is named in a text.
+    /// Names in a text.
     pub(super) fn read(text: &str) -> Self {
         let (mut source, tokens) = (Self::default(), tokens(text));
         let mut rest = &tokens[..];
@@ -90,7 +90,7 @@ impl Source {
     }
 }
 
-/// What follows an item, which ends with a semicolon or with its block.
+/// Rest of an item, which ends with a semicolon or with its block.
 fn behind_item<'a>(tokens: &'a [&'a str]) -> &'a [&'a str] {
     let mut open = 0;
     for (place, token) in tokens.iter().enumerate() {

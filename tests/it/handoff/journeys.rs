@@ -1,4 +1,4 @@
-//! What buyers do on the pages, and what platforms see of it.
+//! Actions of buyers on the pages, and their effects for platforms.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn a_buyer_says_what_is_missing() {
     page.shows("Your delivery choice is saved.");
     let seen = look(&gateway, &checkout);
     assert_eq!(seen["fulfillment"]["methods"][0]["groups"][0]["selected_option_id"], other["id"], "{seen}");
-    // What was chosen is still there when other things change.
+    // Choices remain when other things change.
     let page = browser.fill(&page, "details", &[("last_name", "Quiñones")]);
     let seen = look(&gateway, &checkout);
     assert_eq!(seen["buyer"]["last_name"], "Quiñones");

@@ -1,4 +1,4 @@
-//! What buyers find who come late: what happened, and how it goes on.
+//! Pages for late buyers: the result so far, and the next step.
 
 use std::time::Duration;
 

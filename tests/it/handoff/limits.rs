@@ -1,5 +1,4 @@
-//! How many pages one network address may open (rule ERR-03): they share the limits of everything else that is
-//! anonymous.
+//! Limit of pages per network address (rule ERR-03): they share the limits of everything else that is anonymous.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What the pages do not take: forms of others, old forms, forged addresses.
+//! Rejected forms: forms of others, old forms, forged addresses.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn a_form_of_another_site_is_refused() {
     assert_eq!(stranger.submit(&confirmation, "pay", &[]).status, 403);
     let mut nobody = Browser::new(&gateway);
     assert_eq!(nobody.submit(&confirmation, "pay", &[]).status, 403);
-    // What the browser itself says of where the form is from.
+    // Statements of the browser about the origin of the form.
     let body = "step=pay";
     for site in ["cross-site", "same-site"] {
         let kind = ("Content-Type", "application/x-www-form-urlencoded");

@@ -1,4 +1,4 @@
-//! What browsers are told they may do with a page, and what becomes of hostile texts.
+//! Restrictions of pages in browsers, and escaping of hostile texts.
 
 use std::io::Write as _;
 

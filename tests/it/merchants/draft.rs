@@ -57,7 +57,7 @@ fn the_examples_of_the_draft_are_answered_as_it_shows() {
     assert_eq!((&answer["id"], &answer["result"]["ucp"]), (&json!(1), &metadata));
     assert_eq!(answer["result"]["merchants"][0]["id"], "mch_abc123");
 
-    // Whether the shop is open depends on when this runs; what is said around it does not.
+    // The state of the shop depends on the time of the run; the rest does not.
     let answer = send(&gateway, &rpc("search_merchants", &params(example())));
     assert_eq!(answer["result"]["ucp"], metadata);
     assert!(answer["result"]["pagination"]["has_next_page"].is_boolean(), "{answer}");

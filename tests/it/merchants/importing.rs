@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ask, ids};
 use crate::harness::{Ends as _, Gateway, binary, elements, eventually, sample_shop};
 
-/// How long a running gateway may take to notice an import.
+/// Maximum time until a running gateway notices an import.
 const NOTICE: Duration = Duration::from_secs(30);
 
 struct Report {

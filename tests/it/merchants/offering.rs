@@ -1,4 +1,4 @@
-//! What is offered, under which names, and what an operator decides.
+//! Operations, their names, and the operator's decisions about them.
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release, operation::SHOPPING};
@@ -73,7 +73,7 @@ fn what_is_not_enabled_is_not_there_at_all() {
     }
 }
 
-/// Where callers come from elsewhere, the invented merchants of the sample are nobody's business.
+/// The invented merchants of the sample are not served to callers from other machines.
 #[test]
 fn outside_of_development_it_has_to_be_enabled() {
     let gateway = Configured::start("[callers]\npolicy = \"lenient\"");

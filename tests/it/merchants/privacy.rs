@@ -1,4 +1,4 @@
-//! Where buyers are is nobody's business but the search's.
+//! Locations of buyers are used by the search only.
 
 use serde_json::{Value, json};
 use ucp_core::Release;

@@ -169,7 +169,7 @@ fn refusals_have_the_old_shape_and_the_new_members_beside_it() {
                 assert_eq!(refused.number.unwrap_or(number), number, "{refused:?}");
             }
         }
-        // What later releases number by themselves has the one number that these have.
+        // Lines that later versions number have the one number here.
         let url = place.host.url(&format!("/founding/missing/{release}"));
         for transport in Transport::ALL {
             let refused = Ask::new(transport, &url).at(Some(release)).refusal(&place.gateway);

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::harness::{Ends as _, binary};
 
-/// What the command says about a profile, and whether it is one to work with.
+/// Output of the command about a profile, and whether the profile is usable.
 fn explain(profile: &[u8]) -> (bool, String, String) {
     let output = binary().args(["explain", "negotiation", "--profile", "-"]).ends_with(profile);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
@@ -45,7 +45,7 @@ fn the_table_says_theirs_ours_the_result_and_why() {
     }
 }
 
-/// What the command says about an operation is what a gateway does.
+/// The command's output about an operation matches the gateway's behavior.
 #[test]
 fn the_table_tells_the_truth_about_every_release() {
     let place = Place::shared();

@@ -44,7 +44,7 @@ fn guesses_at_the_admin_token_are_few_and_lock_no_operator_out() {
     };
     for (way, from) in ["192.0.2.1", "192.0.2.2"].into_iter().enumerate() {
         let statuses: Vec<_> = (0..6).map(|guess| by_turns(way, from, &format!("guess-{guess}")).status).collect();
-        // Where a minute has passed meanwhile, there are further tries.
+        // If a minute has passed meanwhile, there are further attempts.
         if begun.elapsed() < Duration::from_secs(60) {
             assert_eq!(statuses, [401, 401, 401, 401, 401, 429]);
         }
@@ -66,7 +66,7 @@ fn guesses_at_the_admin_token_are_few_and_lock_no_operator_out() {
         assert_eq!(bearer("192.0.2.1", TOKEN).status, 429, "a guess is not judged, right or wrong");
     }
 
-    // Who was there before goes on.
+    // Existing sessions continue.
     assert_eq!(bearer("203.0.113.1", TOKEN).status, 200);
     assert_eq!(login("203.0.113.1", TOKEN).status, 303);
     assert_eq!(send(address, "198.51.100.250", "GET", "/operator", ("Cookie", &cookie), "").status, 200);

@@ -1,4 +1,4 @@
-//! What an operator sees of a gateway in a browser, and does there.
+//! View and actions of an operator in a browser.
 
 use std::{fs, net::SocketAddr, path::Path};
 
@@ -78,7 +78,7 @@ fn a_browser_on_this_machine_sees_the_shop_and_pauses_it() {
 
     // A platform, and what is no address of one.
     let wrong = act(&[FORM, own], &format!("action=block&shop=default&profile=nobody&key={key}"));
-    assert!(wrong.status == 400 && wrong.body.contains("This was not done"), "{}", wrong.body);
+    assert!(wrong.status == 400 && wrong.body.contains("Action failed"), "{}", wrong.body);
     let profile = url::form_urlencoded::byte_serialize(PROFILE.as_bytes()).collect::<String>();
     assert_eq!(act(&[FORM, own], &format!("action=block&shop=default&profile={profile}&key={key}")).status, 303);
     assert_eq!(search(&gateway).status, 403);
@@ -87,7 +87,7 @@ fn a_browser_on_this_machine_sees_the_shop_and_pauses_it() {
     assert_eq!(act(&[FORM, own], &format!("action=reload&back=all&key={key}")).status, 303);
     let done = [("pause", "default"), ("resume", "default"), ("block", PROFILE), ("reload", "")];
     assert_eq!(audited(data.path()), done.map(|(action, subject)| pair(action, subject)));
-    // What belongs to programs stays theirs.
+    // Endpoints for programs stay the same.
     assert_eq!(send(address, "POST", "/shops/default/pause", &[own], "").status, 403);
     assert_eq!(ask(address, "GET", "/operator/shops/other", b"").status, 404);
     assert_eq!(ask(address, "GET", "/operator/shops/default/orders/none", b"").status, 404);
@@ -159,7 +159,7 @@ fn an_order_takes_its_steps_on_its_page() {
     let page = send(address, "GET", &path, &[], "");
     assert!(page.body.contains("shipped") && page.body.contains("&lt;b&gt;Post"), "{}", page.body);
     let refused = step("step=refund&amount=99999999");
-    assert!(refused.status == 422 && refused.body.contains("This was not done"), "{}", refused.body);
+    assert!(refused.status == 422 && refused.body.contains("Action failed"), "{}", refused.body);
     let refunded = step("step=refund&amount=100&reason=late");
     assert_eq!(refunded.status, 303, "{}", refunded.body);
     let stored = ask(address, "GET", &format!("/orders/{order}"), b"").json();

@@ -78,7 +78,7 @@ fn reloads_at_200_requests_per_second_lose_none() {
     let rate = u32::try_from(total).map_or(f64::MAX, f64::from) / begun.elapsed().as_secs_f64();
     println!("{total} requests at {rate:.0} per second, {RELOADS} reloads, {} carts", carts.len());
     assert_eq!(sent.load(Ordering::Relaxed), total);
-    // What a shop has answered, the ones after it know.
+    // A response of one shop is known to the next ones.
     for cart in carts {
         assert_eq!(gateway.send("GET", &format!("/carts/{cart}"), REST_HEADERS, b"").status, 200, "{cart}");
     }
@@ -89,7 +89,7 @@ fn reloads_leave_nothing_behind() {
     /// After these, the allocator has what two shops beside each other take.
     const BEFORE: usize = 10;
     const RELOADS: usize = 200;
-    /// What the allocator keeps rises and falls by half of this; 200 shops that are kept take thirty times as much.
+    /// Memory of the allocator rises and falls by half of this; 200 open shops take thirty times as much.
     const WANDERING_KIB: u64 = 32 * 1024;
     let (setup, data) = configured("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());

@@ -1,4 +1,4 @@
-//! What can go wrong with a profile, or be made to go wrong (rules AGT-04 to AGT-08, SEC-02, SEC-03).
+//! Faults of a profile, and attacks by profiles (rules AGT-04 to AGT-08, SEC-02, SEC-03).
 
 use std::time::{Duration, Instant};
 
@@ -264,7 +264,7 @@ fn agt_05_fifty_first_calls_at_once_cause_one_fetch_and_a_thousand_more_none() {
     assert_eq!(place.host.visits("/popular"), 1);
 }
 
-/// How often a fetch that fails can be made in that many seconds: again after 1, 2, 4 … of them.
+/// Number of fetches that can fail in that many seconds: again after 1, 2, 4 … of them.
 fn most_attempts(seconds: u64) -> usize {
     1 + (seconds + 1).ilog2() as usize
 }
@@ -346,18 +346,18 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
         assert_eq!(refusal.verdict(), (503, "unavailable"), "{refusal:?}");
         assert_eq!(refusal.number.unwrap_or(-32000), -32000, "{refusal:?}");
         assert!(refusal.retry_after().is_some_and(|seconds| (1..=60).contains(&seconds)), "{refusal:?}");
-        assert!(refusal.content.contains("fetches as many profiles as it may"), "{refusal:?}");
+        assert!(refusal.content.contains("too many profiles are being fetched"), "{refusal:?}");
     }
     let allowed = 5 + 1 + usize::try_from(start.elapsed().as_secs()).expect("a short time");
     let fetched = place.host.all_visits();
     assert!(fetched <= allowed, "{fetched} fetches instead of {allowed}");
     assert_eq!(refused, 2_000 - (fetched - 1), "whoever was not fetched was told to come back");
-    // Who is known is served on.
+    // Known platforms are still served.
     Ask::new(Transport::Tool, &known).answer(&place.gateway);
     assert_eq!(place.host.visits("/known"), 1);
 }
 
-/// Whoever names fresh profiles all the time uses up what one caller may cause, and nobody else's.
+/// A caller that names new profiles all the time uses up its own limit, and nobody else's.
 #[test]
 fn agt_08_one_address_uses_its_share_of_discovery() {
     let configuration = REQUIRE.replace("per_second = 1000, burst = 1000", "per_second = 1, burst = 20");

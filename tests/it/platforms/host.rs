@@ -21,7 +21,7 @@ use crate::harness::eventually;
 /// A text in each body that is no profile: no caller of a gateway may ever see it.
 pub(crate) const MARKER: &str = "upstream-marker-7f3a";
 
-/// How the host treats a request.
+/// Reaction of the host to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Page {
     /// A whole answer: its status, headers beside `Content-Length`, and the body.
@@ -92,7 +92,7 @@ pub(crate) struct Host {
 #[derive(Default)]
 struct Inner {
     pages: Mutex<HashMap<String, Page>>,
-    /// What paths get that have no page.
+    /// Response for paths without a page.
     others: Mutex<Option<Page>>,
     released: (Mutex<bool>, Condvar),
 }
@@ -118,7 +118,7 @@ impl Host {
         self.server.url(path)
     }
 
-    /// Where it listens.
+    /// Listen address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.server.address()
     }
@@ -134,17 +134,17 @@ impl Host {
         self.put(path, Page::json(profile))
     }
 
-    /// What all other paths get instead of 404.
+    /// Response for all other paths instead of 404.
     pub(crate) fn put_everywhere(&self, page: Page) {
         *lock(&self.inner.others) = Some(page);
     }
 
-    /// How often a path was asked for.
+    /// Number of requests for a path.
     pub(crate) fn visits(&self, asked: &str) -> usize {
         self.server.requests().iter().filter(|request| path(request) == asked).count()
     }
 
-    /// How often anything was asked for.
+    /// Number of requests.
     pub(crate) fn all_visits(&self) -> usize {
         self.server.requests().len()
     }
@@ -181,7 +181,7 @@ impl Inner {
 }
 
 impl Page {
-    /// How a host answers with it.
+    /// Response of a host.
     fn answer(self, host: &Inner) -> Answer {
         match self {
             Self::Answer(status, headers, body) => Answer::Whole(status, headers, body),

@@ -1,4 +1,4 @@
-//! What becomes of callers whose profile cannot be had, and of those that the operator knows (rules AGT-04, AGT-07).
+//! Treatment of callers without an available profile, and of registered platforms (rules AGT-04, AGT-07).
 
 use serde_json::{Value, json};
 use ucp_core::Release;
@@ -67,7 +67,7 @@ fn under_lenient_they_are_served_the_catalog_and_told_so() {
             assert_eq!(codes(&answer), ["profile_unreachable"], "{release}: {answer}");
         }
     }
-    // Who can be found is told nothing.
+    // Available profiles get no message.
     let answer = Ask::new(Transport::Rest, &host.profile("/p", &profile_of(Release::NEWEST))).answer(&gateway);
     assert_eq!(codes(&answer), [""; 0]);
 }
@@ -84,7 +84,7 @@ fn under_development_an_address_is_enough_and_nothing_is_said() {
     }
 }
 
-/// Where there is no time to look, it is as if nothing had been found.
+/// Without time for a lookup, the result is as if nothing had been found.
 #[test]
 fn agt_08_beyond_the_budget_of_fetches_the_policy_decides() {
     let host = Host::start();
@@ -105,7 +105,7 @@ fn agt_08_beyond_the_budget_of_fetches_the_policy_decides() {
     }
 }
 
-/// What is wrong with a profile that is there, or with its address, is wrong under any policy.
+/// An invalid profile, or an invalid URL of one, is rejected under any policy.
 #[test]
 fn agt_04_no_policy_makes_a_broken_profile_a_good_one() {
     let host = Host::start();
@@ -160,7 +160,7 @@ fn start_up_says_which_callers_are_served() {
     }
 }
 
-/// Where everybody can reach it, the gateway is strict unless told otherwise, and says when that is not wise.
+/// A public gateway is strict by default, and warns about unwise settings.
 #[test]
 fn start_up_beyond_loopback_is_strict_and_warns_of_less() {
     let on = |arguments: &[&str]| {
@@ -225,7 +225,7 @@ fn agt_07_a_platform_with_a_pinned_profile_never_causes_a_fetch() {
     canary.is_untouched();
 }
 
-/// What is registered by address is fetched beside the calls, none of which waits for it.
+/// Registered profiles are fetched in the background, and no request waits for it.
 #[test]
 fn agt_07_a_platform_that_is_registered_by_address_is_never_waited_for() {
     let host = Host::start();

@@ -70,7 +70,7 @@ fn names_others(path: &str) -> bool {
     ["parent_id", "line_item_ids", "methods[0].id", "groups[0].id"].iter().any(|name| path.contains(name))
 }
 
-/// What to put into a place instead.
+/// Replacement for a place.
 fn mutations(place: &Place, present: &Value) -> Vec<Value> {
     let mut all = vec![
         json!(null),
@@ -130,7 +130,7 @@ fn requests<'a>(shopper: &Shopper<'a>) -> Vec<(&'static str, Option<String>)> {
         .collect()
 }
 
-/// What was said, without what is each call's own.
+/// Content, without the parts of each call.
 fn verdict(said: &Said) -> Result<u16, (u16, String, String, String)> {
     if said.failure.is_none() || !said.errors().contains(&"invalid_request".to_owned()) {
         return Ok(said.status);
@@ -151,7 +151,7 @@ fn a_mutation_of_any_member_is_refused_at_its_place_or_answered() {
             let schema: Value = serde_json::from_str(&std::fs::read_to_string(file).expect("a schema")).expect("JSON");
             let validator = own_schema_of(release, &format!("{operation}.request"));
             let mut valid = complete(&schema, &schema);
-            // What no schema says has to make sense, too.
+            // Values beyond the schema must be valid, too.
             for (pointer, sound) in [
                 ("/line_items/0/item/id", "pot_ceramic"),
                 ("/fulfillment/methods/0/type", "shipping"),
@@ -170,7 +170,7 @@ fn a_mutation_of_any_member_is_refused_at_its_place_or_answered() {
                 for mutation in mutations(place, present) {
                     let mut request = valid.clone();
                     *request.pointer_mut(&place.pointer).expect("the place") = mutation.clone();
-                    // What names other parts of the request is for the shop to judge, and for no schema.
+                    // References to other parts of the request are validated by the shop, not by the schema.
                     for (holder, name) in [
                         ("/line_items/0", "parent_id"),
                         ("/fulfillment/methods/0", "line_item_ids"),
@@ -184,7 +184,7 @@ fn a_mutation_of_any_member_is_refused_at_its_place_or_answered() {
                         }
                     }
                     let allowed = validator.is_valid(&request) && !names_others(&place.path);
-                    // What is allowed is worth a few calls only: it is written to disk.
+                    // Valid requests are worth a few calls only: they are written to disk.
                     if allowed && number % 3 != 0 {
                         continue;
                     }

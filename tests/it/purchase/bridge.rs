@@ -193,7 +193,7 @@ fn a_purchase_is_the_same_through_the_ring() {
         {
             assert!(ring.recorder.asked(operation) >= least, "{operation} over {upstream:?}");
         }
-        // What is over is over, in the words of the transport (T-21).
+        // A finished checkout is finished, in the form of the transport (T-21).
         let over = front.call("cancel_checkout", Some(id(&done)), &Value::Null);
         assert_eq!(over.status, if own == Transport::Rest { 409 } else { 200 });
         assert_eq!(over.errors(), ["checkout_completed"]);

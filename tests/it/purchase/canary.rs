@@ -1,4 +1,4 @@
-//! What pays is used once: it is in no answer, no log, and no file (rule PAY-01).
+//! Credentials are used once: they are in no response, no log, and no file (rule PAY-01).
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn holds(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// What pays; a whole card where `card`, which is never taken.
+/// Payment; a whole card with `card`, which is always rejected.
 fn paying(shopper: &Shopper<'_>, token: &str, card: bool) -> Value {
     let mut payload = shopper.paying(token);
     let instrument = match payload.get_mut("payment_data") {

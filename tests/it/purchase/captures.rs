@@ -1,4 +1,4 @@
-//! Money that is authorised with the purchase and captured by the merchant, over the admin endpoint and on the command line.
+//! Money that is authorized with the purchase and captured by the merchant, over the admin endpoint and on the command line.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -91,7 +91,7 @@ impl Shop {
         (response.status, response.json())
     }
 
-    /// How much was taken for a payment, in how many captures, and in how many cancellations it was released.
+    /// Captured amount of a payment, number of captures, and number of cancellations that released it.
     fn moved(&self, payment: &str) -> (i64, u32, u32) {
         let report = self.stripe.psp().report();
         let payment = &report.payments[payment];
@@ -163,7 +163,7 @@ fn what_is_canceled_is_released() {
     });
     assert_eq!(shop.moved(&payment), (0, 0, 1));
 
-    // An authorisation that has expired captures nothing, and there is nothing left to release.
+    // An authorization that has expired captures nothing, and there is nothing left to release.
     let (order, _, payment) = shop.bought(&shopper, "pm_refuse_capture");
     let (status, told) = shop.step(&order, "capture", &json!({}));
     assert_eq!((status, shop.moved(&payment).0), (422, 0), "{told}");

@@ -127,7 +127,7 @@ fn taxes_follow_the_destination() {
     assert_eq!(texts(&checkout["totals"], "type").iter().filter(|kind| **kind == "tax").count(), 3, "{checkout}");
 }
 
-/// What a person gets wrong in the terms is told, and nothing is changed.
+/// Mistakes in the sales terms are reported, and nothing is changed.
 #[test]
 fn terms_that_make_no_sense_are_refused() {
     let data = harness::flower_shop();

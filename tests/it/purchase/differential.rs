@@ -16,7 +16,7 @@ use ucp_core::Release;
 use super::shopper::{Shopper, address, flowers, id, lines, new_key};
 use crate::setup::Transport;
 
-/// How many journeys are compared in each release.
+/// Number of compared journeys in each version.
 const JOURNEYS: u32 = 40;
 
 /// A step of a journey; carts and checkouts are meant by the order in which they were made.

@@ -56,7 +56,7 @@ fn result(gateway: &Gateway, root: bool, message: &Value) -> Value {
     answer["result"].clone()
 }
 
-/// That `answer` has every member of `shown`, and lists that are as long at least.
+/// Checks that `answer` has every field of `shown`, and lists at least as long.
 #[track_caller]
 fn shows(answer: &Value, shown: &Value, path: &str) {
     match shown {

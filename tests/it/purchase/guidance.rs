@@ -78,7 +78,7 @@ fn members_that_mean_nothing_are_named() {
         let mut request = ready(&[("pot_ceramic", 1)]);
         let plain = shopper.create(&request);
         assert!(of_type(&plain, "info").iter().all(|message| message["code"] != "member_ignored"), "{plain}");
-        // What the answer shows may be sent back.
+        // Fields of the response may be sent back.
         for name in ["id", "status", "currency", "totals", "links", "ucp", "messages"] {
             request[name] = plain[name].clone();
         }

@@ -1,4 +1,4 @@
-//! What attackers and careless programs put into identifiers, quantities and texts.
+//! Identifiers, quantities and texts of attackers and careless programs.
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release, operation::Class};
@@ -59,7 +59,7 @@ fn identifiers_are_compared_and_nothing_else() {
             }
         }
     }
-    // What is no UTF-8 is no identifier.
+    // An identifier must be UTF-8.
     let shopper = Shopper::rest(&shop);
     let said = shopper.call("get_checkout", Some("%FF%FE"), &json!({}));
     assert_eq!((said.status, said.refusal().0.as_str()), (400, "invalid_request"), "{said:?}");
@@ -181,7 +181,7 @@ fn bodies_that_are_none_are_told_so() {
         let plain = [("UCP-Agent", "profile=\"https://agent.example.com/profile.json\"")];
         assert_eq!(shop.send(method, &path, &plain, b"{}").status, 415, "{method} {path}");
     }
-    // Where nothing is taken, `{}` is nothing, and so is anything else.
+    // Without a body, `{}` is ignored, and so is anything else.
     let cancel = |body: &[u8]| shop.send("POST", &format!("{path}/cancel"), &headers, body);
     let first = cancel(b"");
     assert_eq!((first.status, &first.json()["status"]), (200, &json!("canceled")));

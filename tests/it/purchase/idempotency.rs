@@ -25,7 +25,7 @@ fn writes<'a>(shopper: &Shopper<'a>) -> Vec<(&'static str, Option<String>, Value
     all
 }
 
-/// That two answers are the same, byte for byte.
+/// Checks that two responses are equal, byte for byte.
 #[track_caller]
 fn same(one: &Said, other: &Said) {
     assert_eq!((one.text(), one.status), (other.text(), other.status));
@@ -67,7 +67,7 @@ fn a_retry_may_come_over_another_transport() {
             assert_eq!(said[0].text(), said[1].text(), "{release} {operation}");
         }
     }
-    // How JSON is written does not matter either.
+    // The formatting of the JSON does not matter either.
     let shopper = Shopper::rest(&shop);
     let (key, payload) = (new_key(), json!({ "line_items": lines(&[("pot_ceramic", 1)]) }));
     let first = shopper.keyed(Some(&key), "create_cart", None, &payload);
@@ -164,7 +164,7 @@ fn what_needs_a_key_says_so() {
     }
 }
 
-/// What was not carried out because it makes no sense does not use its key up.
+/// A rejected request does not consume its key.
 #[test]
 fn a_request_that_makes_no_sense_burns_no_key() {
     let shop = flowers();

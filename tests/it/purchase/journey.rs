@@ -15,7 +15,7 @@ fn discount(shopper: &Shopper<'_>, document: &Value) -> i64 {
     if shopper.founding() { -amount } else { amount }
 }
 
-/// That the totals of a checkout are the sum of their parts (rules TOT-01 to TOT-03).
+/// Checks that the totals of a checkout are the sum of their parts (rules TOT-01 to TOT-03).
 #[track_caller]
 fn adds_up(shopper: &Shopper<'_>, document: &Value) {
     let amounts = elements(&document["totals"]).iter().filter(|total| total["type"] != "total");
@@ -121,7 +121,7 @@ fn a_purchase_goes_through_over_every_transport_in_every_release() {
     }
 }
 
-/// What was begun in one release can be looked at in every other that has it.
+/// Resources of one version can be read in every other version that has them.
 #[test]
 fn an_order_is_the_same_in_each_release_that_has_orders() {
     let shop = flowers();

@@ -50,7 +50,7 @@ impl Market {
         Shopper::new(&self.shop, release, transport).named(&url)
     }
 
-    /// What the buyer agrees to, of the answer and with claims of the key binding that are unlike they should be.
+    /// Mandate of the buyer about the response, with wrong claims of the key binding.
     fn mandate(&self, checkout: &Value, change: &Value) -> String {
         self.issued(&self.platform, checkout, 600, change)
     }
@@ -61,8 +61,8 @@ impl Market {
     }
 }
 
-/// What a holder agrees to of an answer, as a platform has it: for a business of this name and so many seconds, with
-/// claims of the key binding that are unlike they should be.
+/// Mandate of a holder about a response, as a platform has it: for a business of this name and so many seconds, with
+/// wrong claims of the key binding.
 pub(crate) fn presented(
     issuer: &SigningKey,
     holder: &SigningKey,

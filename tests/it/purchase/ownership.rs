@@ -204,7 +204,7 @@ fn the_answer_that_concludes_a_purchase_is_signed() {
     }
 }
 
-/// What was negotiated decides what is said: a platform without an extension gets nothing of it.
+/// Negotiation determines the response: a platform without an extension gets nothing of it.
 #[test]
 fn extensions_that_were_not_negotiated_are_left_out() {
     let host = Host::start();

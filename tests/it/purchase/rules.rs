@@ -1,4 +1,4 @@
-//! What the protocol says about carts and checkouts, as far as it shows on the wire.
+//! Rules of the protocol about carts and checkouts, as far as they show on the wire.
 
 use serde_json::{Value, json};
 use ucp_core::Release;
@@ -229,7 +229,7 @@ fn several_instruments_are_refused_where_one_is_submitted() {
     }
 }
 
-/// What only the shop may say is not taken from anybody.
+/// Fields that only the shop sets are ignored in requests.
 #[test]
 fn members_of_the_shop_in_requests_mean_nothing() {
     let shop = flowers();

@@ -140,7 +140,7 @@ impl<'a> Shopper<'a> {
         Said::read(self, operation, &response)
     }
 
-    /// What such a call consists of: method, path, headers, body.
+    /// Parts of such a request: method, path, headers, body.
     pub(crate) fn request(
         &self,
         key: Option<&str>,
@@ -214,13 +214,13 @@ impl<'a> Shopper<'a> {
         self.call("complete_checkout", Some(id(checkout)), &self.paying(token)).document()
     }
 
-    /// What pays, in the form of the release.
+    /// Payment, in the form of the version.
     pub(crate) fn paying(&self, token: &str) -> Value {
         paying_in(self.release, "mock_payment_handler", token)
     }
 }
 
-/// What pays, in the form of a release.
+/// Payment, in the form of a version.
 pub(crate) fn paying_in(release: Release, handler: &str, token: &str) -> Value {
     paying_by("card", release, handler, token)
 }
@@ -246,7 +246,7 @@ pub(crate) fn id(document: &Value) -> &str {
     document["id"].as_str().unwrap_or_else(|| panic!("an identifier: {document}"))
 }
 
-/// What was said to a call.
+/// Response to a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) status: u16,

@@ -140,7 +140,7 @@ fn handlers_are_named_in_profiles_and_in_checkouts() {
     }
 }
 
-/// What is sold out shows wherever the catalog is read, in every process.
+/// Sold-out items show wherever the catalog is read, in every process.
 #[test]
 fn goods_that_were_bought_are_gone_from_the_catalog() {
     let shop = Flowers::open();
@@ -167,7 +167,7 @@ fn goods_that_were_bought_are_gone_from_the_catalog() {
         let said = Shopper::rest(gateway).call("create_checkout", None, &ready(&[("bouquet_sunflowers", 1)]));
         assert_eq!(said.errors(), ["out_of_stock"], "{rest} were there");
     }
-    // Whoever had them in a checkout before learns of it at the latest when paying.
+    // Other checkouts with these items learn of it at the latest when paying.
     let found = second.search(&json!({ "query": "sunflowers", "filters": { "available": true } }));
     assert_eq!(elements(&found["products"]).len(), 0, "only what is there is found");
 }

@@ -55,7 +55,7 @@ impl Shop {
         Self { stripe, gateway, data }
     }
 
-    /// How much was captured for a checkout, in how many captures, and how its payments stand.
+    /// Captured amount of a checkout, number of captures, and states of its payments.
     fn taken(&self, checkout: &Value) -> (u32, Vec<String>) {
         let report = self.stripe.psp().report();
         let of = report.payments.values().filter(|payment| payment.checkout_id == id(checkout));
@@ -75,7 +75,7 @@ impl Shop {
     }
 }
 
-/// What a buyer's browser is answered by the stand-in: status and where it is sent on to.
+/// Response of the stand-in to a buyer's browser: status and target of the redirect.
 fn browse(url: &str) -> (u16, String) {
     let (host, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
     let mut connection = Connection::open(host.parse::<SocketAddr>().expect("an address"));
@@ -227,7 +227,7 @@ fn a_payment_that_waits_for_its_buyer_is_called_off_by_a_change() {
         assert_eq!(canceled["status"], "canceled", "{canceled}");
         assert_eq!(shop.taken(&checkout), (0, vec!["voided".to_owned(), "voided".to_owned()]));
     }
-    // Whoever has confirmed meanwhile has paid.
+    // A confirmed payment has succeeded meanwhile.
     let shopper = Shopper::rest(&shop.gateway);
     let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
     let challenged = shopper.complete(&checkout, "pm_challenge");
@@ -426,7 +426,7 @@ fn a_refund_that_the_bank_sends_back_later_has_failed() {
     eventually("the refund to have failed in the books, too", PATIENCE, || {
         (refunds.booked() == [(500, "failed".to_owned())]).then_some(())
     });
-    // What failed can be given again.
+    // A failed refund can be repeated.
     assert_eq!(refunds.asked(None, &json!({ "amount": 500 })).status, 200);
     assert_eq!(refunds.booked(), [(500, "failed".to_owned()), (500, "completed".to_owned())]);
     assert_eq!(refunds.given(), 500);

@@ -25,7 +25,7 @@ use crate::{
     signatures::keys,
 };
 
-/// Whoever has a profile on this machine may buy.
+/// Gateway that accepts purchases from profiles on this machine.
 pub(crate) fn open() -> String {
     REQUIRE.replace("\"require\"", "\"development\"")
 }
@@ -118,7 +118,7 @@ impl Place {
         })
     }
 
-    /// That a delivery is from this shop, as the signature says.
+    /// Checks by the signature that a delivery is from this shop.
     #[track_caller]
     fn verified(&self, delivery: &Delivery) {
         let signed = Signed::read(&delivery.headers).expect("readable").expect("signed");
@@ -137,18 +137,18 @@ impl Place {
     }
 }
 
-/// What a command lists that is run again and again. Were it run without a pause, the machine would do little else.
+/// List of a command that is run again and again. Without a pause, the machine would do little else.
 fn listed(list: impl FnOnce() -> Value) -> Value {
     std::thread::sleep(Duration::from_millis(200));
     list()
 }
 
-/// What a command says on a data directory.
+/// Output of a command on a data directory.
 fn run(data: &Path, arguments: &[&str]) -> Output {
     binary().args(arguments).arg("--data-dir").arg(data).ends()
 }
 
-/// That these are tries of one webhook.
+/// Checks that these are attempts of one webhook.
 #[track_caller]
 fn same(deliveries: &[Delivery]) {
     for again in deliveries {
@@ -186,7 +186,7 @@ fn whk_03_every_step_of_an_order_is_told_in_turn_and_signed() {
         let created = counts(&told[0]).0;
         let expected = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)].map(|(events, rest)| (created + events, rest));
         assert_eq!(told.iter().map(counts).collect::<Vec<_>>(), expected);
-        // What is told last is what is answered.
+        // The last webhook event equals the response.
         let shopper =
             Shopper::new(&place.gateway, release, Transport::Rest).named(&place.host.url(&format!("/{release}")));
         assert_eq!(shopper.call("get_order", Some(&order), &json!({})).document(), told[4]);
@@ -250,7 +250,7 @@ fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
     place.until("delivered");
     let wrong = place.run(&["webhooks", "resend", "nonsense"]);
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("there is no webhook"));
-    // Who names no address is told nothing.
+    // A profile without a webhook URL gets no events.
     place.order(Release::NEWEST, &place.host.profile("/silent", &profile(Release::NEWEST, None)));
     place.until("unwanted");
 }

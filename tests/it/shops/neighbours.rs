@@ -1,4 +1,4 @@
-//! One shop whose backend hangs leaves its neighbours their places.
+//! One shop whose backend hangs leaves its neighbors their places.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -86,7 +86,7 @@ fn shops_of_a_database_are_apart_and_any_gateway_serves_each_of_them() {
     // One of them moves into a directory.
     let (alone, there) = (folder(), |folder: &TempDir| folder.path().to_str().expect("UTF-8").to_owned());
     let copy = |shop: &str| {
-        let arguments = ["store", "copy", "--from", &database, "--to", &there(&alone), "--shop", shop];
+        let arguments = ["data", "copy", "--from", &database, "--to", &there(&alone), "--shop", shop];
         let output = binary().args(arguments).ends();
         (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };

@@ -86,7 +86,7 @@ fn a_bot_can_be_a_registered_platform() {
         let elsewhere = BotSignature::make(&agent, Scheme::Http, "shop.example", &own, now(), Duration::from_secs(60));
         let elsewhere = search(&gateway, &elsewhere.expect("signs"), &[]);
         assert_eq!((elsewhere.status, code(&elsewhere)), (401, json!("signature_invalid")), "{elsewhere:?}");
-        // Whoever is not signed is not the platform.
+        // An unsigned request is not from the platform.
         let plain = gateway.send("POST", "/catalog/search", &[("Content-Type", "application/json")], b"{}");
         assert!(plain.status >= 400, "{plain:?}");
     }

@@ -45,7 +45,7 @@ fn disc_14_a_running_gateway_picks_up_the_first_key_and_every_rotation() {
     });
 }
 
-/// What was signed before can still be verified.
+/// Earlier signatures can still be verified.
 fn a_rotation_is_picked_up_and_the_old_key_stays_for_its_grace_period() {
     let data = sample_shop();
     keys(&["generate"], data.path());

@@ -31,7 +31,7 @@ fn sig_01_signed_requests_are_accepted_whichever_member_publishes_the_key() {
                 let draft = Draft::new(&gateway, transport, &url);
                 draft.clone().signed(&key).is_answered(&gateway);
                 draft.clone().with("Idempotency-Key", "k-1").signed(&key).is_answered(&gateway);
-                // Who signs may be reached by a host name, too.
+                // A signer may be reached by a host name, too.
                 draft.with("Host", &format!("localhost:{}", gateway.address.port())).signed(&key).is_answered(&gateway);
             }
         }
@@ -94,7 +94,7 @@ fn sig_04_whatever_is_altered_after_signing_is_found_out() {
             .then_some(())
             .expect("a refusal");
         let elsewhere = Draft::new(&gateway, Transport::Rest, &url).with("Host", "elsewhere.example").signed(&own);
-        elsewhere.is_refused(&gateway, FOREIGN, "not one of this gateway");
+        elsewhere.is_refused(&gateway, FOREIGN, "Unknown `Host`");
     }
 }
 
@@ -126,7 +126,7 @@ fn sig_04_the_authority_is_that_of_the_public_address() {
     for host in ["other.example.com", "shop.example.com.evil.example", "evil-shop.example.com"] {
         let draft = Draft::new(&gateway, Transport::Rest, url).with("Host", host);
         let refused = draft.signed_over(Scheme::Https, &key, now());
-        refused.is_refused(&gateway, FOREIGN, "not one of this gateway");
+        refused.is_refused(&gateway, FOREIGN, "Unknown `Host`");
     }
 }
 
@@ -289,7 +289,7 @@ fn agt_09_a_signature_speaks_for_the_profile_in_the_header_alone() {
         Draft::new(&gateway, transport, &others).signed(&one).is_refused(&gateway, NOT_FOUND, one.public().kid());
         // One's own signature, and the API key of another.
         let both = Draft::new(&gateway, transport, &own).with("X-API-Key", api_key.reveal());
-        both.signed(&one).is_refused(&gateway, (403, "forbidden"), "belongs to another platform");
+        both.signed(&one).is_refused(&gateway, (403, "forbidden"), "different platforms");
         let both = Draft::new(&gateway, transport, &others).with("X-API-Key", api_key.reveal());
         both.signed(&other).is_answered(&gateway);
     }
@@ -316,11 +316,11 @@ fn sig_09_enforced_means_that_nobody_gets_in_unsigned() {
     let gateway = Setup::new(&configuration).file("p.json", &profile(&[&key]).to_string()).start();
     for transport in Transport::ALL {
         let draft = Draft::new(&gateway, transport, &url);
-        draft.is_refused(&gateway, MISSING, "signed requests only");
-        draft.clone().with("X-API-Key", api_key.reveal()).is_refused(&gateway, MISSING, "signed requests only");
+        draft.is_refused(&gateway, MISSING, "requires a signed request");
+        draft.clone().with("X-API-Key", api_key.reveal()).is_refused(&gateway, MISSING, "requires a signed request");
         draft.signed(&key).is_answered(&gateway);
     }
-    // What is no operation needs no signature.
+    // A request that is not an operation needs no signature.
     let listed = gateway.rpc(&crate::harness::rpc("tools/list", &json!({})));
     assert_eq!(listed.status, 200);
     assert_eq!(host.all_visits(), 0);
@@ -359,8 +359,8 @@ fn wrong_signatures_are_limited() {
     assert!(refused.retry_after().is_some());
 }
 
-/// Where callers are served whose profile cannot be had, signing is no reason to turn them away: nothing is proven, and
-/// that is what they are served as.
+/// A policy that serves callers without an available profile also serves them with a signature: it proves nothing, and
+/// they are served as unproven.
 #[test]
 fn a_signature_that_cannot_be_verified_is_worth_as_much_as_none() {
     let (host, key) = (Host::start(), key(Algorithm::Es256));

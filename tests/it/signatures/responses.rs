@@ -1,4 +1,4 @@
-//! What the gateway signs: answers, and the requests that it sends itself.
+//! Signatures of the gateway: responses, and the requests that it sends itself.
 
 use super::*;
 use crate::{harness::sample_shop, platforms::host::Page};
@@ -70,7 +70,7 @@ fn sig_11_an_answer_that_was_altered_does_not_verify() {
     assert!(std::panic::catch_unwind(|| signer_of(&response, &keys)).is_err());
 }
 
-/// What is fetched is asked for under the gateway's own name, and that is proven.
+/// Fetches are sent under the gateway's own name, with proof.
 #[test]
 fn sig_10_requests_of_the_gateway_say_who_asks_and_are_signed() {
     let (gateway, keys) = signing("");

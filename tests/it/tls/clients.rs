@@ -1,4 +1,4 @@
-//! Client certificates: a platform is recognised by its own, as by an API key.
+//! Client certificates: a platform is recognized by its own, as by an API key.
 
 use std::fmt::Write as _;
 
@@ -54,7 +54,7 @@ async fn a_platform_is_recognised_by_its_certificate() {
     let (one, unknown, key) = (clients.issue("one"), clients.issue("unknown"), ApiKey::generate().expect("a key"));
     let secured = start(&clients, &one, &key);
     let (gateway, shown) = (&secured.gateway, key.reveal());
-    // Whoever shows none, or one that no platform has, is anybody.
+    // A client without a certificate, or with an unknown one, is anonymous.
     for (certificate, profile, key, expected, code) in [
         (None, ONE, None, 401, "unauthorized"),
         (Some(&unknown), ONE, None, 401, "unauthorized"),

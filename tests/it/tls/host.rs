@@ -23,7 +23,7 @@ use ucp_testkit::wait::{PATIENCE, within};
 
 use crate::harness::{Gateway, REST_HEADERS};
 
-/// Who issues certificates.
+/// Issuer of certificates.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -125,7 +125,7 @@ impl Http2 {
         Ok(Self { requests, connection: tokio::spawn(connection) })
     }
 
-    /// What sends requests.
+    /// Sender of requests.
     pub(super) fn requests(&self) -> SendRequest<Bytes> {
         self.requests.clone()
     }
@@ -191,7 +191,7 @@ impl Http2 {
         assert!(ended.as_ref().map_or_else(is_late, |()| true), "an idle client is told that it can go: {ended:?}");
     }
 
-    /// How the connection ends.
+    /// End of the connection.
     pub(super) async fn ended(self) -> Result<(), h2::Error> {
         let Self { requests, connection } = self;
         let ended = within("the end of the connection", PATIENCE, connection).await.expect("no panic");

@@ -13,7 +13,7 @@ use super::{
 /// The beginning of a handshake: the head of a record, which announces more than comes.
 const HALF_HANDSHAKE: &[u8] = &[22, 3, 1, 1, 0, 1, 0];
 
-/// How long a connection may live that stalls, with some room.
+/// Maximum lifetime of a stalled connection, with some room.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{harness::Ends as _, wire};
 
-/// What `s_client` says, and whether it was content. It ends with its input, or with the connection.
+/// Output of `s_client`, and whether it succeeded. It ends with its input, or with the connection.
 struct Said {
     text: String,
     is_content: bool,

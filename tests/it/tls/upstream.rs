@@ -39,7 +39,7 @@ async fn shop(own: &Issued, clients: &Authority) -> u16 {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // Whoever shows no certificate gets no further.
+                // A client without a certificate is rejected.
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut request = vec![0; 1 << 16];
                 let read = stream.read(&mut request).await.unwrap_or_default();

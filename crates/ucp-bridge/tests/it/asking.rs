@@ -1,4 +1,4 @@
-//! What reaches the shop, and what comes back from it.
+//! Requests that reach the shop, and the responses from it.
 
 use std::{
     sync::{
@@ -268,7 +268,7 @@ async fn look_ups_are_split_and_put_together_again() {
     assert_eq!((&messages[0]["type"], &messages[0]["code"]), (&json!("warning"), &json!("not_checked")));
     let content = messages[0]["content"].as_str().expect("a text");
     assert!(content.contains("id-10") && content.contains("id-19") && !content.contains("id-9,"), "{content}");
-    // What was learned is remembered.
+    // The result is remembered.
     let before = stub.got().len();
     ask(
         &bridge,

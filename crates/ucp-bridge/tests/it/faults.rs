@@ -104,7 +104,7 @@ async fn all_fail(kind: Kind, release: Release, cases: &[(&str, Value, &str)]) {
         let refused = refused.expect_err(&format!("{pointer} = {value}"));
         assert_eq!((refused.code, refused.retry_after), (Code::UpstreamInvalid, None), "{pointer}");
         assert!(!refused.code.retryable(), "what does not help is not said to be worth a try");
-        for part in ["The shop's answer is faulty", &format!("`{path}` must"), "Repeating the call does not help"] {
+        for part in ["The shop's response is invalid", &format!("`{path}` must"), "Repeating the call does not help"] {
             assert!(refused.content.contains(part), "{pointer} = {value}: {}", refused.content);
         }
         let text = log.text();
@@ -259,7 +259,7 @@ async fn what_the_release_permits_is_no_fault() {
         let answer = document(looked_up(Kind::Checkout, release, &said).await.expect(pointer));
         assert_eq!(answer, said, "{pointer}");
     }
-    // What is absent is left out.
+    // Missing products are left out.
     let sound = sound(Kind::Checkout, NEWEST);
     let said = with(&with(&sound, "/buyer", &json!(null)), "/line_items/0/item/image_url", &json!(null));
     assert_eq!(document(looked_up(Kind::Checkout, NEWEST, &said).await.expect("a checkout")), sound);
@@ -398,7 +398,7 @@ async fn a_product_page_with_a_fault_fails_as_a_whole() {
         let refused = ask(&bridge, asked).await.expect_err(pointer);
         assert!(refused.content.contains(&format!("`$.product{path}` must")), "{}", refused.content);
     }
-    // What is absent is left out here too.
+    // Missing products are left out here too.
     let said = with(&product("p"), "/variants/0/sku", &json!(null));
     stub.then(move |_| Act::json(200, &json!({ "ucp": ucp(NEWEST), "product": said })));
     let answer = ask(&bridge, call(Operation::GetProduct, None, json!({ "id": "p" }))).await.expect("a product");

@@ -1,5 +1,5 @@
-//! What shops of the first two releases need: signatures of bodies, members that only their release requires, and
-//! profiles as their sample servers publish them.
+//! Shops of the first two versions: signatures of bodies, fields that only their version requires, and profiles as
+//! their sample servers publish them.
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use ucp_core::{Code, Operation, Release, ports::owners::Kind};
 
 use super::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 
-/// What the shop does, as often as it is asked.
+/// Behavior of the shop, for every request.
 type Acting = Box<dyn Fn() -> Act + Send>;
 
 const NEWEST: Release = Release::V2026_08_25;
@@ -166,7 +166,7 @@ async fn a_stream_that_stays_open_is_over_with_the_answer() {
     let bridge = bridge(&stub, Transport::Mcp).await;
     let noise = |n: u64| json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": n } });
     stub.then(move |got| {
-        // What is asked of the gateway, and what answers others, is none of the call's business.
+        // Requests to the gateway, and responses to others, do not matter to the call.
         let ping = json!({ "jsonrpc": "2.0", "id": got.body["id"], "method": "ping" });
         let other =
             json!({ "jsonrpc": "2.0", "id": 4_000, "result": { "structuredContent": { "ucp": {}, "id": "x" } } });

@@ -110,7 +110,7 @@ async fn a_purchase_stays_what_it_was_begun_as() {
         assert!(!carried.sealed && !carried.body.contains_key("ap2"));
         assert_eq!(agent(&stub.got().pop().expect("a request")), with);
     }
-    // What was begun without them is not concluded without them once they are negotiated.
+    // A checkout without mandates cannot be completed without them once they are negotiated.
     own(&options, Kind::Checkout, "k0").await;
     own(&options, Kind::Cart, "c0").await;
     let before = stub.got().len();
@@ -123,7 +123,7 @@ async fn a_purchase_stays_what_it_was_begun_as() {
     assert_eq!(stub.got().len(), before, "the shop was not asked");
     bridge.forward(&buyer, asked(Operation::GetCart, Some("c0"))).await.expect("a cart");
     assert!(!agent(&stub.got().pop().expect("a request")).contains("mandates"));
-    // Whoever has not negotiated them is never locked in.
+    // A platform that has not negotiated them is never locked in.
     let plain = bridge.forward(&plain, asked(Operation::GetCheckout, Some("k0"))).await.expect("a checkout");
     assert!(!plain.sealed && !plain.body.contains_key("ap2"));
     assert!(!agent(&stub.got().pop().expect("a request")).contains("mandates"));
@@ -178,7 +178,7 @@ async fn a_new_key_of_the_shop_is_published_before_what_it_signs_is_handed_on() 
     ahead.by(Duration::from_secs(400));
     bridge.refresh().await;
     assert_eq!(*published.lock().expect("whole"), [renamed["signing_keys"][1].clone()]);
-    // Where mandates are not offered any more, nothing is bought that was to be bought under them.
+    // Once mandates are no longer offered, checkouts that require them cannot be completed.
     profile["ucp"]["capabilities"].as_object_mut().expect("capabilities").retain(|name, _| !name.contains("ap2"));
     stub.profile(profile);
     ahead.by(Duration::from_secs(400));

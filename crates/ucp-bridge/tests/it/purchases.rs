@@ -150,7 +150,7 @@ async fn an_answer_of_which_it_is_not_known_whose_it_is_is_not_told_and_nothing_
             assert_eq!(over.body["messages"][0]["code"], "checkout_completed");
         }
         assert_eq!(completions(&stub), 1);
-        // What the shop says of it when it is asked is told.
+        // The shop's own state is returned.
         stub.usually(|_| Act::json(200, &bought()));
         assert_eq!(document(ask(&bridge, get()).await.expect("a checkout")), bought());
     }

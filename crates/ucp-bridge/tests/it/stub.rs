@@ -56,7 +56,7 @@ impl Got {
     }
 }
 
-/// What the shop does with a request.
+/// Reaction of the shop to a request.
 pub(crate) enum Act {
     /// It answers.
     Say(u16, Vec<(&'static str, String)>, Vec<u8>),
@@ -160,7 +160,7 @@ impl Stub {
         self.lock().profile.clone()
     }
 
-    /// How often it was asked for its profile.
+    /// Number of requests for its profile.
     pub(crate) fn profile_fetches(&self) -> usize {
         self.lock().profile_fetches
     }
@@ -358,7 +358,7 @@ pub(crate) fn document(carried: ForwardedAnswer) -> Value {
     Value::Object(carried.body.into())
 }
 
-/// What a platform has to show for its mandates: keys.
+/// Keys of a platform for its mandates.
 #[derive(Debug)]
 struct Shown(Vec<Value>);
 

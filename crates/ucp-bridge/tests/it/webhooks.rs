@@ -1,4 +1,4 @@
-//! What the shop tells about orders.
+//! Order webhooks of the shop.
 
 use std::time::{Duration, SystemTime};
 
@@ -131,7 +131,7 @@ async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
     }
     assert_eq!(stub.profile_fetches(), 2, "once for all who wait for it");
     assert_eq!(refused(told(&bridge, &webhook_event(&first), &order).await), Code::KeyNotFound, "the old one is gone");
-    // Whoever makes keys up causes no more than that.
+    // Invented keys cause no more than that.
     for _ in 0..10 {
         assert_eq!(refused(told(&bridge, &webhook_event(&stranger), &order).await), Code::KeyNotFound);
     }

@@ -31,15 +31,15 @@ pub fn page(report: &Report) -> String {
             body {
                 h1 { "Rehearsal of " (report.shop) }
                 p {
-                    (sessions) " shoppers over " (report.transport) " in release " (report.release) ", seed " (report.seed) ": "
-                    (ordered) " ordered, " (ready) " were ready to pay, " (handed_over) " were handed over to a page, "
-                    span.bad { (given_up) " gave up" } ". " (report.per_minute()) " per minute."
+                    (sessions) " shoppers over " (report.transport) " in UCP version " (report.release) ", seed " (report.seed) ": "
+                    (ordered) " ordered, " (ready) " ready to pay, " (handed_over) " handed off, "
+                    span.bad { (given_up) " abandoned" } ". " (report.per_minute()) " per minute."
                 }
                 h2 { "Funnel" }
                 (funnel(report, sessions))
                 h2 { "Shoppers" }
                 table {
-                    tr { th { "shopper" } th { "came" } th { "ordered" } th { "ready" } th { "page" } th { "gave up" } }
+                    tr { th { "shopper" } th { "came" } th { "ordered" } th { "ready" } th { "handed off" } th { "abandoned" } }
                     @for (persona, ends) in report.personas() {
                         tr { td { (persona.as_str()) } td { (ends.sessions) } td { (ends.ordered) } td { (ends.ready) } td { (ends.handed_over) } td { (ends.given_up) } }
                     }

@@ -166,7 +166,7 @@ impl Report {
 
     fn write_counts(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let Ends { sessions, ordered, ready, handed_over, given_up } = self.ends();
-        writeln!(f, "{sessions} shoppers over {} in release {}, seed {}", self.transport, self.release, self.seed)?;
+        writeln!(f, "{sessions} shoppers over {} in UCP version {}, seed {}", self.transport, self.release, self.seed)?;
         write!(f, "{ordered} ordered, {ready} ready to pay, ")?;
         writeln!(f, "{handed_over} handed off, {given_up} abandoned")?;
         writeln!(

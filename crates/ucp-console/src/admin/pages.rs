@@ -9,7 +9,7 @@
 //! | `/operator/audit` | what operators did |
 //! | `/operator/login` | asks a browser for the admin token |
 //!
-//! Whatever is done is done by the function that answers the same call of the admin endpoint, and so is audited.
+//! Every action is carried out by the function that serves the same request of the admin API, and so is audited.
 
 mod audit;
 mod login;
@@ -174,7 +174,7 @@ fn failed(failure: Failure, up: &str, view: &View, key: &FormKey) -> Response {
     let Failure(status, problem) = failure;
     let content = html! {
         main.operator #main tabindex="-1" {
-            h1 { "This was not done" }
+            h1 { "Action failed" }
             p.note.alarm role="alert" { (problem) }
             p.actions { a.button.second href={ (up) "operator" } { "All shops" } }
         }
@@ -195,15 +195,15 @@ fn done(query: Option<&str>) -> Markup {
     let named = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).find(|(name, _)| name == "done");
     let text = named.and_then(|(_, action)| {
         let texts = [
-            ("pause", "The shop is paused: calls are refused until it is resumed."),
-            ("resume", "The shop answers calls again."),
-            ("block", "The platform is blocked: its calls are refused."),
-            ("unblock", "The platform is served again."),
-            ("resend", "The webhook is sent again."),
-            ("retry", "The task is carried out again."),
-            ("release", "The products that were held are removed from the copy."),
-            ("reload", "The configuration was read again."),
-            ("step", "The order has taken the step."),
+            ("pause", "The shop is paused: requests are rejected until it is resumed."),
+            ("resume", "The shop is resumed."),
+            ("block", "The platform is blocked: its requests are rejected."),
+            ("unblock", "The platform is unblocked."),
+            ("resend", "The webhook event is being resent."),
+            ("retry", "The task is being retried."),
+            ("release", "The products were removed from the copy."),
+            ("reload", "The configuration was reloaded."),
+            ("step", "The order was updated."),
         ];
         texts.into_iter().find(|(name, _)| *name == action).map(|(_, text)| text)
     });
@@ -242,8 +242,8 @@ async fn overview(State(view): State<View>, Extension(key): Extension<FormKey>, 
             (part::table("Shops", &["Shop", "State", "Address", "Do"], &rows, "No shop is configured."))
             section.card aria-labelledby="configuration" {
                 h2 #configuration { "Configuration" }
-                p { "It is read again without a restart. What is wrong with it is said, and then nothing changes." }
-                (button(&key, "reload", "", &[("back", "all")], "Read it again", ""))
+                p { "Reloads the configuration without a restart. If it is invalid, nothing changes." }
+                (button(&key, "reload", "", &[("back", "all")], "Reload", ""))
             }
         }
     };

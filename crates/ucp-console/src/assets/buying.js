@@ -124,12 +124,12 @@ async function update() {
   const answer = await call('update_checkout', { id: state.checkout.id, body: { ...(form() < '2026-04-08' && { id: state.checkout.id }), ...wanted() }, before: state.checkout });
   if (answer?.line_items) state.checkout = answer;
   checkout(answer?.line_items ? undefined : answer);
-  say(answer?.status ? `The checkout is ${answer.status}` : 'That was refused');
+  say(answer?.status ? `The checkout is ${answer.status}` : 'Rejected');
 }
 
 export async function checkout(problem) {
   if (state.lines.length === 0 && !state.checkout) return cart();
-  if (!offers('create_checkout')) return show(heading('No checkout'), h('p', {}, 'This shop sells nothing over UCP: a buyer goes on at the shop itself.'));
+  if (!offers('create_checkout')) return show(heading('No checkout'), h('p', {}, 'This shop has no checkout over UCP: buyers continue at the shop.'));
   if (!state.checkout || state.checkoutOf !== whose()) {
     const answer = await begin();
     if (!state.checkout) return show(heading('Checkout'), refused(answer));
@@ -182,8 +182,8 @@ const handlers = (held) => held.payment?.handlers ?? Object.values(held.ucp?.pay
 
 function payment(held) {
   const sandbox = handlers(held).find(({ config }) => config?.supported_tokens);
-  if (held.status === 'requires_escalation') return onward(held, 'The buyer has to go on in person.');
-  if (!sandbox) return onward(held, 'This shop is paid on its own page.');
+  if (held.status === 'requires_escalation') return onward(held, 'The buyer has to continue on the checkout page.');
+  if (!sandbox) return onward(held, 'The buyer pays on the page of the shop.');
   const token = h('select', { id: 'token' }, sandbox.config.supported_tokens.map((name) => h('option', { value: name }, name.replaceAll('_', ' '))));
   return h('div', { class: 'pay' },
     h('label', { for: 'token' }, 'Sandbox card ', token),

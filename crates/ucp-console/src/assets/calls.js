@@ -61,7 +61,7 @@ async function asking(path, body) {
   const answer = await fetch(`./playground/${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   const told = await answer.json().catch(() => ({}));
   if (answer.ok) return told;
-  throw Object.assign(new Error(told.content ?? `The gateway answered with status ${answer.status}.`), { answer: told });
+  throw Object.assign(new Error(told.content ?? `The gateway returned status ${answer.status}.`), { answer: told });
 }
 
 const NAMES = { 'content-digest': 'Content-Digest', 'signature-input': 'Signature-Input', signature: 'Signature' };
@@ -157,7 +157,7 @@ export async function call(name, asked) {
     }).then(() => listener(entry));
   }
   if (first.failed && !first.refusal && !entry.elsewhere) throw new Error(first.failed);
-  return first.answer ? first.answer.said : (first.refusal ?? { content: `There is no answer: ${first.failed}` });
+  return first.answer ? first.answer.said : (first.refusal ?? { content: `No response: ${first.failed}` });
 }
 
 /** Carries out an operation over REST alone, for what the page needs beside the shop. Gives the answer. */

@@ -45,7 +45,7 @@ function row(call) {
 function draw() {
   if (calls.length === 0) {
     const playground = document.querySelector('.top a[href$="playground"]');
-    list.replaceChildren(h('p', { class: 'quiet' }, 'No call yet that is like that. ', playground && ['Buy something in the ', h('a', { href: 'playground' }, 'playground'), ', or send'], !playground && 'Send', ' a call from a terminal.'));
+    list.replaceChildren(h('p', { class: 'quiet' }, 'No matching calls yet. ', playground && ['Buy something in the ', h('a', { href: 'playground' }, 'playground'), ', or send'], !playground && 'Send', ' a call from a terminal.'));
     return;
   }
   list.replaceChildren(h('ol', { class: 'rows' }, calls.map(row)));
@@ -116,7 +116,7 @@ function comparison(call) {
       return;
     }
     const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
-    if (!answer.ok) throw new Error('that call is not here any more');
+    if (!answer.ok) throw new Error('the call is no longer recorded');
     const other = await answer.json();
     const facts = Object.entries(compared).filter(([name]) => call[name] !== other[name]);
     const document = (title, one, two) => {
@@ -154,7 +154,7 @@ async function webhooks({ id, about }) {
   if (events.length === 0) return;
   const cell = (text) => h('td', {}, String(text ?? ''));
   document.getElementById('webhooks')?.replaceChildren(
-    h('h3', {}, 'Webhooks it led to'),
+    h('h3', {}, 'Webhooks sent'),
     h('table', { class: 'measured' },
       h('thead', {}, h('tr', {}, ['Event', 'State', 'Attempts', 'Problem'].map((title) => h('th', { scope: 'col' }, title)))),
       h('tbody', {}, events.map(({ id: event, state, attempts, problem }) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, event)), cell(state), cell(attempts), cell(problem))))));
@@ -164,7 +164,7 @@ async function webhooks({ id, about }) {
 async function open(id) {
   const answer = await fetch(`inspector/calls/${encodeURIComponent(id)}`);
   if (!answer.ok) {
-    detail.replaceChildren(h('p', { class: 'note' }, 'This call is not here any more: the inspector keeps the last calls only, and deletes those about carts, checkouts and orders that were erased.'));
+    detail.replaceChildren(h('p', { class: 'note' }, 'This call is no longer recorded. The inspector keeps the latest calls, and deletes those of erased carts, checkouts and orders.'));
     return;
   }
   const call = await answer.json();
@@ -189,7 +189,7 @@ async function open(id) {
     h('div', { id: 'webhooks' }),
     comparison(call),
     call.omitted && h('p', { class: 'quiet' }, `${count(call.omitted)} more were not kept.`),
-    h('p', { class: 'quiet' }, 'Masked: what tells who a buyer is, opens a page of theirs, or pays. ', h('a', { href: `inspector/calls/${encodeURIComponent(call.id)}/report`, download: 'ucp-call.json' }, 'Save it for a report')),
+    h('p', { class: 'quiet' }, 'Masked: personal data of buyers, links to their pages, and payment data. ', h('a', { href: `inspector/calls/${encodeURIComponent(call.id)}/report`, download: 'ucp-call.json' }, 'Save it for a report')),
     h('div', { class: 'sides' }, body('Request', call.bytes_in, call.request), body('Answer', call.bytes_out, call.answer)),
   ].flat().filter((part) => part));
   await webhooks(call);

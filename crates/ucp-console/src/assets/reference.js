@@ -118,7 +118,7 @@ async function run(section) {
   const status = (name, { status: code, milliseconds }) => [h('strong', {}, name), ' ', h('span', { class: `status s${String(code)[0]}` }, String(code)), ` ${time(milliseconds)} `];
   ran.replaceChildren(
     h('p', {}, status('REST', one), status('MCP', other)),
-    h('p', { class: `verdict ${differ.length ? 'other' : 'same'}` }, differ.length ? `The answers differ at ${differ.slice(0, 4).join(', ')}` : 'Both answered the same'),
+    h('p', { class: `verdict ${differ.length ? 'other' : 'same'}` }, differ.length ? `The responses differ at ${differ.slice(0, 4).join(', ')}` : 'Both responses are equal'),
     h('pre', { tabindex: '0', class: 'answer' }, colored(one.json)));
   field('status').textContent = `${one.status} over REST, ${other.status} over MCP`;
   if (one.status < 400) remember(JSON.parse(section.dataset.operation).path, one.json);

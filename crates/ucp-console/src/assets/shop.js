@@ -123,7 +123,7 @@ function card(product) {
 // ---- Product
 
 async function product(id, wants = {}, latest) {
-  if (!offers('get_product')) return show(heading('No page for a product'), h('p', {}, 'This shop does not offer `get_product`: what it sells is in its search alone.'), h('p', {}, h('a', { href: '#/' }, 'All products')));
+  if (!offers('get_product')) return show(heading('No page for a product'), h('p', {}, 'This shop does not offer `get_product`: its products are only in the search.'), h('p', {}, h('a', { href: '#/' }, 'All products')));
   const selected = Object.entries(wants).map(([name, label]) => ({ name, label }));
   // The choice that was just made is the last to be given up.
   const preferences = latest && [latest, ...Object.keys(wants).filter((name) => name !== latest)];
@@ -224,7 +224,7 @@ function describe() {
   const over = [found.rest && 'REST', found.mcp && 'MCP'].filter(Boolean).join(' and ');
   described.replaceChildren(h('div', { class: 'note' },
     h('p', {}, h('strong', {}, new URL(found.address).host), ` speaks ${found.release} over ${over}.`),
-    found.lacks.length > 0 && h('p', {}, 'It lacks:'),
+    found.lacks.length > 0 && h('p', {}, 'Missing:'),
     found.lacks.length > 0 && h('ul', {}, found.lacks.map((text) => h('li', {}, text)))));
 }
 
@@ -242,8 +242,8 @@ const addressed = document.getElementById('address');
 document.getElementById('elsewhere').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (!addressed.value.trim()) return;
-  say('The endpoint is asked');
-  described.replaceChildren(h('p', { class: 'quiet' }, 'The endpoint is asked for its profile …'));
+  say('Contacting the endpoint');
+  described.replaceChildren(h('p', { class: 'quiet' }, 'Fetching the profile …'));
   try {
     await open(addressed.value);
   } catch (error) {

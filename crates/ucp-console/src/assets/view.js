@@ -45,7 +45,7 @@ export const quoting = (text) => text.split('`').map((part, at) => (at % 2 === 1
 /** What a call was refused for. */
 export function refused(answer) {
   const messages = answer?.messages?.map(({ content }) => content) ?? [];
-  const texts = messages.length > 0 ? messages : [answer?.content ?? 'The gateway gave no answer that can be read.'];
+  const texts = messages.length > 0 ? messages : [answer?.content ?? 'The response of the gateway cannot be read.'];
   return h('div', { class: 'note alarm', role: 'alert' }, texts.map((text) => h('p', {}, quoting(text))), answer?.accepted && h('p', { class: 'quiet' }, `Accepted: ${answer.accepted}`));
 }
 
@@ -63,4 +63,4 @@ export function show(...content) {
 }
 
 /** Draws again, and shows what goes wrong on the way. */
-export const guarded = (work) => Promise.resolve().then(work).catch((error) => show(heading('There is no answer'), h('p', { class: 'note alarm', role: 'alert' }, error.message)));
+export const guarded = (work) => Promise.resolve().then(work).catch((error) => show(heading('No response'), h('p', { class: 'note alarm', role: 'alert' }, error.message)));

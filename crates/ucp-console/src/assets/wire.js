@@ -35,7 +35,7 @@ function drawn({ name, request, answer, failed }) {
     h('h3', {}, name, h('span', { class: answer ? `status s${String(answer.status)[0]}` : 'status' }, answer ? String(answer.status) : failed ? 'none' : '…')),
     h('h4', {}, 'Request'),
     h('pre', { tabindex: '0', class: 'request' }, h('code', {}, h('span', { class: 'line' }, text), body ? '\n\n' : ''), body && colored(body)),
-    request?.covered && h('details', {}, h('summary', {}, 'What the signature covers'), h('pre', { tabindex: '0' }, h('code', {}, h('span', { class: 'line' }, request.covered)))),
+    request?.covered && h('details', {}, h('summary', {}, 'Signed components'), h('pre', { tabindex: '0' }, h('code', {}, h('span', { class: 'line' }, request.covered)))),
     h('h4', {}, 'Answer'),
     h('pre', { tabindex: '0', class: 'answer' }, answer ? colored(answer.json ?? answer.text) : h('code', {}, failed ?? 'under way')));
 }
@@ -45,19 +45,19 @@ function verdict({ sides, keyed, elsewhere }) {
   const [first, second] = sides;
   const other = (text) => h('p', { class: 'verdict other' }, text);
   const lost = sides.find(({ failed }) => failed);
-  if (lost) return other(`There is no answer over ${lost.name}: ${lost.failed}`);
+  if (lost) return other(`No response over ${lost.name}: ${lost.failed}`);
   if (!second) {
     const why = keyed && elsewhere ? 'changes of another shop go over one, unless you choose both' : 'the endpoint has no other';
     return h('p', { class: 'verdict' }, `Over ${first.name} alone: ${why}`);
   }
   if (!second.answer) return h('p', { class: 'verdict' }, `${second.name} is under way …`);
   if (first.answer.document === undefined || second.answer.document === undefined) {
-    return other('The answers cannot be compared: not both can be read');
+    return other('The responses cannot be compared: one of them cannot be read');
   }
   const differ = differences(first.answer.document, second.answer.document);
-  if (differ.length === 0) return h('p', { class: 'verdict same' }, 'Difference between the answers: none');
+  if (differ.length === 0) return h('p', { class: 'verdict same' }, 'No difference between the responses');
   const some = differ.slice(0, 4).join(', ');
-  return other(`The answers differ at ${some}${differ.length > 4 ? ` and ${differ.length - 4} more` : ''}`);
+  return other(`The responses differ at ${some}${differ.length > 4 ? ` and ${differ.length - 4} more` : ''}`);
 }
 
 /** Draws the call that is shown. */

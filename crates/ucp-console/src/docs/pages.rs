@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
 use ucp_config::reference;
 
-use crate::errors;
+use crate::{errors, sales_terms};
 
 /// Maximum number of results of a search.
 const MOST: usize = 30;
@@ -61,6 +61,7 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             file!("postgresql"),
             file!("several-shops"),
             file!("monitoring"),
+            file!("troubleshooting"),
             file!("admin-api"),
             file!("analytics-events"),
             file!("security"),
@@ -73,9 +74,11 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             ("configuration", || Cow::Owned(reference::page())),
             file!("cli"),
             ("errors", || Cow::Owned(errors::page())),
+            ("sales-terms-reference", || Cow::Owned(sales_terms::page())),
             file!("backend-api"),
             file!("mapping-reference"),
             file!("limits"),
+            file!("glossary"),
             file!("releases"),
             file!("versioning"),
         ],

@@ -110,7 +110,7 @@ messages! {
         "The code `A` does not apply: it needs 50 dollars.";
     "discount_code_user_not_logged_in" Warning CHANGED "$.discounts.codes[0]":
         "The code is limited to certain buyers." => "Send the buyer's `email`.",
-        "The code `A` is for certain buyers: it needs the buyer's e-mail.";
+        "The code `A` is for certain buyers: it needs the buyer's email address.";
     "eligibility_accepted" Info NO "$.context.eligibility[0]":
         "A claim about the buyer was accepted." => "No action needed.",
         "`com.example.member` is accepted.";
@@ -227,7 +227,7 @@ messages! {
         "The quantity must be at least 1.";
     "quantity_unit_mismatch" Error CHANGED "$.line_items[0].quantity":
         "The item is sold in another unit." => "Send the quantity in the unit of the variant.",
-        "`v1` is sold by the metre.";
+        "`v1` is sold by the meter.";
     "requires_3ds" Error CHANGED "$.payment.instruments[0]":
         "The bank requires an authentication of the buyer." => "Send the buyer to `continue_url`, then complete the checkout.",
         "The bank wants to authenticate the buyer.";

@@ -46,7 +46,7 @@ const SOUGHT_LENGTH: std::ops::RangeInclusive<usize> = 4..=256;
 /// Query parameters whose values are kept.
 const PARAMETERS: [&str; 1] = ["view"];
 
-/// Masks the path and query of a request: e-mail addresses in its parts, and the values of parameters that are not known.
+/// Masks the path and query of a request: email addresses in its parts, and the values of parameters that are not known.
 pub(super) fn masked_path(path: &str) -> String {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let address =
@@ -63,7 +63,7 @@ pub(super) fn masked_path(path: &str) -> String {
     parts.join("/") + &query.map_or_else(String::new, |query| format!("?{}", query.join("&")))
 }
 
-/// Replaces the e-mail addresses in a text: what stands around an `@` up to white space, quotes and brackets.
+/// Replaces the email addresses in a text: what stands around an `@` up to white space, quotes and brackets.
 pub(super) fn without_addresses(text: &str) -> Cow<'_, str> {
     if !text.contains('@') {
         return Cow::Borrowed(text);

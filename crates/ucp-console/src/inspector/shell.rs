@@ -33,7 +33,7 @@ pub(crate) fn content() -> Markup {
                 p #status .hidden role="status" {}
                 div #list { p.quiet { "The inspector needs scripts of this gateway." } }
             }
-            section.wire aria-label="The call" { div #detail { p.quiet { "Choose a call to see what happened on its way." } } }
+            section.wire aria-label="The call" { div #detail { p.quiet { "Choose a call to see how it was processed." } } }
         }
     }
 }

@@ -268,7 +268,7 @@ impl Endpoints {
 fn named_release(date: Option<&str>) -> Result<Option<Release>, Refusal> {
     let unknown = || {
         let known = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>();
-        Refusal::new(Code::InvalidRequest, "The release must be one that this gateway knows.")
+        Refusal::new(Code::InvalidRequest, "The UCP version must be one that this gateway supports.")
             .at("$.release")
             .accepting(known.join(", "))
     };

@@ -431,7 +431,7 @@ async fn an_order_that_there_is_all_the_same_is_told() {
         _ => Ok(Some(answer)),
     });
     assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
-    // Where the shop does not say, nobody knows.
+    // If the shop does not state it, it is unknown.
     let id = gateway.made(sent(Some("cart"))).await.checkout.id;
     gateway.stall.spoil(|question, _, answer| match question {
         Question::Place => Ok(Some(json!(HALTED))),
@@ -489,7 +489,7 @@ async fn a_cart_whose_making_is_not_answered_is_found_by_its_key_and_abandoned()
     gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!((gateway.stall.times(Question::CartSync), gateway.stall.carts().len()), (3, 0));
-    // What the shop never got is not asked for again.
+    // A request that never reached the shop is not repeated.
     gateway.stall.spoil(|question, _, answer| match question {
         Question::CartSync => Err(Failure::Connect),
         _ => Ok(Some(answer)),
@@ -509,8 +509,8 @@ async fn a_new_cart_that_cannot_be_priced_is_abandoned() {
         Ok(Some(answer))
     });
     let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
-    let refusal = gateway.call(create).await.expect_err("more than can be charged");
-    assert!(refusal.content.contains("more than can be charged"), "{refusal:?}");
+    let refusal = gateway.call(create).await.expect_err("exceeds the maximum");
+    assert!(refusal.content.contains("exceeds the maximum"), "{refusal:?}");
     assert_eq!((gateway.stall.times(Question::CartAbandon), gateway.stall.carts().len()), (1, 0));
 }
 

@@ -22,7 +22,7 @@ async fn a_shop_that_keeps_the_contract_has_no_findings() {
     assert!(!stall.state().asked.iter().any(|(question, _)| written(question)), "nothing is written unasked");
 }
 
-/// What breaks a rule, and its name.
+/// A violation of a rule, and its name.
 type Broken = (&'static str, fn(Question, &Value, Value) -> Result<Option<Value>, Failure>);
 
 #[tokio::test]

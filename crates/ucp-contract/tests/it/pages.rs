@@ -216,7 +216,7 @@ async fn a_shop_that_fails_has_not_said_that_there_is_nothing() {
     let shelf = Shelf::new(Style::Number, 200, 50, &[1]);
     let (shop, _) = shelf.connect().await;
     assert_eq!(page(&shop, &priced(120, 200)).await.expect_err("nobody knows").code, Code::Unavailable);
-    // What was found before is an answer, and the next page goes on where it stopped.
+    // Earlier results are a response, and the next page continues where it stopped.
     let shelf = Shelf::new(Style::Number, 200, 50, &[1]);
     let (shop, _) = shelf.connect().await;
     let (found, cursor) = page(&shop, &search::Request { limit: Some(20), ..priced(41, 200) }).await.expect("a page");

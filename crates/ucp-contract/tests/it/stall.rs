@@ -32,7 +32,7 @@ pub(crate) struct Stall {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// What was asked, in order.
+    /// Requests, in order.
     pub(crate) asked: Vec<(Question, Value)>,
     carts: Vec<(String, Value)>,
     /// Attempts to place an order, by reference.
@@ -98,7 +98,7 @@ impl Stall {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often a question was asked.
+    /// Number of requests for a question.
     pub(crate) fn times(&self, question: Question) -> usize {
         self.state().asked.iter().filter(|(asked, _)| *asked == question).count()
     }

@@ -22,7 +22,7 @@ pub struct Description {
     /// Plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
-    /// HTML as stated by the merchant; to be sanitised before it is shown.
+    /// HTML as stated by the merchant; to be sanitized before it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// Markdown as stated by the merchant.

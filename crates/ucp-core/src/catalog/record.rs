@@ -129,18 +129,18 @@ pub struct VariantRecord {
     /// Quantity in stock; if absent, the variant is not counted and never sold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<u64>,
-    /// Number of pieces at each pickup place of the shop, by identifier, for those who pick goods up; a place that is left
-    /// out has none. If absent, every place has it.
+    /// Number of items at each pickup location, by its identifier. An omitted location has none. If absent, every location
+    /// has the variant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_by_location: Option<BTreeMap<String, u64>>,
     /// Quantities in which it is sold; any if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity_rule: Option<QuantityRule>,
-    /// Number of days that the shop needs before the goods can leave it, 0 to 730.
+    /// Number of days that the shop needs to prepare the variant, 0 to 730.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 730))]
     pub lead_days: Option<u16>,
-    /// Date on which goods are there again, or for the first time, that are sold on backorder or preorder: YYYY-MM-DD.
+    /// Date on which a variant on backorder or preorder is available: YYYY-MM-DD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub available_on: Option<Date>,

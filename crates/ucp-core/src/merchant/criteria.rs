@@ -14,7 +14,7 @@ use crate::catalog::filter::CategoryPath;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// Maximum radius of a search, in metres. Larger ones are refused, not reduced.
+    /// Maximum radius of a search, in meters. Larger ones are refused, not reduced.
     pub max_radius: Option<f64>,
     /// Countries (`US`) and regions (`US-CA`), as ISO 3166 codes, whose buyers are shown no merchants.
     pub restricted_regions: Vec<String>,
@@ -64,12 +64,12 @@ impl Criteria {
     }
 }
 
-/// The points within a distance of a centre.
+/// The points within a distance of a center.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circle {
     /// Centre.
     pub center: Point,
-    /// Maximum geodesic distance, in metres, inclusive.
+    /// Maximum geodesic distance, in meters, inclusive.
     pub max: f64,
 }
 

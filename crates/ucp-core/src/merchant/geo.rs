@@ -1,6 +1,6 @@
 //! Points on the Earth and how far apart they are.
 //!
-//! Distances are shortest geodesics on the WGS 84 ellipsoid, in metres and unrounded; a radius includes its rim. A
+//! Distances are shortest geodesics on the WGS 84 ellipsoid, in meters and unrounded; a radius includes its rim. A
 //! sphere would be wrong by some 0.2 %, which is enough to turn a verdict at the rim.
 //!
 //! Working a geodesic out takes a microsecond, a straight line through the Earth a nanosecond. [`Chord`] bounds the
@@ -13,19 +13,19 @@ use geographiclib_rs::{Geodesic, InverseGeodesic as _};
 /// Metres in an international mile.
 pub const METRES_PER_MILE: f64 = 1_609.344;
 
-/// Metres in a kilometre.
+/// Meters in a kilometer.
 pub const METRES_PER_KILOMETRE: f64 = 1_000.0;
 
-/// The semi-major axis of the ellipsoid in metres.
+/// The semi-major axis of the ellipsoid in meters.
 const EQUATOR: f64 = 6_378_137.0;
 
-/// The semi-minor axis in metres.
+/// The semi-minor axis in meters.
 const POLE: f64 = 6_356_752.314_245;
 
 /// The square of its first eccentricity.
 const ECCENTRICITY: f64 = 0.006_694_379_990_141_316;
 
-/// No curve along the ground bends with a smaller radius than a meridian at the equator, in metres.
+/// No curve along the ground bends with a smaller radius than a meridian at the equator, in meters.
 const TIGHTEST: f64 = 6_335_439.327;
 
 static WGS84: LazyLock<Geodesic> = LazyLock::new(Geodesic::wgs84);
@@ -88,7 +88,7 @@ impl Point {
     }
 }
 
-/// A position in space, in metres from the centre of the Earth.
+/// A position in space, in meters from the center of the Earth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position([f64; 3]);
 
@@ -101,7 +101,7 @@ impl Position {
     }
 }
 
-/// The length in metres of a straight line between two points on the ground.
+/// The length in meters of a straight line between two points on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Chord(f64);
 
@@ -115,7 +115,7 @@ impl Chord {
     /// The way from a point to itself.
     pub const ZERO: Self = Self(0.0);
 
-    /// Rounding of positions, in metres; their coordinates are exact to a few nanometres.
+    /// Rounding of positions, in meters; their coordinates are exact to a few nanometres.
     const ROUNDING: f64 = 1e-6;
 
     /// A length that no geodesic between the points can fall short of.
@@ -152,7 +152,7 @@ pub struct Rim {
 }
 
 impl Rim {
-    /// The rim of a radius of `max` metres.
+    /// The rim of a radius of `max` meters.
     #[must_use]
     pub fn new(max: f64) -> Self {
         // The converse of `at_most`, with as much again for what rounding takes on the way.
@@ -245,7 +245,7 @@ mod tests {
             let (chord, distance) = (from.position().chord(to.position()), from.distance(to));
             prop_assert!(chord.at_least() <= distance, "{chord:?} {distance}");
             prop_assert!(distance <= chord.at_most(), "{chord:?} {distance}");
-            // Tight enough to be of use: within a millimetre in a town, a promille in a country.
+            // Tight enough to be of use: within a millimeter in a town, a promille in a country.
             if distance < 20_000.0 {
                 prop_assert!(chord.at_most() - chord.at_least() < 0.01);
             } else if distance < 1_000_000.0 {

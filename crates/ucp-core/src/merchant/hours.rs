@@ -107,7 +107,7 @@ pub struct DailyHours {
     pub closes: ClockTime,
 }
 
-/// What replaces the weekly hours on every date from `valid_from` to `valid_through`.
+/// Hours that replace the weekly ones on every date from `valid_from` to `valid_through`.
 ///
 /// Without times the location is closed. Several with the same bounds are split shifts; other overlaps are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -128,7 +128,7 @@ pub struct ExceptionHours {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("pattern" = CLOCK_PATTERN))]
     pub closes: Option<ClockTime>,
-    /// What buyers call the occasion.
+    /// Name of the occasion, for buyers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }

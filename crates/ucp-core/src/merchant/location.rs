@@ -37,14 +37,14 @@ pub struct Demands {
 
 /// A circle on the ground as sent.
 ///
-/// Its centre can be the position of a buyer: `Debug` prints it to about a kilometre.
+/// Its center can be the position of a buyer: `Debug` prints it to about a kilometer.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Distance {
-    /// WGS 84 latitude of the centre, in degrees.
+    /// WGS 84 latitude of the center, in degrees.
     pub latitude: f64,
-    /// WGS 84 longitude of the centre, in degrees.
+    /// WGS 84 longitude of the center, in degrees.
     pub longitude: f64,
-    /// Radius in metres, inclusive.
+    /// Radius in meters, inclusive.
     pub max: f64,
 }
 
@@ -145,7 +145,7 @@ impl Demands {
         known(&self.unknown, "`hours` and `amenities`")?;
         if self.serves.is_some() {
             return Err(Refusal::invalid("$.serves", "This directory does not know which areas its locations serve.")
-                .accepting("`distance` with a centre and a radius, and no `serves`"));
+                .accepting("`distance` with a center and a radius, and no `serves`"));
         }
         let place = |(place, amenity): (usize, &String)| match is_reverse_domain(amenity) {
             true => Ok(amenity.clone()),
@@ -167,7 +167,7 @@ impl Distance {
     fn circle(self, policy: &Policy) -> Result<Circle, Refusal> {
         within_bounds(policy, self.max, "$.distance.max")?;
         let center = Point::anywhere(self.latitude, self.longitude).ok_or_else(|| {
-            Refusal::invalid("$.distance.center", "The centre is not on the Earth.")
+            Refusal::invalid("$.distance.center", "The center is not on the Earth.")
                 .accepting("a `latitude` from -90 to 90 and a `longitude` from -180 to 180, in degrees")
         })?;
         Ok(Circle { center, max: self.max })
@@ -177,7 +177,7 @@ impl Distance {
 /// Parses an RFC 3339 instant with `Z` or a numeric offset.
 fn instant(text: &str) -> Result<Timestamp, Refusal> {
     let refused = || {
-        Refusal::invalid("$.filters.hours.open_at", "This must be an instant.")
+        Refusal::invalid("$.filters.hours.open_at", "This must be an RFC 3339 time.")
             .accepting("an RFC 3339 date and time with `Z` or a numeric offset, such as `2026-05-18T17:00:00-07:00`")
     };
     // The parser takes more forms than this one.

@@ -79,14 +79,14 @@ pub struct Radius {
 /// A unit of length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// 1,000 metres.
+    /// 1,000 meters.
     Kilometre,
-    /// 1,609.344 metres.
+    /// 1,609.344 meters.
     Mile,
 }
 
 impl Radius {
-    /// Converts the distance to metres. A finite distance stays finite: it is cut to the largest number.
+    /// Converts the distance to meters. A finite distance stays finite: it is cut to the largest number.
     #[must_use]
     pub fn metres(self) -> f64 {
         let metres = self.value
@@ -170,10 +170,8 @@ impl Filters {
         match (address, radius) {
             (None, None) => Err(Refusal::invalid("$.filters.location", "The location filter says nothing.")
                 .accepting("an `address`, with or without a `radius`")),
-            (None, Some(_)) => {
-                Err(Refusal::invalid("$.filters.location", "There is a radius, but nothing it is around.")
-                    .accepting("an `address` beside the `radius`"))
-            }
+            (None, Some(_)) => Err(Refusal::invalid("$.filters.location", "A radius requires a center.")
+                .accepting("an `address` beside the `radius`")),
             (Some(_), None) => Ok(None),
             (Some(address), Some(radius)) => {
                 if *address == PostalAddress::default() {
@@ -191,11 +189,8 @@ impl Filters {
 pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
     let Some(name) = unknown.first() else { return Ok(()) };
     let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
-    Err(Refusal::invalid(
-        format!("$.filters['{}']", name.replace('\'', "\\'")),
-        format!("There is no filter `{name}`."),
-    )
-    .accepting(format!("the filters {known}")))
+    Err(Refusal::invalid(format!("$.filters['{}']", name.replace('\'', "\\'")), format!("Unknown filter `{name}`."))
+        .accepting(format!("the filters {known}")))
 }
 
 /// Refuses a radius that is invalid or larger than the operator allows.
@@ -205,7 +200,7 @@ pub(super) fn within_bounds(policy: &Policy, metres: f64, path: &str) -> Result<
     }
     match policy.max_radius {
         Some(max) if metres > max => Err(Refusal::invalid(path, "The radius is larger than this directory searches.")
-            .accepting(format!("at most {max} metres ({:.1} km)", max / METRES_PER_KILOMETRE))),
+            .accepting(format!("at most {max} meters ({:.1} km)", max / METRES_PER_KILOMETRE))),
         _ => Ok(()),
     }
 }

@@ -340,8 +340,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Whatever is tried, in whatever order: quantities stay within what was ordered, what was told is never
-        /// untold.
+        /// Invariants of any sequence of steps: quantities stay within the order, and reported steps are never
+        /// withdrawn.
         #[test]
         fn steps_only_add(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
             let mut order = order();

@@ -73,7 +73,7 @@ impl Erasure {
     }
 }
 
-/// Personal data of a buyer, who is known by an e-mail address in any case.
+/// Personal data of a buyer, who is known by an email address in any case.
 ///
 /// A buyer is found by the address in carts and checkouts. An order has no address of its own: it is found by its
 /// checkout for as long as that is kept, and then by the [mark](buyer_mark) that the removal of the checkout leaves.
@@ -95,7 +95,7 @@ pub trait Buyers: Send + Sync {
 /// Mark of an order whose checkout was damaged when it was removed.
 pub const UNKNOWN: &str = "?";
 
-/// Returns what an order is found by once its checkout, a JSON text, is gone: a hash of the e-mail address that nobody computes
+/// Returns what an order is found by once its checkout, a JSON text, is gone: a hash of the email address that nobody computes
 /// without the secret of the shop. Empty if the checkout has no address, [`UNKNOWN`] if it is damaged.
 #[must_use]
 pub fn buyer_mark(secret: &CursorSecret, checkout: &str) -> String {
@@ -106,7 +106,7 @@ pub fn buyer_mark(secret: &CursorSecret, checkout: &str) -> String {
         .map_or_else(String::new, |e_mail| mark(secret, e_mail))
 }
 
-/// Returns the [mark](buyer_mark) of an e-mail address in any case.
+/// Returns the [mark](buyer_mark) of an email address in any case.
 #[must_use]
 pub fn mark(secret: &CursorSecret, e_mail: &str) -> String {
     let hash =

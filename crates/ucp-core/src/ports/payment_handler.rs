@@ -59,7 +59,7 @@ pub trait Handler: Send + Sync {
     /// # Errors
     /// [`Refusal`] if the handler takes no messages, or this one is not the processor's.
     fn notified(&self, _headers: &[(&str, &str)], _body: &[u8]) -> Result<Option<String>, Refusal> {
-        Err(Refusal::new(Code::UnknownPath, "This payment handler takes no messages."))
+        Err(Refusal::new(Code::UnknownPath, "This payment handler has no webhooks."))
     }
 
     /// Captures an authorized payment or a part of it, and releases the rest, once per [`Capture::id`]. Handlers that

@@ -175,7 +175,7 @@ fn identify<'a>(stated: &[MethodDraft], previous: &'a Previous) -> Result<Vec<Id
             Some("shipping") => MethodKind::Shipping,
             Some("pickup") => MethodKind::Pickup,
             Some(other) => {
-                return Err(Refusal::invalid(at("type"), format!("There is no fulfillment method `{other}`."))
+                return Err(Refusal::invalid(at("type"), format!("Unknown fulfillment method `{other}`."))
                     .accepting("`shipping` or `pickup`"));
             }
             None => match by_id.and_then(|at| known.get(at)).map(|known| known.kind).or_else(|| kind_of(method)) {
@@ -322,7 +322,7 @@ impl Work<'_, '_> {
             if let Some(id) = group.id.as_deref().filter(|id| !could_be(id, terms)) {
                 return Err(Refusal::invalid(
                     format!("{path}.groups[{position}].id"),
-                    format!("There is no group `{id}`."),
+                    format!("Unknown group `{id}`."),
                 )
                 .accepting("the id of a group of this method, or none for its first one"));
             }

@@ -59,9 +59,10 @@ impl Rejection {
             Self::CombinationDisallowed(title) => {
                 ("combination_disallowed", format!("The code `{code}` cannot be combined with \"{title}\"."))
             }
-            Self::NotLoggedIn => {
-                ("user_not_logged_in", format!("The code `{code}` is for certain buyers: it needs the buyer's e-mail."))
-            }
+            Self::NotLoggedIn => (
+                "user_not_logged_in",
+                format!("The code `{code}` is for certain buyers: it needs the buyer's email address."),
+            ),
             Self::Ineligible(reason) => ("user_ineligible", format!("The code `{code}` does not apply: {reason}.")),
         };
         Message::warning(format!("discount_code_{name}"), content)

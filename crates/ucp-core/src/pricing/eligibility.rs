@@ -1,7 +1,7 @@
 //! Claims of buyers to benefits (UCP *Checkout*, *Eligibility Verification at Completion*; rule CHK-10, trap T-23).
 //!
 //! A claim is accepted if the shop recognizes it and a discount depends on it. An accepted claim that the buyer's
-//! e-mail address does not verify prevents the completion of a checkout until it is verified or withdrawn; every other
+//! email address does not verify prevents the completion of a checkout until it is verified or withdrawn; every other
 //! claim is reported as without effect, and never prevents anything.
 
 use super::terms::{Claim, Terms};
@@ -11,13 +11,13 @@ use crate::{
     text::fold,
 };
 
-/// Returns the buyer's e-mail address in the form used for comparison, if one is stated.
+/// Returns the buyer's email address in the form used for comparison, if one is stated.
 pub(crate) fn email(draft: &Draft) -> Option<String> {
     let email = draft.buyer.as_ref()?.email.as_deref()?.trim();
     (!email.is_empty()).then(|| fold(email))
 }
 
-/// Returns `true` if the buyer's e-mail address verifies a claim.
+/// Returns `true` if the buyer's email address verifies a claim.
 pub(crate) fn verified(claim: &Claim, draft: &Draft) -> bool {
     let Some(email) = email(draft) else { return false };
     let domain = email.rsplit_once('@').map(|(_, domain)| domain);
@@ -43,8 +43,8 @@ pub(crate) fn assess(purpose: Purpose, draft: &Draft, terms: &Terms, granted: &[
         messages.push(Message::info("eligibility_accepted", content).at(path.as_str()));
         if purpose == Purpose::Checkout && !verified {
             let content = match email(draft) {
-                Some(_) => format!("{}: the buyer's e-mail address does not verify it.", claim.title),
-                None => format!("{}: the buyer's e-mail address is needed to verify it.", claim.title),
+                Some(_) => format!("{}: the buyer's email address does not verify it.", claim.title),
+                None => format!("{}: the buyer's email address is needed to verify it.", claim.title),
             };
             messages.push(Message::error("eligibility_invalid", content, Severity::Recoverable).at(path));
         }

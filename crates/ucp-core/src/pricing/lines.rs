@@ -82,16 +82,13 @@ impl<'a> Lines<'a> {
         for (position, line) in draft.line_items.iter().enumerate() {
             let at = |member: &str| format!("$.line_items[{position}].{member}");
             if !(1..=MAX_QUANTITY).contains(&line.quantity) {
-                return Err(Refusal::invalid(
-                    at("quantity"),
-                    format!("{} of one item cannot be bought.", line.quantity),
-                )
-                .accepting(format!("a whole number from 1 to {MAX_QUANTITY}")));
+                return Err(Refusal::invalid(at("quantity"), format!("Invalid quantity: {}.", line.quantity))
+                    .accepting(format!("a whole number from 1 to {MAX_QUANTITY}")));
             }
             if let Some(id) = &line.id
                 && !stated.insert(id.as_str())
             {
-                return Err(Refusal::invalid(at("id"), format!("Two lines have the id `{id}`."))
+                return Err(Refusal::invalid(at("id"), format!("Two line items have the id `{id}`."))
                     .accepting("an id of its own for each line; new lines have none"));
             }
             let content = match facts.goods.get(position) {

@@ -129,7 +129,7 @@ pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
         let (code, content) = match value.map(str::trim) {
             None | Some("") => ("field_required", format!("The buyer's `{name}` is needed.")),
             Some(email) if *field == BuyerField::Email && !is_email(email) => {
-                ("field_invalid", "The buyer's `email` must be an e-mail address.".to_owned())
+                ("field_invalid", "The buyer's `email` must be an email address.".to_owned())
             }
             Some(_) => continue,
         };
@@ -264,7 +264,7 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
 
 /// Returns the refusal of a price beyond [`MAX_AMOUNT`].
 pub(crate) fn too_large(path: &str) -> Refusal {
-    Refusal::invalid(path, "This costs more than can be charged at once.")
+    Refusal::invalid(path, "The total exceeds the maximum that can be charged at once.")
         .accepting(format!("goods that cost at most {MAX_AMOUNT} minor units altogether"))
 }
 

@@ -14,10 +14,10 @@ pub struct Buyer {
     /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
-    /// E-mail address.
+    /// Email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// Telephone number, best in E.164 form.
+    /// Telephone number, preferably in E.164 form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
     /// Consent given by the buyer, kept when *Buyer Consent* was negotiated. Its shape belongs to the release in which

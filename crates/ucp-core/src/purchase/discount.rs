@@ -1,5 +1,6 @@
 //! Discounts in effect and their allocation to lines (UCP *Discount Extension*).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::money::Amount;
@@ -38,7 +39,7 @@ pub struct Applied {
 }
 
 /// Method by which a discount is allocated to lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The discount is calculated for each line separately.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{buyer::PostalAddress, totals::Total};
 use crate::catalog::product::LeadTime;
 
-/// Delivery of the goods of a checkout.
+/// Fulfillment of a checkout: shipping or pickup of its items.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fulfillment {
@@ -21,9 +21,9 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MethodKind {
-        /// The goods are sent to an address.
+        /// The items are shipped to an address.
         Shipping = "shipping",
-        /// The goods are picked up at a place of the shop.
+        /// The items are picked up at a location of the shop.
         Pickup = "pickup",
     }
 }

@@ -164,7 +164,7 @@ pub struct LineProblem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
-    /// There is none left, or not as many.
+    /// Not enough stock.
     OutOfStock,
     /// It is not sold any more.
     Discontinued,

@@ -131,7 +131,7 @@ pub struct Details {
     pub first_name: Option<String>,
     /// Family name.
     pub last_name: Option<String>,
-    /// E-mail address.
+    /// Email address.
     pub email: Option<String>,
     /// Telephone number.
     pub phone_number: Option<String>,

@@ -68,7 +68,7 @@ impl SalesService {
                 return Ok(Placed::Completed);
             }
         }
-        Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
+        Err(Refusal::unavailable("Too many concurrent changes to this checkout.", 1))
     }
 
     /// Returns a checkout completed with an order of the shop, and that order.

@@ -248,7 +248,7 @@ impl SalesService {
                 return Ok(true);
             }
         }
-        Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
+        Err(Refusal::unavailable("Too many concurrent changes to this checkout.", 1))
     }
 }
 

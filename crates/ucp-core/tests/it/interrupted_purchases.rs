@@ -138,10 +138,10 @@ struct Story {
     platforms: [Caller; 2],
     carts: [Vec<String>; 2],
     checkouts: [Vec<String>; 2],
-    /// What a platform was last told that a checkout costs; nothing when the last answer was lost.
+    /// Total that a platform was last told; `None` if the last response was lost.
     shown: BTreeMap<String, i64>,
-    /// What a platform agreed to pay; nothing certain when it completed twice at once, and the first one may have been
-    /// told a new total.
+    /// Total that a platform agreed to pay; not certain when it completed twice at once, and the first one may have
+    /// been told a new total.
     agreed: BTreeMap<String, Option<i64>>,
     completed: BTreeMap<String, Checkout>,
     canceled: BTreeSet<String>,
@@ -235,7 +235,7 @@ impl Story {
         }
     }
 
-    /// What a call comes to, unless nobody hears of it.
+    /// Result of a call, unless its response is lost.
     async fn cut<T>(
         &self,
         luck: Luck,
@@ -282,7 +282,7 @@ impl Story {
         let (one, other, ()) = tokio::join!(completed(starts[0]), completed(starts[1]), reconciled);
         self.shown.remove(id);
         for outcome in [one, other].into_iter().flatten() {
-            // Which of them was later is not known.
+            // Their order is unknown.
             if let Some(view) = view(&outcome) {
                 self.see(&view.checkout);
             }
@@ -304,7 +304,7 @@ impl Story {
         pick(&self.checkouts[who], checkout)
     }
 
-    /// What a platform learns from an answer.
+    /// Facts that a platform learns from a response.
     fn learn(&mut self, who: usize, outcome: &Outcome) {
         match outcome {
             Outcome::Answer(Answer::Cart(view)) => self.carts[who].push(view.cart.id.clone()),

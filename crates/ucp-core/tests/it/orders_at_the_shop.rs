@@ -109,8 +109,8 @@ async fn a_buyer_who_is_challenged_goes_on_where_the_shop_says() {
     assert_eq!((view.checkout.status(), view.continue_url.as_deref()), (Status::RequiresEscalation, Some(PROOF)));
 }
 
-/// Whatever becomes of the request and wherever the process dies, there is at most one order, and the checkout says in
-/// the end whether there is one.
+/// Guarantees at most one order, whatever becomes of the request and wherever the process ends, and a checkout that
+/// says in the end whether there is one.
 #[tokio::test]
 async fn no_interruption_places_two_orders_or_loses_one() {
     let courses = [

@@ -44,7 +44,7 @@ pub(crate) struct Remote {
     pub(crate) gone: AtomicBool,
     /// Reference of the last checkout.
     pub(crate) reference: Mutex<Option<String>>,
-    /// What becomes of orders, if the shop takes them.
+    /// Results of orders, if the shop accepts them.
     pub(crate) orders: Option<ScriptedHandler>,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn order(id: &str) -> ShopOrder {
     ShopOrder { id: id.to_owned(), label: Some(format!("no. {id}")), permalink_url }
 }
 
-/// What becomes of a payment as what becomes of an order.
+/// Result of a payment as result of an order.
 fn outcome(settlement: Settlement) -> OrderOutcome {
     match settlement {
         Settlement::Captured { reference } | Settlement::Authorized { reference } => {

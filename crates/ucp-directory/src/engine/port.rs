@@ -132,7 +132,7 @@ pub struct Page<T> {
 pub struct Hit {
     /// Identifier of the merchant.
     pub merchant: String,
-    /// Identifiers of the locations that meet the criteria; the nearest first, if the query has a centre.
+    /// Identifiers of the locations that meet the criteria; the nearest first, if the query has a center.
     pub locations: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Texts as words for comparison.
 //!
 //! Words are folded as everywhere in the gateway ([`ucp_core::text`]). Scripts that put no space between words are cut
-//! into single letters and pairs of neighbours, so that a part of a name finds the whole.
+//! into single letters and pairs of neighbors, so that a part of a name finds the whole.
 
 use ucp_core::text::words;
 

@@ -34,7 +34,7 @@ pub use self::{
     table::{Table, TableError},
 };
 
-/// Maximum distance between locations with one address, in metres; farther apart, the address is ambiguous.
+/// Maximum distance between locations with one address, in meters; farther apart, the address is ambiguous.
 const SAME_ADDRESS: f64 = 250.0;
 
 /// Geocoders that are asked one after the other.
@@ -82,7 +82,7 @@ impl Geocoder for Chain {
     }
 }
 
-/// Geocoder of the centres of postal codes.
+/// Geocoder of the centers of postal codes.
 #[derive(Clone, Debug)]
 pub struct PostalCodes(pub Arc<Table>);
 
@@ -94,7 +94,7 @@ impl Geocoder for PostalCodes {
     }
 }
 
-/// Geocoder of the centres of towns. A country or a region alone is too coarse to measure from.
+/// Geocoder of the centers of towns. A country or a region alone is too coarse to measure from.
 #[derive(Clone, Debug)]
 pub struct Localities(pub Arc<Table>);
 

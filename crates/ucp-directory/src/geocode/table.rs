@@ -29,10 +29,10 @@ const FIXTURE: &str = include_str!("fixture.tsv");
 /// Maximum length of a line, in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
 
-/// Maximum distance of the rows of one name from their centre, in metres.
+/// Maximum distance of the rows of one name from their center, in meters.
 const SPREAD: f64 = 75_000.0;
 
-/// Units per degree: about a centimetre each.
+/// Units per degree: about a centimeter each.
 const UNITS: f64 = 1e7;
 
 /// Separator of the parts of a key, which contain no such character.
@@ -141,7 +141,7 @@ impl Table {
         self.entries.is_empty()
     }
 
-    /// Returns the centre of a postal code.
+    /// Returns the center of a postal code.
     #[must_use]
     pub fn postal_code(&self, place: &Place) -> Option<Point> {
         let (country, code) = (place.country.as_deref()?, place.postal_code.as_deref()?);
@@ -149,7 +149,7 @@ impl Table {
         whole.or_else(|| self.find(&postal_key(country, area_of(country, code)?)))
     }
 
-    /// Returns the centre of a town, if the region is stated too: many towns of a country share a name.
+    /// Returns the center of a town, if the region is stated too: many towns of a country share a name.
     #[must_use]
     pub fn locality(&self, place: &Place) -> Option<Point> {
         let region = place.region.as_deref()?;
@@ -248,7 +248,7 @@ fn units(degrees: f64) -> i32 {
     (degrees * UNITS).round() as i32
 }
 
-/// Returns the centre of a group of places; `None` if they are far apart.
+/// Returns the center of a group of places; `None` if they are far apart.
 fn middle(group: &[Entry]) -> Option<(i32, i32)> {
     let first = group.first()?;
     if group.iter().all(|entry| (entry.latitude, entry.longitude) == (first.latitude, first.longitude)) {

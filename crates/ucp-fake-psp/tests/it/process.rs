@@ -39,7 +39,7 @@ fn start(journal: &Path, arguments: &[&str]) -> (Child, String) {
     (child, said.next("it says where it is").expect("an address"))
 }
 
-/// How a process ends whose standard input is closed.
+/// Exit of a process whose standard input is closed.
 fn end(mut child: Child) -> ExitStatus {
     drop(child.stdin.take());
     eventually("the end of the provider", PATIENCE, || child.try_wait().expect("a status"))

@@ -28,18 +28,18 @@ pub(crate) struct McpOptions {
     /// Configuration file (TOML). Flags and environment variables override it.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The shop of several in the configuration.
+    /// Name of the shop, if the configuration has several.
     #[arg(long, value_name = "NAME")]
     pub(crate) shop: Option<ShopId>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
     #[command(flatten)]
     pub(crate) upstream: UpstreamOptions,
-    /// The address under which a gateway serves the pages for buyers of this data directory [default: this process
-    /// serves them, on a free port of this machine].
+    /// Base URL of a gateway that serves the checkout pages of this data directory [default: this process serves them, on
+    /// a free port of this machine].
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
     pub(crate) public_url: Option<Url>,
-    /// The UCP profile of the agent that starts this process, for calls that do not name one.
+    /// UCP profile of the agent that starts this process, for calls without one.
     #[arg(
         long,
         env = "UCP_GATEWAY_AGENT_PROFILE",
@@ -47,7 +47,7 @@ pub(crate) struct McpOptions {
         value_name = "URL"
     )]
     pub(crate) profile: String,
-    /// The tools to offer and their detail, as in the query of the HTTP endpoint: `tools=catalog,cart&schemas=full`.
+    /// Tools to offer and their detail, as in the query of the HTTP endpoint: `tools=catalog,cart&schemas=full`.
     #[arg(long, env = "UCP_GATEWAY_MCP_QUERY", default_value = "", value_name = "QUERY")]
     pub(crate) query: String,
 }

@@ -9,6 +9,13 @@
 //! | [`spec`] | the generated documents of the repository |
 //! | [`output`], `place`, `runtime` | what commands have in common: output, places of stored data, the runtime |
 
+/// Text of the examples in the help of a command, each without the name of the program.
+macro_rules! examples {
+    ($($example:literal),+ $(,)?) => {
+        concat!("Examples:" $(, "\n  ucp-gateway ", $example)+)
+    };
+}
+
 pub(crate) mod data;
 pub(crate) mod healthcheck;
 pub(crate) mod inspect;
@@ -21,6 +28,8 @@ pub(crate) mod setup;
 pub(crate) mod spec;
 
 use std::process::ExitCode;
+
+pub(crate) use examples;
 
 /// Result of a command: its exit code, or an error that is printed to standard error.
 pub(crate) type Done = Result<ExitCode, Box<dyn std::error::Error>>;

@@ -18,10 +18,10 @@ use super::runtime::wait;
 /// Data directory of a shop, and which of several it is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ShopData {
-    /// The directory that holds the shop.
+    /// Data directory.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
-    /// The name of the shop, where there are several.
+    /// Name of the shop, if there are several.
     #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
     pub(crate) shop: ShopId,
 }

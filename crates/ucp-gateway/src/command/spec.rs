@@ -6,17 +6,17 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Command};
 use ucp_config::{reference, schema};
-use ucp_console::errors;
+use ucp_console::{errors, sales_terms};
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::{Done, output::say};
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
-    /// Write the documents; without this option they are only compared with the files.
+    /// Write the documents. Without it, they are only compared with the files.
     #[arg(long)]
     pub(crate) write: bool,
-    /// The root of the repository.
+    /// Root of the repository.
     #[arg(long, default_value = ".", value_name = "DIRECTORY")]
     pub(crate) root: PathBuf,
 }
@@ -31,6 +31,7 @@ pub(crate) fn run(options: &SpecOptions, command: Command) -> Done {
         ("docs/configuration.md".to_owned(), reference::page()),
         ("docs/cli.md".to_owned(), command_line::page(command)),
         ("docs/errors.md".to_owned(), errors::page()),
+        ("docs/sales-terms-reference.md".to_owned(), sales_terms::page()),
     ];
     for (path, text) in documents.chain(pages) {
         let file = options.root.join(&path);

@@ -199,7 +199,7 @@ pub(crate) struct Opened {
     pub(crate) payments: Arc<PaymentCounts>,
     /// Statement of a remote shop about itself; `None` for the embedded shop.
     pub(crate) statement: Option<Statement>,
-    /// Synchronisation of the copy of the catalog, if there is one.
+    /// Synchronization of the copy of the catalog, if there is one.
     pub(crate) synchroniser: Option<Synchroniser>,
     /// Additional HTTP routes besides the operations.
     pub(crate) router: Router,
@@ -274,7 +274,7 @@ pub(crate) async fn open(
     }
 }
 
-/// Opens the synchronisation of the catalog for a command: without a search index, which a gateway makes.
+/// Opens the synchronization of the catalog for a command: without a search index, which a gateway makes.
 ///
 /// # Errors
 /// An error if no catalog is copied, the store cannot be opened, or the shop does not say what it is.

@@ -117,7 +117,7 @@ pub(super) async fn before_shop(
     Ok(())
 }
 
-/// Returns the state of the synchronisation, without asking the shop.
+/// Returns the state of the synchronization, without asking the shop.
 pub fn stored(settings: &Settings) -> Result<ucp_sync::State, Box<dyn Error>> {
     if settings.catalog.is_none() {
         return Err("the configuration copies no catalog; see `catalog.source`".into());
@@ -134,7 +134,7 @@ fn secret(copy: &CatalogCopy) -> Option<SigningSecret> {
     copy.webhook_secret.as_ref().map(|secret| SigningSecret::new(secret.reveal()))
 }
 
-/// Returns the synchronisation of the products in a database, from a feed or from `shop`.
+/// Returns the synchronization of the products in a database, from a feed or from `shop`.
 pub(super) fn synchroniser(
     database: Database,
     settings: &Settings,
@@ -230,7 +230,7 @@ impl Events {
         let (products, _place) = opened.await?;
         match self.synchroniser.changed(products?).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Refusal::unavailable("Too many changed products wait to be asked for.", 60)),
+            Ok(false) => Err(Refusal::unavailable("Too many changed products are waiting to be fetched.", 60)),
             Err(error) => {
                 tracing::error!(error = &error as &dyn Error, "storing changed products failed");
                 Err(Refusal::unavailable("The changed products cannot be stored at the moment.", 5))

@@ -85,7 +85,7 @@ impl Shop {
         }
     }
 
-    /// What was left out or could not be made.
+    /// Products that were left out or could not be converted.
     async fn findings(&self, question: Question, document: Value) -> Vec<String> {
         let trace = Mutex::new(Trace::default());
         let _ = self.mapped.ask_traced(question, document.to_string().into(), &trace).await;

@@ -1,4 +1,4 @@
-//! What sources are let in by.
+//! Authentication of sources.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

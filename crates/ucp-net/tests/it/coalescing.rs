@@ -383,7 +383,7 @@ const LOOSE: Freshness = Freshness {
 const STRICT: Freshness =
     Freshness { fresh: Duration::from_millis(100), missing: Duration::from_millis(100), ..Freshness::NONE };
 
-/// What a caller got, as the oracle and the bench write it down; `None` for one that was gone.
+/// Response that a caller got, as the oracle and the bench record it; `None` for a caller that was gone.
 type Got = Option<Result<(usize, Duration, Option<Staleness>), ()>>;
 
 /// The rules, told one event after the other.

@@ -21,7 +21,7 @@ use super::{clock, shortest, url};
 /// Maximum number of bytes of a body that are read in these tests.
 const LIMIT: usize = 1 << 20;
 
-/// How much more than is read can be under way: buffers of the client, and of the system on both sides.
+/// Maximum of data in flight beyond what is read: buffers of the client, and of the system on both sides.
 const UNDER_WAY: u64 = 16 << 20;
 
 fn options(address: SocketAddr) -> Options {
@@ -37,7 +37,7 @@ async fn call(upstream: &Upstream, options: &Options, call_kind: CallKind) -> Re
     upstream.call(upstream_request).await
 }
 
-/// What a write ends with, which is sent once, and how many bytes of a body were read.
+/// Result of a write, which is sent once, and number of bytes of the body that were read.
 async fn once(address: SocketAddr) -> (Failure, u64) {
     let options = options(address);
     let upstream = upstream(&options);
@@ -129,7 +129,7 @@ async fn flood(mut peer: Peer, head: &'static str) -> io::Result<()> {
 #[tokio::test(start_paused = true)]
 async fn five_hundred_mebibytes_are_not_read() {
     for (head, most) in [
-        // What is announced is not even begun.
+        // The announced body is not even read.
         ("HTTP/1.1 200 OK\r\ncontent-length: 524288000\r\n\r\n", 0),
         ("HTTP/1.1 200 OK\r\n\r\n", LIMIT as u64 + (512 << 10)),
         // A chunk of 2 GiB.

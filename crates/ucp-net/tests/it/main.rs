@@ -1,4 +1,4 @@
-//! What one upstream can do to the gateway, and what the gateway does to it.
+//! Effects of one upstream on the gateway, and of the gateway on it.
 //!
 //! | module | is about |
 //! | :-- | :-- |

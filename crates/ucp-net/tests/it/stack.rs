@@ -519,9 +519,9 @@ struct Call {
     /// Milliseconds since the call before.
     after: u64,
     call_kind: CallKind,
-    /// How long its caller waits, in milliseconds.
+    /// Patience of its caller, in milliseconds.
     patience: u64,
-    /// What its attempts come to, and after how many milliseconds; the last one again and again.
+    /// Results of its attempts, each with its time in milliseconds; the last one is repeated.
     attempts: Vec<(u64, u8)>,
 }
 

@@ -1,4 +1,4 @@
-//! What an upstream is told about the trace of a call, and what is kept of it.
+//! Trace headers that an upstream receives, and the recorded spans.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ async fn told(status: u16, call_kind: CallKind, trace: Option<Arc<Trace>>) -> (V
     let upstream = Upstream::new(&options, by_status, clock(), shortest()).expect("an upstream");
     let request = UpstreamRequest::new(call_kind, Method::POST, options.address.clone()).json("{}");
     let record = CallRecord::begin(std::time::Instant::now, false, trace);
-    // What comes of it is not what this is about.
+    // Its result does not matter here.
     drop(record::scope(Arc::clone(&record), upstream.call(request)).await);
     let stated = host.requests().into_iter().map(|request| {
         let header = request.headers().get("traceparent")?;

@@ -1,4 +1,4 @@
-//! Payment handler that authorises and captures at a payment service provider, over HTTP.
+//! Payment handler that authorizes and captures at a payment service provider, over HTTP.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -19,8 +19,8 @@
 //!
 //! | request | members of the body | effect |
 //! | :-- | :-- | :-- |
-//! | `POST /payments` | `id`, `checkout_id`, `amount`, `currency`, `instrument`, `credential` | authorises, unless a payment of that `id` exists |
-//! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency`, and for a part `capture_amount` | captures that much of what is authorised, or all of it, and releases the rest |
+//! | `POST /payments` | `id`, `checkout_id`, `amount`, `currency`, `instrument`, `credential` | authorizes, unless a payment of that `id` exists |
+//! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency`, and for a part `capture_amount` | captures that much of what is authorized, or all of it, and releases the rest |
 //! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | cancels what is not captured; an unknown `id` is recorded as canceled, whatever arrives later |
 //! | `GET /payments/{id}` | | none |
 //!

@@ -1,4 +1,4 @@
-//! Payment handler that authorises and captures at Stripe (`com.stripe.payments`).
+//! Payment handler that authorizes and captures at Stripe (`com.stripe.payments`).
 //!
 //! | module | holds |
 //! | :-- | :-- |

@@ -74,7 +74,7 @@ impl Provider {
         report.payments[id].clone()
     }
 
-    /// A payment that was authorised, and its capture of an amount.
+    /// A payment that was authorized, and its capture of an amount.
     async fn authorised(&self, id: &str, words: &str, minor: i64) -> Capture {
         let handler = self.handler(CaptureMode::Manual);
         let attempt = Attempt {
@@ -193,7 +193,7 @@ async fn every_fault_at_a_capture_moves_the_money_once_or_not_at_all() {
             assert_eq!(provider.payment(&id).taken, expected, "{id}: {moved:?}");
             ended.push((id, expected));
         }
-        // What was late is there by now.
+        // Late results are there by now.
         tokio::time::sleep(Duration::from_millis(400)).await;
         for (id, expected) in ended {
             let payment = provider.payment(&id);

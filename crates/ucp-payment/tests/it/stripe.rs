@@ -155,7 +155,7 @@ async fn every_fault_at_every_step_charges_once_or_not_at_all() {
         }
         assert!(stripe.psp().intents_of(&id) <= 1, "{id}");
     }
-    // What was late is there by now.
+    // Late results are there by now.
     tokio::time::sleep(Duration::from_millis(400)).await;
     let report = stripe.psp().report();
     assert!(report.payments.values().all(|payment| payment.captures <= 1 && payment.authorizations <= 1), "{report:?}");
@@ -192,7 +192,7 @@ async fn an_attempt_is_found_after_its_keys_are_forgotten() {
     assert_eq!(stripe.psp().report().captures_of("lost"), 1);
 }
 
-/// What a browser is answered: status and where it is sent on to.
+/// Response to a browser: status and target of the redirect.
 fn browse(url: &str) -> (u16, String) {
     let rest = url.strip_prefix("http://").expect("http");
     let (host, path) = rest.split_once('/').expect("a path");

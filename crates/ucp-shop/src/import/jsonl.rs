@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(fault("[1]"), ("$".into(), "a line holds one product as a JSON object".into()));
         let (place, reason) = changed("\"title\":\"Mug\"", "\"title\":\"Mug\",\"title\":\"Cup\"");
         assert_eq!(place, "$.title");
-        assert!(reason.contains("same member twice"), "{reason}");
+        assert!(reason.contains("same field twice"), "{reason}");
         assert_eq!(changed("900", "9.5").0, "$.variants[0].price.amount");
         assert_eq!(changed("900", "-1").0, "$.variants[0].price.amount");
         assert_eq!(changed("\"USD\"", "\"dollars\"").0, "$.variants[0].price.currency");

@@ -2,7 +2,7 @@
 //!
 //! Texts and queries are folded and split in the same way, and reduced to stems in the languages of the market. A text
 //! is stemmed in its own language; a query, whose language is unknown, in all of them. Words of scripts
-//! that put no spaces between words become pairs of neighbouring characters.
+//! that put no spaces between words become pairs of neighboring characters.
 
 use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, TokenStream as _, WhitespaceTokenizer};
 use ucp_core::{

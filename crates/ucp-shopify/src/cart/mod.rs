@@ -97,14 +97,14 @@ enum Came {
 fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
     let lines = &request.draft.line_items;
     if lines.len() > MOST_LINES {
-        return Err(Refusal::invalid("$.line_items", "This shop takes no carts with so many lines.")
+        return Err(Refusal::invalid("$.line_items", "The cart has too many line items.")
             .accepting(format!("at most {MOST_LINES} lines; one line can be of several")));
     }
     let mut ids = HashSet::new();
     for (position, line) in lines.iter().enumerate() {
         let at = |member: &str| format!("$.line_items[{position}].{member}");
         if !(1..=MAX_QUANTITY).contains(&line.quantity) {
-            let content = format!("{} of one item cannot be bought.", line.quantity);
+            let content = format!("Invalid quantity: {}.", line.quantity);
             return Err(
                 Refusal::invalid(at("quantity"), content).accepting(format!("a whole number from 1 to {MAX_QUANTITY}"))
             );
@@ -112,7 +112,7 @@ fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
         if let Some(id) = &line.id
             && !ids.insert(id.as_str())
         {
-            return Err(Refusal::invalid(at("id"), format!("Two lines have the id `{id}`."))
+            return Err(Refusal::invalid(at("id"), format!("Two line items have the id `{id}`."))
                 .accepting("an id of its own for each line; new lines have none"));
         }
     }

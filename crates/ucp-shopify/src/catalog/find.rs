@@ -401,7 +401,7 @@ fn read_position(bytes: &[u8]) -> Result<String, PortError> {
 }
 
 fn lost() -> PortError {
-    Refusal::new(Code::InvalidCursor, "The shop no longer knows where this page begins.")
+    Refusal::new(Code::InvalidCursor, "The cursor has expired at the shop.")
         .at("$.pagination.cursor")
         .accepting("no cursor, for the first page")
         .into()

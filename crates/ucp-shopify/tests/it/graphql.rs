@@ -8,7 +8,7 @@ use http::HeaderMap;
 use serde_json::Value;
 use ucp_testkit::{Host, host::Peer};
 
-/// What was asked.
+/// Request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) operation: String,

@@ -154,7 +154,7 @@ impl Entry {
     /// Writes everything in the transaction that `db` is in. After an error, also one that only means that the change is
     /// based on an older version, the transaction must not be committed.
     pub(super) fn write(&self, db: ShopConnection<'_>) -> Result<Committed, WriteError> {
-        // A retry is recognised first: the versions that it is based on are no longer the stored ones.
+        // A retry is recognized first: the versions that it is based on are no longer the stored ones.
         if let Some((key, _)) = &self.keep
             && let Some(kept) = kept(db, key)?
         {

@@ -203,8 +203,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// A webhook event as the oracle knows it: its order, and whether it waits.
 type Known = (usize, bool);
 
-/// Whatever happens, exactly the first unsettled webhook event of each order can be sent. Makes data for each of its
-/// cases, on a runtime of its own.
+/// Exactly the first unsettled webhook event of each order can be sent. Makes data for each of its cases, on a runtime
+/// of its own.
 pub fn of_each_order_the_first_unsettled_notice_is_due<T: StoreUnderTest<Store: Outbox>>() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let config = Config { cases: 24, ..Config::default() };

@@ -227,7 +227,7 @@ impl HeldBody {
             let whose =
                 if matches!(step, Step::Neighbors | Step::Site) { "the network of one caller" } else { "one caller" };
             let accepted = format!("at most {} bytes of request bodies at a time from {whose}", step.part(most));
-            let refusal = Refusal::new(Code::RateLimited, "Too much of what this caller sends is under way at once.");
+            let refusal = Refusal::new(Code::RateLimited, "The caller has too many requests in progress.");
             return Err(Refusal { retry_after: Some(1), ..refusal.accepting(accepted) });
         }
         if let Some(part) = self.limit.part
@@ -272,7 +272,7 @@ impl Drop for HeldBody {
 }
 
 fn full() -> Refusal {
-    Refusal::unavailable("The gateway is busy with as much as it can receive at once.", 1)
+    Refusal::unavailable("The gateway has reached its limit of data being received.", 1)
 }
 
 #[cfg(test)]

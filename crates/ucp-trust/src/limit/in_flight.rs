@@ -74,7 +74,7 @@ impl InFlight {
 }
 
 fn full() -> Refusal {
-    Refusal::unavailable("The gateway is busy with as many requests as it takes at once.", 1)
+    Refusal::unavailable("The gateway has reached its limit of concurrent requests.", 1)
 }
 
 /// Room that a request in flight takes; dropping the permit gives it back.

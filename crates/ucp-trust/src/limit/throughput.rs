@@ -26,7 +26,7 @@ impl Throughput {
         let kibibytes = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(self.most.get());
         match self.limiter.check_n(NonZeroU32::new(kibibytes).unwrap_or(NonZeroU32::MIN)) {
             Ok(Ok(())) => Ok(()),
-            _ => Err(Refusal::unavailable("The gateway is busy with as many documents as it sends at once.", 1)),
+            _ => Err(Refusal::unavailable("Too many documents are being sent.", 1)),
         }
     }
 }

@@ -19,7 +19,7 @@ pub const MAX_SIGNATURES: usize = 8;
 /// Maximum number of parts of a message that a signature may cover.
 const MAX_COVERED: usize = 32;
 
-/// One labelled signature of a message.
+/// One labeled signature of a message.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// Label of the signature.

@@ -101,7 +101,7 @@ fn checkout() -> Value {
 
 static MANDATE: LazyLock<String> = LazyLock::new(|| mandate(&answered(&checkout())));
 
-/// What may stand in a checkout.
+/// Possible content of a checkout.
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(Value::from),
@@ -287,7 +287,7 @@ proptest! {
         prop_assert!(spliced == *MANDATE || judge(&spliced, &checkout()).is_err());
     }
 
-    /// Whatever the platform signs: the JSON in the places where structure is expected.
+    /// Arbitrary content that the platform signs: JSON in the places where structure is expected.
     #[test]
     fn whatever_is_signed_gets_an_answer(
         claims in values(), sd in values(), disclosures in prop::collection::vec(values(), 0..4), binding in values(),

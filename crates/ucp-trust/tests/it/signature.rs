@@ -1,4 +1,4 @@
-//! What a signed message has to be like, and what its sender is told otherwise.
+//! Requirements on a signed message, and the errors of its sender.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -65,7 +65,7 @@ impl Request {
         values.join(", ")
     }
 
-    /// What the specification says that the base is, in the plainest way.
+    /// Signature base by the specification, in the plainest way.
     fn expected_base(&self, keyid: &str) -> String {
         let mut lines = vec![
             ("@method", self.method.clone()),

@@ -567,7 +567,7 @@ proptest! {
         prop_assert!(pause >= wish && pause <= full.max(wish));
     }
 
-    /// Whatever the receivers answer, each webhook event arrives, and those of one order arrive in their order.
+    /// Every webhook event arrives, and those of one order in their order, whatever the receivers respond.
     #[test]
     fn every_notice_arrives_and_those_of_an_order_in_turn(
         orders in prop::collection::vec(0usize..4, 1..20),

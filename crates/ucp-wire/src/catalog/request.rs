@@ -154,7 +154,7 @@ pub(crate) struct Context {
     pub(crate) address_region: Option<String>,
     /// Postal code.
     pub(crate) postal_code: Option<String>,
-    /// What the buyer wants, as free text.
+    /// Wish of the buyer, as free text.
     pub(crate) intent: Option<String>,
     /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
     pub(crate) language: Option<String>,

@@ -87,7 +87,7 @@ pub(crate) struct MerchantContext {
     region: Option<String>,
     /// Postal code.
     postal_code: Option<String>,
-    /// What the buyer wants, as free text.
+    /// Wish of the buyer, as free text.
     intent: Option<String>,
     /// BCP 47 language tag, such as `de`. Overrides `Accept-Language`.
     language: Option<String>,

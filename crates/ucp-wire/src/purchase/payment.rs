@@ -150,7 +150,7 @@ impl PaymentRequest {
                 [("id", id.as_str()), ("handler_id", handler_id), ("type", kind), ("credential.type", of_credential)];
             if let Some((name, _)) = texts.iter().find(|(_, text)| holds_card_number(text)) {
                 let path = format!("$.payment.instruments[{index}].{name}");
-                return Err(Refusal::invalid(&*path, format!("`{path}` holds the number of a card."))
+                return Err(Refusal::invalid(&*path, format!("`{path}` contains a card number."))
                     .accepting("a text without one; what pays is the `credential`"));
             }
         }

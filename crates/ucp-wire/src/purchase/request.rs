@@ -465,7 +465,7 @@ pub(crate) fn identifier(operation: Operation, id: Option<&str>, payload: &Value
     match payload.get("id") {
         None => Ok(id.to_owned()),
         Some(Value::String(repeated)) if repeated == id => Ok(id.to_owned()),
-        Some(_) => Err(Refusal::invalid("$.id", "The request is about another `id` than its payload.")
+        Some(_) => Err(Refusal::invalid("$.id", "The `id` of the request differs from the one in its payload.")
             .accepting("the same `id`, or none in the payload")),
     }
 }

@@ -144,7 +144,7 @@ pub(crate) struct Action<'a> {
     /// ID of the occurrence, which is processed once.
     #[schemars(length(min = 1))]
     pub(crate) id: &'a str,
-    /// What has to be shown.
+    /// Required proof.
     pub(crate) config: ActionConfig<'a>,
 }
 
@@ -226,7 +226,7 @@ pub(crate) struct Buyer<'a> {
     /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_name: Option<&'a str>,
-    /// E-mail address.
+    /// Email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) email: Option<&'a str>,
     /// Telephone number.

@@ -64,7 +64,7 @@ fn ring(stage: &mut Stage<'_>, transport: &str, path: &str, release: Option<&str
     Ok((shop, front))
 }
 
-/// Where the shop has its terms, for binaries that take no address elsewhere unless they are told of it.
+/// Location of the shop's terms, for binaries that send addresses elsewhere only if told to.
 fn pages(stage: &mut Stage<'_>) -> Done<&'static str> {
     let origins = "origins = [\"https://example.com\"]\n";
     let file = stage.file("pages.toml", &format!("[upstream]\n{origins}"))?.display().to_string();
@@ -184,7 +184,7 @@ fn trouble(stage: &mut Stage<'_>, shopper: &Shopper<'_>) {
     }
 }
 
-/// What a platform hears through the front, and what nobody else may say there.
+/// Events that a platform receives through the front, and events that others must not send.
 fn notices(stage: &mut Stage<'_>, front: &Gateway) -> Done {
     for release in RELEASES {
         let host = host(stage)?;

@@ -247,7 +247,7 @@ fn pages(stage: &mut Stage<'_>, gateway: &Gateway, endpoint: Option<&'static str
     }
 }
 
-/// What headers of a sound call change.
+/// Changes of headers of a valid call.
 fn headers(stage: &mut Stage<'_>, gateway: &Gateway, endpoint: Option<&'static str>) {
     for (name, value) in [
         ("Accept-Language", "es"),

@@ -1,4 +1,4 @@
-//! What describes the gateway: profiles, OpenAPI, OpenRPC, schemas, the documentation page.
+//! Documents of the gateway: profiles, OpenAPI, OpenRPC, schemas, the documentation page.
 
 use crate::{
     Done,

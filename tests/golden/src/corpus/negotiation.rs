@@ -1,5 +1,5 @@
-//! What platforms get that have real profiles: their release, what both sides have in common, and what policies make of
-//! those that cannot be fetched.
+//! Negotiation of platforms with real profiles: their version, common capabilities, and the policies for profiles that
+//! cannot be fetched.
 
 use serde_json::{Value, json};
 

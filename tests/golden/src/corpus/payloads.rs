@@ -1,4 +1,4 @@
-//! What is sent in more than one scene.
+//! Payloads of more than one scene.
 
 use serde_json::{Value, json};
 
@@ -37,12 +37,12 @@ pub(crate) fn with(mut document: Value, more: &Value) -> Value {
     document
 }
 
-/// What pays, in the form of a release.
+/// Payment, in the form of a version.
 pub(crate) fn paying(release: &str, token: &str) -> Value {
     paying_by(release, "mock_payment_handler", &json!({ "type": "token", "token": token }))
 }
 
-/// What pays with a handler and a credential.
+/// Payment with a handler and a credential.
 pub(crate) fn paying_by(release: &str, handler: &str, credential: &Value) -> Value {
     if release == "2026-01-11" {
         return json!({ "payment_data": {

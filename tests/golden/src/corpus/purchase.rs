@@ -200,7 +200,7 @@ pub(crate) fn buy(stage: &mut Stage<'_>, shopper: &Shopper<'_>, item: &str, othe
     paid
 }
 
-/// What becomes of carts and checkouts that are given up, and of identifiers that are not known.
+/// Results for abandoned carts and checkouts, and for unknown identifiers.
 fn give_up(stage: &mut Stage<'_>, shopper: &Shopper<'_>, item: &str) {
     let goods = ready(&[(item, 1)]);
     let checkout = id(&shopper.step(stage, "create_checkout", "to-cancel", None, &goods));

@@ -1,4 +1,4 @@
-//! What the shop makes of what it is asked for: stock, codes, deliveries, taxes, consent, terms.
+//! Decisions of the shop about requests: stock, codes, deliveries, taxes, consent, terms.
 
 use serde_json::{Value, json};
 
@@ -307,7 +307,7 @@ pub(crate) fn terms(stage: &mut Stage<'_>) -> Done {
     Ok(())
 }
 
-/// What becomes of offers that do not stand any more.
+/// Results for offers that are no longer valid.
 fn expired(stage: &mut Stage<'_>, gateway: &Gateway, sample: &str) {
     let item = if sample == "outfitters" { "var_abc123_red_10" } else { "pot_ceramic" };
     let shoppers: Vec<_> = endpoints()

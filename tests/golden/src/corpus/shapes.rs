@@ -119,7 +119,7 @@ fn bend(stage: &mut Stage<'_>, gateway: &Gateway, name: &str, resource: Option<&
     }
 }
 
-/// What is put in every place.
+/// Values for every place.
 fn values() -> [Value; 8] {
     [json!(null), json!({}), json!(true), json!(3), json!(-1.5), json!("text"), json!(""), json!([])]
 }

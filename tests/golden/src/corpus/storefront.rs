@@ -68,7 +68,7 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
             buy(stage, &shopper);
         }
     }
-    // What the gateway does at the shop behind an answer comes to its end before both are stopped.
+    // The gateway's requests to the shop after a response end before both are stopped.
     std::thread::sleep(Duration::from_millis(100));
     Ok(())
 }

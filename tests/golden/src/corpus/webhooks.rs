@@ -1,4 +1,4 @@
-//! What platforms are told about their orders, and the commands and calls that move orders along.
+//! Webhook events for platforms, and the commands and requests that move orders along.
 
 use serde_json::{Value, json};
 

@@ -9,10 +9,10 @@ use crate::{
     stage::{Setup, Stage},
 };
 
-/// How long callgrind may take to do what it is told.
+/// Maximum time for a command of callgrind.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How many batches of calls are counted.
+/// Number of counted batches.
 const BATCHES: u32 = 7;
 
 /// The running gateway, and where callgrind writes.
@@ -34,8 +34,8 @@ impl Counted {
 
     /// The instructions of one call, once caches are warm.
     ///
-    /// What the gateway does at times of its own, such as looking for imports, is counted too where it falls into a
-    /// batch: the batch with the fewest instructions says what the calls themselves cost.
+    /// Periodic work of the gateway, such as looking for imports, is counted if it falls into a batch. The batch with
+    /// the fewest instructions shows the cost of the calls.
     pub(super) fn count(&self, call: &Call, times: u32) -> Done<u64> {
         let send = |batch: u32| -> Done {
             for round in batch * times..(batch + 1) * times {

@@ -16,7 +16,7 @@ use crate::{
     wire::Request,
 };
 
-/// What makes the resource of a call: an operation and its payload.
+/// Creation of the resource of a call: an operation and its payload.
 type Maker = (&'static str, Value);
 
 /// A call that is sent again and again.

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Done, process::command};
 
-/// What a gateway is started with.
+/// Start options of a gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(super) configuration: String,

@@ -1,8 +1,8 @@
 //! Tells whether two answers say the same with the members of their JSON objects in another order.
 //!
-//! What the run gave a name is numbered by its first appearance ([`normal`](crate::normal)), so that another order
-//! gives other names. [`Names`] therefore pairs the names of both sides, one to one, for all answers of a scene: an
-//! answer that was understood once says which of them mean the same in those that follow.
+//! Names of the run are numbered by their first appearance ([`normal`](crate::normal)), so that another order gives
+//! other names. [`Names`] therefore pairs the names of both sides, one to one, for all responses of a scene: a response
+//! that was matched once determines equal names in those that follow.
 
 use std::{borrow::Cow, collections::HashMap, str::Chars};
 
@@ -100,7 +100,7 @@ fn without_tag(answer: &str) -> Cow<'_, str> {
     format!("{start}\netag: {}", &tag[end..]).into()
 }
 
-/// How often each byte stands in a text beside the names in it.
+/// Number of occurrences of each byte in a text, without the names in it.
 fn letters(mut text: &str) -> HashMap<u8, usize> {
     let mut letters = HashMap::new();
     let mut count = |text: &str| text.bytes().for_each(|byte| *letters.entry(byte).or_default() += 1);

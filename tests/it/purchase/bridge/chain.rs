@@ -51,7 +51,7 @@ impl Chain {
     }
 }
 
-/// What was said: a document without what belongs to this answer, or a refusal; with its status and how long to wait.
+/// Result: a document without the parts of this response, or an error; with its status and `Retry-After`.
 fn told(said: &Said) -> (u16, Value, Option<String>) {
     let mut failure = said.failure.clone();
     for member in ["request_id", "data"] {
@@ -98,7 +98,7 @@ fn what_is_found_and_refused_is_the_same_over_two_as_over_none() {
             let (there, here) =
                 (through.call(operation, id.as_deref(), &asked), direct.call(operation, id.as_deref(), &asked));
             let ((status, mut said, wait), (expected, mut known, _)) = (told(&there), told(&here));
-            // What does not exist is said in the words of whoever says it.
+            // A missing resource is reported in the words of its source.
             for document in [&mut said, &mut known] {
                 if let Some(message) =
                     document.pointer_mut("/messages/0").filter(|message| message["code"] == "not_found")

@@ -89,7 +89,7 @@ fn a_shop_of_the_first_releases_sells_to_callers_of_all() {
                 let stranger = front.clone().named("https://stranger.example/profile");
                 assert_eq!(stranger.call("get_checkout", Some(id(&done)), &Value::Null).errors(), ["not_found"]);
             }
-            // What the shop's release has no operation for is not there.
+            // Operations outside the shop's version do not exist.
             let newest = Shopper::new(&ring.front, Release::NEWEST, own);
             let (method, path, headers, body) =
                 newest.request(None, "search_catalog", None, &json!({ "query": "roses" }));

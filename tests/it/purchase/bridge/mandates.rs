@@ -22,7 +22,7 @@ use crate::{
     signatures::{key, keys},
 };
 
-/// What the extension is called in a release.
+/// Name of the extension in a version.
 fn name(release: Release) -> String {
     format!("dev.ucp.{}.ap2_mandate", if release == Release::NEWEST { "common.payment" } else { "shopping" })
 }

@@ -1,4 +1,4 @@
-//! What a shop tells the gateway in front of it about orders.
+//! Order webhooks from a shop to the gateway in front of it.
 
 use serde_json::json;
 use ucp_core::Release;

@@ -1,5 +1,5 @@
-//! What the gateway in front asks the shop: every request goes through here on its way, and is held against the official
-//! schemas of the release that the shop is asked in.
+//! Requests from the gateway in front to the shop: each passes through here, and is validated against the official
+//! schemas of the shop's version.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ impl Recorder {
         self.behind.to_string()
     }
 
-    /// How often an operation was asked for.
+    /// Number of requests for an operation.
     pub(super) fn asked(&self, operation: &str) -> usize {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.asked.get(operation).copied().unwrap_or_default()
@@ -111,14 +111,14 @@ fn read(request: &Request) -> Option<(Operation, Option<Value>)> {
     Some((*operation, operation.row().payload.map(|_| body)))
 }
 
-/// What is missing of the headers that a release requires.
+/// Missing headers that a version requires.
 fn unsigned(release: Release, request: &Request) -> Option<String> {
     let signed = request.headers().contains_key("signature");
     let missing = release < Release::V2026_04_08 && signed && !request.headers().contains_key("request-signature");
     missing.then(|| format!("`Request-Signature` is missing: {:?}", request.uri()))
 }
 
-/// What the shop answers, as it came; `None` if it does not.
+/// Response of the shop, as it came; `None` if there is none.
 fn forward(behind: SocketAddr, request: &Request) -> Option<Vec<u8>> {
     let mut text = format!("{} {} HTTP/1.1\r\n", request.method(), request.uri());
     for (name, value) in request.headers().iter().filter(|(name, _)| *name != "connection") {

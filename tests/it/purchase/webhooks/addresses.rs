@@ -1,4 +1,4 @@
-//! Where webhooks are never sent, however a platform's profile comes to name it (rules SEC-02, SEC-03, WHK-01).
+//! URLs to which webhooks are never sent, however a platform's profile states them (rules SEC-02, SEC-03, WHK-01).
 
 use ucp_trust::jwk::Algorithm;
 
@@ -71,7 +71,7 @@ fn sec_03_a_profile_that_turns_to_a_forbidden_address_gets_nothing_sent_there() 
     let redirect = (redirecting.url("/x"), "answered with a redirect (307), which is not followed");
     let at = |url: &str| url.replace("PORT", &canary.port().to_string());
     let turns = FORBIDDEN.iter().map(|(url, said)| (at(url), *said)).chain([redirect]);
-    // How often a profile is looked at again is limited by host.
+    // Profiles are fetched at a limited rate per host.
     let platforms: Vec<_> = turns
         .map(|(url, said)| {
             let (host, receiver) = (Host::start(), Receiver::start(vec![Answer::status(500); 100]));

@@ -1,5 +1,5 @@
-//! What platforms see of an order after every kind of step: what they are told, and what they find when they look, in
-//! every release (rules ORD-02, ORD-03, ORD-05, WHK-03).
+//! Orders as platforms see them after every kind of step: webhook events, and responses, in every version (rules
+//! ORD-02, ORD-03, ORD-05, WHK-03).
 
 use super::*;
 use crate::{harness::elements, purchase::shopper::lines};
@@ -27,7 +27,8 @@ fn conforms(release: Release, told: &Value) {
     }
 }
 
-/// That an order is seen over every transport as it was told. What is read is held against the official schemas there.
+/// Checks that an order is the same over every transport as in its webhook event. Responses are validated against the
+/// official schemas.
 #[track_caller]
 fn seen(shopper: &Shopper<'_>, told: &Value) {
     for transport in Transport::ALL.into_iter().filter(|_| shopper.release >= Release::V2026_04_08) {
@@ -55,7 +56,7 @@ fn ord_02_every_kind_of_snapshot_conforms_and_is_seen_as_it_was_told() {
             let body = receiver.after(told.len() + 1)[told.len()].json();
             conforms(release, &body);
             seen(&shopper, &body);
-            // Where there was no word for lines of which nothing is left, they count as done.
+            // Versions without a word for lines with nothing left count them as done.
             let gone = |state| if state == "removed" && shopper.founding() { "fulfilled" } else { state };
             assert_eq!(crate::harness::texts(&body["line_items"], "status"), states.map(gone), "{step:?}");
             told.push(body);

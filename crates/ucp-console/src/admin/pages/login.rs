@@ -52,7 +52,7 @@ pub(super) async fn login(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    const WRONG: &str = "This is not the admin token.";
+    const WRONG: &str = "Wrong admin token.";
     let process = view.running().process();
     let Some(token) = process.admin.as_ref().and_then(|admin| admin.token.as_ref()) else {
         return Redirect::to(PATH).into_response();
@@ -69,7 +69,7 @@ pub(super) async fn login(
         Verdict::Wrong => return asking(StatusCode::UNAUTHORIZED, Some(WRONG)),
         Verdict::TooMany(time) => {
             let seconds = retry_after(time);
-            let refused = format!("Too many wrong tokens. None is read for {seconds} seconds; then try again.");
+            let refused = format!("Too many wrong tokens. Try again in {seconds} seconds.");
             let mut response = asking(StatusCode::TOO_MANY_REQUESTS, Some(&refused));
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
             return response;
@@ -88,7 +88,7 @@ pub(super) async fn logout(
     body: Bytes,
 ) -> Response {
     if !fields(&body).get("key").is_some_and(|given| key.is(given)) {
-        let problem = "the form is not one of this session: open the page anew".to_owned();
+        let problem = "the form is not from this session: reload the page".to_owned();
         return failed(Failure(StatusCode::FORBIDDEN, problem), "../", &view, &key);
     }
     ([(SET_COOKIE, view.guard.sessions.end(&headers))], Redirect::to(LOGIN)).into_response()

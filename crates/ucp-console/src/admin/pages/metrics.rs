@@ -218,12 +218,12 @@ fn first(read: &Read<'_>) -> Vec<Figure> {
         Figure::new(
             "Pending webhooks",
             count(waiting),
-            if waiting > 0 { format!("the oldest for {}", seconds(oldest)) } else { "none is late".to_owned() },
+            if waiting > 0 { format!("the oldest for {}", seconds(oldest)) } else { "none is overdue".to_owned() },
         )
         .alarming(oldest > 300.0),
         Figure::new(
             "Upstreams",
-            if open { "left alone" } else { "in use" },
+            if open { "circuit open" } else { "healthy" },
             if open { "a circuit breaker is open" } else { "no circuit breaker is open" },
         )
         .alarming(open),

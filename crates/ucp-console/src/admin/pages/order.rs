@@ -118,7 +118,7 @@ fn happened(order: &Order) -> Markup {
     let adjustments = order.adjustments.iter().map(|adjustment| {
         let totals = adjustment.totals.iter().map(|total| order.currency.amount(total.amount));
         let status = match (adjustment.status, adjustment.by_hand) {
-            (_, true) => Some("give it back at the payment provider, then confirm it here".to_owned()),
+            (_, true) => Some("refund it at the payment provider, then confirm it here".to_owned()),
             (AdjustmentStatus::Completed, _) => None,
             (status, _) => Some(status.as_str().to_owned()),
         };

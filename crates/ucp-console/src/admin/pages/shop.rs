@@ -79,9 +79,9 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
     let oldest = backlog.since.map(|since| clock::timestamp().duration_since(since).as_secs());
     let open = shop.counters.as_ref().map(|counters| counters.snapshot().is_open());
     let backend = match open {
-        Some(true) => ("left alone", "it failed too often, and is tried again after a while"),
-        Some(false) => ("in use", "the shop behind the gateway answers"),
-        None => ("its own", "the shop is the gateway's own"),
+        Some(true) => ("circuit open", "too many failures; a trial request follows"),
+        Some(false) => ("healthy", "the upstream responds"),
+        None => ("embedded", "the shop is part of the gateway"),
     };
     let blocked = slot.decisions.blocked().len();
     Ok([
@@ -91,7 +91,7 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
             backlog.waiting.to_string(),
             match oldest {
                 Some(seconds) => format!("the oldest for {} s", seconds.max(0)),
-                None => "none is late".to_owned(),
+                None => "none is overdue".to_owned(),
             },
         )
         .alarming(oldest.is_some_and(|seconds| seconds > 300)),
@@ -99,8 +99,8 @@ async fn figures(shop: &Shop, slot: &Slot) -> Result<[Figure; 4], Failure> {
             "Tasks",
             waiting.to_string(),
             match given_up {
-                0 => "payments, refunds and carts to be seen to; none is given up".to_owned(),
-                given_up => format!("{given_up} given up"),
+                0 => "payments, refunds and carts in progress; none abandoned".to_owned(),
+                given_up => format!("{given_up} abandoned"),
             },
         )
         .alarming(given_up > 0),
@@ -120,14 +120,14 @@ async fn upstream(shop: &Shop, slot: &Slot, key: &FormKey) -> Markup {
         @if let Some(counts) = counts {
             p {
                 @if counts.is_open() {
-                    span.tag.failed { "left alone" } " It failed too often, and is tried again after a while."
-                } @else { span.tag.completed { "in use" } }
+                    span.tag.failed { "circuit open" } " Too many failures; a trial request follows."
+                } @else { span.tag.completed { "healthy" } }
             }
             (numbers(counts.events().map(|(name, count)| (name.replace('_', " "), count))))
         } @else { p { "The shop is embedded in the gateway." } }
         @match lag {
             Some(0) => p { "The search index is up to date." },
-            Some(products) => p { (number(products)) " products whose last change cannot be searched yet." },
+            Some(products) => p { (number(products)) " products whose last change is not searchable yet." },
             None => {}
         }
         @if let Some(status) = copy {
@@ -220,7 +220,7 @@ async fn agenda(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure>
         .collect();
     let heads = ["Task", "State", "Attempts", "Next attempt", "Since", "Reason", "Actions"];
     Ok(html! {
-        p { "Tasks run automatically, with growing pauses between attempts. After three days they are given up and can be retried here." }
+        p { "Tasks run automatically, with growing pauses between attempts. After three days they are abandoned and can be retried here." }
         (table("Tasks", &heads, &rows, "No pending tasks."))
     })
 }

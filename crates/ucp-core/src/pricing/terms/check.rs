@@ -192,7 +192,7 @@ impl Terms {
         for (position, customer) in self.customers.iter().enumerate() {
             let at = |member: &str| format!("$.customers[{position}].{member}");
             if !is_email(&customer.email) {
-                return wrong(at("email"), "must be an e-mail address");
+                return wrong(at("email"), "must be an email address");
             }
             if self.customers.iter().take(position).any(|other| fold(&other.email) == fold(&customer.email)) {
                 return wrong(at("email"), format!("`{}` is used twice", customer.email));
@@ -235,7 +235,7 @@ pub(crate) fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Returns `true` if a text has the form of an e-mail address: no spaces or control characters, and text on both sides
+/// Returns `true` if a text has the form of an email address: no spaces or control characters, and text on both sides
 /// of the last at sign.
 pub(crate) fn is_email(text: &str) -> bool {
     let bare = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());

@@ -1,23 +1,26 @@
-//! Terms on which a shop sells.
+//! Sales terms of a shop.
 //!
 //! | part | content |
 //! | :-- | :-- |
 //! | [`tax`](Tax) | taxes by country and region |
-//! | [`fees`](Fee) | charges besides the goods |
+//! | [`fees`](Fee) | charges besides the items |
 //! | [`discounts`](Discount) | discounts, automatic or by code |
-//! | [`shipping`](Shipping), [`pickup`](Pickup) | delivery of the goods |
+//! | [`shipping`](Shipping), [`pickup`](Pickup) | shipping and pickup of the items |
 //! | [`customers`](Customer) | customers with stored addresses |
 //! | [`claims`](Claim) | recognized claims of buyers |
 //! | [`required`](BuyerField) | required data of the buyer |
 //! | [`reviews`](Review) | purchases that the buyer has to review in person |
 //! | [`lifetimes`](Lifetimes) | lifetimes of carts and checkouts |
 //!
-//! The same format is read from configuration (TOML) and from the database (JSON). Amounts are [`Amounts`] and never
-//! converted, percentages are [`Percent`]s, times are strings in RFC 3339. Countries are ISO 3166-1 alpha-2 codes;
-//! countries, regions, codes and e-mail addresses are compared without regard to letter case.
+//! The command `terms` reads them from a file in JSON, and the database stores them in JSON. Amounts are [`Amounts`] and
+//! never converted, percentages are [`Percent`]s, times are strings in RFC 3339. Countries are ISO 3166-1 alpha-2 codes;
+//! countries, regions, codes and email addresses are compared without regard to letter case.
 //!
-//! A shop without configured terms sells untaxed and cannot deliver: goods that need delivery are handed off to the
-//! shop's own pages.
+//! A shop without sales terms sells untaxed and cannot deliver: items that need delivery are handed off to the
+//! storefront checkout.
+//!
+//! Documentation comments of these types are the descriptions of the JSON Schema, and of the page
+//! `docs/sales-terms-reference.md`: they contain no links to items of the code.
 
 mod check;
 mod value;
@@ -26,6 +29,7 @@ mod value;
 mod tests;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use check::{is_country, is_email};
@@ -34,31 +38,38 @@ pub use value::{Amounts, InvalidPercent, Percent, Value};
 
 use crate::purchase::{buyer::PostalAddress, discount::Method};
 
-/// Terms on which a shop sells.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Sales terms of a shop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Terms {
-    /// Taxes.
+    /// Taxes by country and region.
+    ///
+    /// Items are taxed at the destination of their fulfillment method, else at the location in the buyer's `context`, else
+    /// at `fallback`. The rates of a region take precedence over those of its country. All rates of a location apply to
+    /// the same amount.
+    ///
+    /// Each rate is rounded once, half up, over everything that it applies to: items after all discounts, and shipping
+    /// and fees if they are taxed.
     pub tax: Tax,
     /// Fees, in the order in which they are shown.
     pub fees: Vec<Fee>,
     /// Discounts.
     pub discounts: Vec<Discount>,
-    /// Shipping of goods.
+    /// Shipping of items.
     pub shipping: Shipping,
-    /// Pickup of goods.
+    /// Pickup of items.
     pub pickup: Pickup,
-    /// `true` if one checkout may combine shipping and pickup.
+    /// If `true`, one checkout may combine shipping and pickup.
     pub shipping_with_pickup: bool,
     /// Customers with stored addresses.
     pub customers: Vec<Customer>,
     /// Recognized claims of buyers.
     pub claims: Vec<Claim>,
-    /// Data of the buyer that are required to complete a checkout; default: the e-mail address.
+    /// Data of the buyer that are required to complete a checkout.
     pub required: Vec<BuyerField>,
     /// Purchases that the buyer has to review and approve in person.
     pub reviews: Vec<Review>,
-    /// Lifetimes of carts and checkouts.
+    /// Lifetimes of carts and checkouts, counted from their last change.
     pub lifetimes: Lifetimes,
 }
 
@@ -81,47 +92,39 @@ impl Default for Terms {
 }
 
 /// Taxes by country and region.
-///
-/// Goods are taxed where they go: at the destination of their fulfillment method, otherwise at the place that the
-/// buyer's circumstances name, otherwise at [`fallback`](Self::fallback). The rates of a place are those of its region
-/// if there are any, otherwise those of its country without a region; all of them apply side by side, each to the same
-/// amount.
-///
-/// Each rate is rounded once, half up, over everything that it applies to: goods after all discounts, and shipping and
-/// fees if they are taxed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tax {
     /// Tax rates.
     pub rates: Vec<TaxRate>,
-    /// `true` if shipping and pickup are taxed like goods.
+    /// If `true`, shipping and pickup are taxed like items.
     pub shipping: bool,
-    /// Place of taxation for a checkout whose destination is unknown. Not applied to carts.
+    /// Location of taxation for a checkout whose destination is unknown. Not applied to carts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Place>,
 }
 
-/// A tax and its rate at a place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A tax and its rate at a location.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaxRate {
     /// Name of the tax, such as `VAT`.
     pub title: String,
     /// Country, an ISO 3166-1 alpha-2 code.
     pub country: String,
-    /// Region of the country, written as in addresses; default: the whole country.
+    /// Region of the country, written as in addresses. Unset: the whole country.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Rate, 0% to 100%.
     pub percent: Percent,
-    /// `true` if prices include the tax. It then adds nothing to the total; a message states its amount. Must be the
-    /// same for all rates of one place.
+    /// If `true`, prices include the tax: it adds nothing to the total, and a message states its amount. Must be the same
+    /// for all rates of one location.
     #[serde(default)]
     pub included: bool,
 }
 
 /// A country, or a region of one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// Country, an ISO 3166-1 alpha-2 code.
@@ -131,91 +134,92 @@ pub struct Place {
     pub region: Option<String>,
 }
 
-/// A charge besides the goods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A charge besides the items.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fee {
     /// Name shown to the buyer.
     pub title: String,
-    /// Amount, or percentage of the goods after all discounts.
+    /// Amount, or percentage of the items after all discounts.
     pub charge: Value,
     /// Countries of destination to which the fee applies; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
-    /// `true` if the fee is taxed like goods.
+    /// If `true`, the fee is taxed like items.
     #[serde(default)]
     pub taxed: bool,
 }
 
 /// A discount.
 ///
-/// A discount with codes applies if one of them is sent; one without codes applies automatically. Discounts are applied
-/// one after the other, each to what the previous ones have left, by [`priority`](Self::priority) and then automatic
-/// ones in the order of listing before codes in the order of sending.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A discount with codes applies if the platform sends one of them; a discount without codes applies automatically.
+/// Each discount is computed on the amount that the previous ones leave. The order is by `priority`; equal priorities
+/// are ordered automatic discounts as listed, then codes as sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Discount {
-    /// Identifier, referred to by `combines`.
+    /// Identifier, used in `combines`.
     pub id: String,
     /// Name shown to the buyer.
     pub title: String,
     /// Codes that request the discount, in any letter case; empty for an automatic discount.
     #[serde(default)]
     pub codes: Vec<String>,
-    /// Percentage or amount taken off. With method `each`, an amount is per piece.
+    /// Percentage or amount of the reduction. With method `each`, an amount is per unit.
     pub off: Value,
-    /// Basis of the discount: the whole order (default) or single lines.
+    /// Basis of the discount: the whole order, or single line items.
     #[serde(default)]
     pub target: Target,
-    /// With `target = "lines"`: identifiers of the variants or products that it applies to; empty for all.
+    /// Identifiers of the variants or products that it applies to; empty for all. Only with target `lines`.
     #[serde(default)]
     pub items: Vec<String>,
-    /// With `target = "lines"`: `each` (default) calculates the discount for each line, `across` calculates it once and
-    /// allocates it to the lines in proportion to their prices.
+    /// With target `lines`, `each` computes the discount for each line item. `across` computes it once and allocates it to
+    /// the line items in proportion to their prices.
     #[serde(default = "each")]
     pub method: Method,
-    /// Start of validity, inclusive.
+    /// Start of validity, inclusive, as an RFC 3339 time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub from: Option<Timestamp>,
-    /// End of validity, exclusive.
+    /// End of validity, exclusive, as an RFC 3339 time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub until: Option<Timestamp>,
-    /// Minimum price of all goods before discounts.
+    /// Minimum price of all items before discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// Other discounts that it can be combined with.
+    /// Other discounts that it can be combined with: `true` for all, `false` for none, or a list of identifiers. Two
+    /// discounts are combined only if both allow it. Otherwise an automatic discount takes precedence over a code;
+    /// automatic discounts are chosen by priority and as listed, codes as sent.
     #[serde(default)]
     pub combines: Combines,
-    /// Order of application, lowest first; default 100.
+    /// Order of application, lowest first.
     #[serde(default = "hundred")]
     pub priority: u32,
-    /// E-mail addresses of the buyers that it is limited to; empty for all buyers.
+    /// Email addresses of the buyers that it is limited to; empty for all buyers.
     #[serde(default)]
     pub buyers: Vec<String>,
-    /// Claim, one of [`claims`](Terms::claims), that the buyer has to make. A discount with a claim has no codes (rule
+    /// Identifier of the claim, one of `claims`, that the buyer has to make. A discount with a claim has no codes (rule
     /// DSC-05).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
 }
 
 /// Basis of a discount.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// All goods together; shown as `discount`.
+    /// All items together; shown as `discount`.
     #[default]
     Order,
-    /// Single lines; shown on each of them, and as `items_discount`.
+    /// Single line items; shown on each of them, and as `items_discount`.
     Lines,
 }
 
-/// Other discounts that a discount can be combined with: `true` (default) for all, `false` for none, or a list of
-/// identifiers. Two discounts are combined only if both allow it.
-///
-/// Among discounts that cannot be combined, automatic ones win over codes; automatic ones are chosen by priority and
-/// then in the order of listing, codes in the order of sending.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Other discounts that a discount can be combined with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "true, false, or a list of identifiers of discounts")]
+#[schemars(title = "boolean, or list of strings")]
 pub enum Combines {
     /// All other discounts (`true`) or none (`false`).
     Any(bool),
@@ -240,32 +244,33 @@ impl Combines {
     }
 }
 
-/// Shipping of goods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Shipping of items.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shipping {
     /// Shipping rates. Nothing can be shipped if there are none.
     pub rates: Vec<ShippingRate>,
     /// Rules for free shipping. The first rule that applies counts.
     pub free: Vec<FreeShipping>,
-    /// Members of the address that are required besides the country.
+    /// Fields of the address that are required besides the country.
     pub required: Vec<AddressField>,
-    /// `true` if one checkout may ship to several destinations.
+    /// If `true`, one checkout may ship to several destinations.
     pub several_destinations: bool,
-    /// Goods that are shipped in packages of their own, for platforms that can show several groups: each list of
-    /// variant or product identifiers is one package. All other goods are shipped together.
+    /// Items that are shipped in packages of their own, for platforms that can show several groups: each list of variant
+    /// or product identifiers is one package. All other items are shipped together.
     pub separate: Vec<Vec<String>>,
 }
 
 /// A way to ship a package, and its price.
 ///
-/// Several rates may share an identifier, for instance with different weight limits: the first that fits is offered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Several rates may have the same identifier, for instance with different weight limits: the first that applies is
+/// offered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShippingRate {
     /// Identifier of the option.
     pub id: String,
-    /// Name shown to the buyer, which distinguishes the option on its own (rule FUL-04).
+    /// Name shown to the buyer, different from those of other options (rule FUL-04).
     pub title: String,
     /// Further information, which repeats neither name nor price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,10 +286,10 @@ pub struct ShippingRate {
     pub except: Vec<String>,
     /// Price of a package.
     pub price: Amounts,
-    /// Minimum price of the goods in the package, after all discounts.
+    /// Minimum price of the items in the package, after all discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// Price of the goods in the package, after all discounts, from which the rate no longer applies.
+    /// Price of the items in the package, after all discounts, from which the rate no longer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_subtotal: Option<Amounts>,
     /// Minimum weight of the package in grams.
@@ -302,17 +307,17 @@ pub struct ShippingRate {
 }
 
 /// A rule for free shipping.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FreeShipping {
     /// Name shown to the buyer, such as `Free shipping from $100`; it is appended to the name of the option.
     pub title: String,
     /// Identifiers of the rates that become free; at least one.
     pub rates: Vec<String>,
-    /// Minimum price of all goods, after all discounts.
+    /// Minimum price of all items, after all discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// Identifiers of variants or products, one of which has to be bought; empty for no such condition.
+    /// Identifiers of variants or products, one of which has to be bought; empty for any.
     #[serde(default)]
     pub items: Vec<String>,
     /// Countries of destination; empty for all.
@@ -320,18 +325,18 @@ pub struct FreeShipping {
     pub countries: Vec<String>,
 }
 
-/// Pickup of goods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Pickup of items.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pickup {
-    /// Pickup places. Nothing can be picked up if there are none.
+    /// Pickup locations. Nothing can be picked up if there are none.
     pub places: Vec<PickupPlace>,
-    /// `true` if goods of one checkout may be picked up at several places.
+    /// If `true`, items of one checkout may be picked up at several locations.
     pub several_destinations: bool,
 }
 
-/// A place of the shop where goods can be picked up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A location of the shop where items can be picked up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PickupPlace {
     /// Identifier of the destination.
@@ -340,29 +345,29 @@ pub struct PickupPlace {
     pub name: String,
     /// Postal address.
     pub address: PostalAddress,
-    /// Price of picking up; default: free.
+    /// Price of the pickup. Unset: free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amounts>,
     /// Further information, such as opening hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Number of days until goods are ready for pickup; no time is stated if absent.
+    /// Number of days until items are ready for pickup. Unset: no time is stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after_days: Option<u16>,
 }
 
 /// A customer with stored addresses.
 ///
-/// Anyone who states the e-mail address of a customer in a checkout is offered the customer's addresses and can read
-/// them: an e-mail address is not a proof of identity. List only customers who agreed to that, and only if the
-/// platforms can be trusted with it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Anyone who states the email address of a customer in a checkout is offered the customer's addresses and can read
+/// them: an email address does not prove identity. List only customers who agreed to that, and only if the platforms can
+/// be trusted with it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Customer {
     /// Name of the customer.
     #[serde(default)]
     pub name: String,
-    /// E-mail address by which the customer is recognized.
+    /// Email address by which the customer is recognized.
     pub email: String,
     /// Stored addresses, preferred one first.
     #[serde(default)]
@@ -370,7 +375,7 @@ pub struct Customer {
 }
 
 /// An address of a customer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoredAddress {
     /// Identifier of the destination.
@@ -379,39 +384,39 @@ pub struct StoredAddress {
     pub address: PostalAddress,
 }
 
-/// A recognized claim of buyers, verified by the e-mail address that they state. A claim that neither list verifies can
-/// be used for estimates, but prevents the completion of a checkout (rule CHK-10).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A recognized claim of buyers, verified by the email address that they state. A claim that neither list verifies can be
+/// used for estimates, but prevents the completion of a checkout (rule CHK-10).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Reverse-domain name of the claim.
     pub id: String,
     /// Name shown to the buyer.
     pub title: String,
-    /// E-mail addresses of buyers for whom the claim is true.
+    /// Email addresses of buyers for whom the claim is true.
     #[serde(default)]
     pub emails: Vec<String>,
-    /// Domains of e-mail addresses for which the claim is true, such as `example.edu`; subdomains do not count.
+    /// Domains of email addresses for which the claim is true, such as `example.edu`; subdomains do not count.
     #[serde(default)]
     pub email_domains: Vec<String>,
 }
 
 /// Data that can be required of a buyer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BuyerField {
     /// Given name.
     FirstName,
     /// Family name.
     LastName,
-    /// E-mail address.
+    /// Email address.
     Email,
     /// Telephone number.
     PhoneNumber,
 }
 
-/// Members of an address that can be required besides its country.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Fields of an address that can be required besides its country.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressField {
     /// Street and number.
@@ -430,34 +435,33 @@ pub enum AddressField {
     PhoneNumber,
 }
 
-/// A rule that selects purchases which the buyer has to review and approve on the shop's page before they are
-/// completed, once nothing else is missing (UCP *Checkout*, severity `requires_buyer_review`).
+/// A rule for purchases that the buyer has to approve on the checkout page, once nothing else is missing (UCP *Checkout*,
+/// severity `requires_buyer_review`).
 ///
 /// It applies to purchases that meet all of its conditions, and to every purchase if it has none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Review {
-    /// Message code for platforms, such as `high_value_order`; default `buyer_review`.
+    /// Message code for platforms, such as `high_value_order`.
     #[serde(default = "buyer_review")]
     pub code: String,
-    /// Reason, for platforms and buyers.
+    /// Reason, shown to the buyer.
     pub reason: String,
-    /// Minimum total of the purchase. As a precaution, a purchase in a currency without an amount here has to be
-    /// reviewed too.
+    /// Minimum total of the purchase. As a precaution, the rule also applies in a currency without an amount here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_total: Option<Amounts>,
-    /// Identifiers of variants or products, one of which has to be bought; empty for no such condition.
+    /// Identifiers of variants or products, one of which has to be bought; empty for any.
     #[serde(default)]
     pub items: Vec<String>,
 }
 
 /// Lifetimes of carts and checkouts after their last change, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lifetimes {
-    /// Lifetime of a cart in seconds; default 30 days.
+    /// Lifetime of a cart in seconds: 30 days unless set. At least 1.
     pub cart_seconds: u32,
-    /// Lifetime of a checkout in seconds; default 6 hours (rule CHK-07).
+    /// Lifetime of a checkout in seconds: 6 hours unless set (rule CHK-07). At least 1.
     pub checkout_seconds: u32,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::money::{Amount, Currency};
@@ -19,7 +20,8 @@ const MAX_PERCENT: u64 = 1_000;
 ///
 /// Written as text with at most four digits after the decimal point, with or without a percent sign (`"8.875%"`,
 /// `"20"`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String", title = "percentage", extend("pattern" = r"^[0-9]{1,4}(\.[0-9]{1,4})? *%?$"))]
 pub struct Percent(u32);
 
 /// Error for a text that is not a valid percentage.
@@ -100,11 +102,12 @@ impl<'de> Deserialize<'de> for Percent {
 
 /// An amount in one or several currencies.
 ///
-/// Written as a number of minor units of the shop's own currency (`500`), or as a table of minor units by currency (`{
-/// USD = 500, EUR = 450 }`). Nothing is ever converted: a rule without an amount in the currency of a purchase does not
-/// apply to it, except where a rule says otherwise ([`Review::min_total`](super::Review::min_total)).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Written as a number of minor units of the shop's own currency (`500`), or as an object of minor units by currency (`{
+/// "USD": 500, "EUR": 450 }`). Amounts are never converted: a rule without an amount in the currency of a purchase does
+/// not apply to it, unless its documentation says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number of minor units, or a table of minor units by ISO 4217 code")]
+#[schemars(title = "amount")]
 pub enum Amounts {
     /// An amount in the shop's own currency only.
     Own(Amount),
@@ -123,12 +126,13 @@ impl Amounts {
     }
 }
 
-/// A percentage of a price, or a fixed amount: `"10%"`, `500`, or `{ USD = 500, EUR = 450 }`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A percentage of a price, or a fixed amount: `"10%"`, `500`, or `{ "USD": 500, "EUR": 450 }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "a percentage such as \"10%\", a number of minor units, or a table of minor units by ISO 4217 code"
 )]
+#[schemars(title = "percentage or amount")]
 pub enum Value {
     /// A percentage of the price.
     Percent(Percent),

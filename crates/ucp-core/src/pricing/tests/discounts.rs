@@ -170,7 +170,7 @@ fn claims_are_provisional_until_the_buyer_verifies_them() {
         assert_eq!(applied.eligibility.as_deref(), (!verified).then_some("com.example.student"));
         assert_eq!((applied.automatic, applied.code.as_ref(), applied.amount.minor()), (true, None, 250));
     }
-    // Recognised, but without effect: it stands in nobody's way.
+    // Recognized, but without effect: it stands in nobody's way.
     let quote = with_codes(&shop(json!([])), &goods, &[], Json::Null);
     assert_eq!(said(&quote), [pair("eligibility_not_accepted", student), other]);
 }

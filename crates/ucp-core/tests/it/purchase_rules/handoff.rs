@@ -1,4 +1,4 @@
-//! What buyers do on the page: the same rules as for platforms, and a version that they have seen.
+//! Actions of buyers on the page: the same rules as for platforms, and a version that they have seen.
 
 use async_trait::async_trait;
 use ucp_core::{
@@ -84,7 +84,7 @@ async fn a_challenge_is_passed_in_person() {
     assert_eq!(completed.checkout.status(), Status::Completed);
     assert_eq!((shop.handler.captures().len(), shop.ledger.orders().len()), (1, 1));
     assert_eq!(shop.ledger.remaining("rose"), Some(4));
-    // What has been taken once is not taken again.
+    // A form is accepted only once.
     for step in [Step::Pay, Step::Cancel, at_home()] {
         assert_eq!(hand_in(&shop, &seen, step).await, Done::Stale);
         assert_eq!(hand_in(&shop, &desktop(&shop, &view).await, Step::Pay).await, Done::Closed);
@@ -226,7 +226,7 @@ async fn what_needs_more_than_a_page_is_paid_elsewhere() {
     assert_eq!(seen.payment, Payment::Free);
     assert_eq!(hand_in(&shop, &seen, Step::Pay).await, Done::Taken);
     assert_eq!(look(&shop, &free.checkout.id).await.checkout.status(), Status::Completed);
-    // Where a mandate was negotiated, the word of whoever has the address is none.
+    // If a mandate was negotiated, a visitor's approval does not count.
     let shop = open_shop();
     let strict = Caller {
         active: Arc::new(ucp_core::negotiation::Active::all(

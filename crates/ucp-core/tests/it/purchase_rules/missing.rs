@@ -1,4 +1,4 @@
-//! What a checkout lacks, and who can supply it.
+//! Missing parts of a checkout, and the party that can supply them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is over, what belongs to others, and a shop that cannot be asked.
+//! Finished resources, resources of others, and a shop that is unavailable.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Grid that finds the locations which may lie in a circle, without looking at the others.
 //!
 //! The map is cut into cells of a sixteenth of a degree, numbered from west to east and then from south to north, and
-//! locations are sorted by cell. A circle then touches one or two runs of neighbours per row of cells. What decides
+//! locations are sorted by cell. A circle then touches one or two runs of neighbors per row of cells. What decides
 //! about most locations lies there side by side, because fetching each from a place of its own would take longer than
 //! judging it.
 
@@ -18,10 +18,10 @@ const FINENESS: f64 = 16.0;
 /// Cells around the Earth. The meridian at 180 degrees has a column of its own.
 const COLUMNS: u32 = 360 * 16 + 1;
 
-/// The least radius in metres with which the ground bends from south to north.
+/// The least radius in meters with which the ground bends from south to north.
 const NORTHWARD: f64 = 6_335_439.0;
 
-/// The least radius in metres of the equator's circle, and of every parallel when multiplied with its cosine.
+/// The least radius in meters of the equator's circle, and of every parallel when multiplied with its cosine.
 const EASTWARD: f64 = 6_378_137.0;
 
 /// A location on the map.

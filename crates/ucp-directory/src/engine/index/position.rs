@@ -27,7 +27,7 @@ impl Position {
     /// [`Code::InvalidCursor`] for bytes that another kind of index made.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
         Self::read(bytes).ok_or_else(|| {
-            Refusal::new(Code::InvalidCursor, "The cursor is from a time when this directory was another one.")
+            Refusal::new(Code::InvalidCursor, "The cursor belongs to an earlier version of this directory.")
                 .at("$.pagination.cursor")
                 .accepting("no cursor, for the first page")
         })

@@ -101,7 +101,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Returns the straight line to a location if it meets the criteria; 0 if the query has no centre.
+    /// Returns the straight line to a location if it meets the criteria; 0 if the query has no center.
     fn admits(&self, site: &Site) -> Option<Chord> {
         if !self.suits(site) {
             return None;

@@ -320,7 +320,7 @@ proptest! {
         }
     }
 
-    /// Whatever comes and goes between two pages, what stays is found once.
+    /// Finds a lasting entry exactly once, whatever is added and removed between two pages.
     #[test]
     fn paging_neither_repeats_nor_skips_what_stays(
         directory in directory(),
@@ -406,7 +406,7 @@ fn the_rim_of_a_radius_is_where_the_ellipsoid_has_it() {
 fn far_away_too_the_way_along_the_ground_decides() {
     let center = Point::new(37.7898, -122.3942).expect("a point");
     let metres = |step: u32| 8_000_000.0 + f64::from(step);
-    // One metre farther with each step, in ever other directions.
+    // One meter farther with each step, in ever other directions.
     let ring: Vec<_> = (0..60)
         .map(|step| {
             let bearing = f64::from(step * 37 % 60) * 6.0;

@@ -16,15 +16,17 @@ use crate::command::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
-    /// Write everything that is stored about an e-mail address as JSON; exit code 2 if something of it may be missing.
+    /// Write everything that is stored about an email address, as JSON; exit code 2 if the result may be incomplete.
+    #[command(after_help = examples!("buyers export jane@example.com --data-dir ./shop"))]
     Export(BuyerOptions),
-    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed, or may be left.
+    /// Erase everything that is stored about an email address; exit code 2 if some of it is still needed or may remain.
+    #[command(after_help = examples!("buyers erase jane@example.com --data-dir ./shop"))]
     Erase(BuyerOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BuyerOptions {
-    /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
+    /// Email address of the buyer, as platforms stated it, in any case.
     e_mail: String,
     #[command(flatten)]
     store: StoreOptions,
@@ -58,7 +60,7 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
     }
 }
 
-/// Names orders that cannot be found by an e-mail address.
+/// Names orders that cannot be found by an email address.
 fn tell_unknown(orders: u64) {
     if orders > 0 {
         eprintln!(

@@ -1,4 +1,4 @@
-//! `catalog`: synchronises the copy of a shop's catalog, and shows its state.
+//! `catalog`: synchronizes the copy of a shop's catalog, and shows its state.
 
 use std::{error::Error, process::ExitCode, sync::Arc};
 
@@ -24,9 +24,14 @@ const HELD: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogCommand {
-    /// Bring the copy of the catalog up to date; exit code 3 if too many products would be removed.
+    /// Synchronize the copy of the catalog; exit code 3 if too many products would be removed.
+    #[command(after_help = examples!(
+        "catalog sync --config gateway.toml",
+        "catalog sync --config gateway.toml --accept-loss"
+    ))]
     Sync(SyncOptions),
-    /// Show as of when the copy is, what the last run did, and what is held.
+    /// Show the age of the copy, the result of the last run, and removals that are held back.
+    #[command(after_help = examples!("catalog status --config gateway.toml"))]
     Status(CatalogOptions),
 }
 
@@ -34,7 +39,7 @@ pub(crate) enum CatalogCommand {
 pub(crate) struct CatalogOptions {
     #[command(flatten)]
     serve: ServeOptions,
-    /// The shop of several in the configuration.
+    /// Name of the shop, if the configuration has several.
     #[arg(long, value_name = "NAME")]
     shop: Option<ShopId>,
 }
@@ -50,10 +55,10 @@ impl CatalogOptions {
 pub(crate) struct SyncOptions {
     #[command(flatten)]
     of: CatalogOptions,
-    /// Ask for everything, not only for what has changed.
+    /// Fetch all products, not only changed ones.
     #[arg(long)]
     full: bool,
-    /// Remove the products that are held; if none are, run and remove whatever is gone.
+    /// Remove the products whose removal is held back. If there are none, synchronize and remove all products that are gone.
     #[arg(long)]
     accept_loss: bool,
 }

@@ -1,4 +1,4 @@
-//! `store copy`: moves a shop between a data directory and a PostgreSQL database, either way.
+//! `data copy`: moves a shop between a data directory and a PostgreSQL database, either way.
 //!
 //! Rows are copied in the order in which they were made, and those that are there already in the same form are left alone: a copy that was
 //! interrupted is taken up by running it again. In the end both sides are read again and compared row by row.
@@ -36,17 +36,17 @@ const PAGE: usize = 500;
 
 #[derive(Debug, Args)]
 pub(crate) struct TransferOptions {
-    /// Where the shop is: a data directory, a PostgreSQL database (`postgres://user:password@host/database`), or a file with the
-    /// address of one. No gateway may run on it.
+    /// Source: a data directory, the URL of a PostgreSQL database (`postgres://user:password@host/database`), or a file with
+    /// such a URL. No gateway may be using it.
     #[arg(long, value_name = "PLACE")]
     from: DatabaseAddress,
-    /// Where it goes: another one of these, empty or with what an interrupted copy has left there.
+    /// Target in the same forms: empty, or left by an interrupted copy.
     #[arg(long, value_name = "PLACE")]
     to: DatabaseAddress,
-    /// The name of the shop, where there are several.
+    /// Name of the shop, if there are several.
     #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
     shop: ShopId,
-    /// The file with certificates (PEM) of authorities that may certify the database, beside those of the system.
+    /// File with additional CA certificates (PEM) for the connection to the database.
     #[arg(long, env = "UCP_GATEWAY_DATABASE_CA_FILE", value_name = "FILE")]
     database_ca_file: Option<PathBuf>,
 }

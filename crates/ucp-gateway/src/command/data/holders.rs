@@ -14,10 +14,12 @@ use crate::command::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HoldersCommand {
-    /// List the groups of callers that hold most carts, checkouts and recorded answers: domains, networks and registered
+    /// List the groups of callers with the most carts, checkouts and stored responses: domains, networks and registered
     /// platforms.
+    #[command(after_help = examples!("holders list --data-dir ./shop"))]
     List(ListOptions),
-    /// Remove the carts and checkouts of a group that led to no order, but for those that are being paid.
+    /// Remove the carts and checkouts of a group that did not lead to an order, except those with a payment in progress.
+    #[command(after_help = examples!("holders free example.com --data-dir ./shop"))]
     Free(FreeOptions),
 }
 
@@ -35,7 +37,7 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct FreeOptions {
-    /// The name of the group as `holders list` shows it, such as `example.com`, `192.0.2.1` or `192.0.2.0/24`.
+    /// Name of the group as in `holders list`, such as `example.com`, `192.0.2.1` or `192.0.2.0/24`.
     name: String,
     #[command(flatten)]
     store: StoreOptions,

@@ -37,19 +37,19 @@ const BATCH: usize = 500;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// The file: JSON Lines of UCP products, Shopify's product CSV export, or a feed of Google Merchant Center.
+    /// File with products: JSON Lines of UCP products, Shopify's product CSV export, or a Google Merchant Center feed.
     #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
     pub(crate) file: Option<PathBuf>,
-    /// Load merchants into the directory beside the shop instead, from a file with one merchant per line (JSON Lines).
+    /// File with merchants to import into the directory of merchants, one per line (JSON Lines).
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     pub(crate) merchants: Option<PathBuf>,
-    /// Load merchants with invalid hours or coordinates without these, instead of leaving the merchants out.
+    /// Import merchants with invalid hours or coordinates without these, instead of rejecting them.
     #[arg(long, conflicts_with = "file")]
     pub(crate) lenient: bool,
-    /// The directory that holds the shop; created as an empty shop when it is not there.
+    /// Data directory. Created with an empty shop if it does not exist.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
-    /// The name of the shop, where there are several.
+    /// Name of the shop, if there are several.
     #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
     pub(crate) shop: ShopId,
     #[command(flatten)]
@@ -57,25 +57,25 @@ pub(crate) struct ImportOptions {
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
     #[arg(long, conflicts_with = "merchants")]
     pub(crate) replace: bool,
-    /// The format of the file, if neither its name nor its beginning shows it.
+    /// Format of the file, if neither its name nor its content identifies it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
-    /// The name of a new shop [default: Shop].
+    /// Name of a new shop [default: Shop].
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// The currency of a new shop [default: USD].
+    /// Currency of a new shop [default: USD].
     #[arg(long)]
     pub(crate) currency: Option<Currency>,
-    /// Other currencies that products of a new shop are priced in.
+    /// Additional currencies of the prices of a new shop.
     #[arg(long, value_delimiter = ',', value_name = "CURRENCIES")]
     pub(crate) currencies: Vec<Currency>,
-    /// The language of a new shop [default: en].
+    /// Language of a new shop [default: en].
     #[arg(long, value_name = "TAG")]
     pub(crate) language: Option<String>,
-    /// Other languages that texts of a new shop are in.
+    /// Additional languages of the texts of a new shop.
     #[arg(long, value_delimiter = ',', value_name = "TAGS")]
     pub(crate) languages: Vec<String>,
-    /// The market of a new shop, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`, `countries`
+    /// File with the market of a new shop, in JSON: `name`, `currency`, `currencies`, `language`, `languages`, `countries`
     /// (currency by country), `rates` (by currency) and `links`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "currency", "currencies", "language", "languages"])]
     pub(crate) market: Option<PathBuf>,
@@ -87,9 +87,9 @@ pub(crate) enum ImportFormat {
     Jsonl,
     /// Shopify's product CSV export.
     Shopify,
-    /// A feed of Google Merchant Center, RSS 2.0 or Atom.
+    /// Google Merchant Center feed, RSS 2.0 or Atom.
     GoogleXml,
-    /// A feed of Google Merchant Center, tab-separated.
+    /// Google Merchant Center feed, tab-separated.
     GoogleTsv,
 }
 

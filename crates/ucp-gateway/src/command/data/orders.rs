@@ -26,23 +26,38 @@ use crate::command::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrdersCommand {
     /// List the newest orders.
+    #[command(after_help = examples!("orders list --data-dir ./shop --limit 50"))]
     List(ListOptions),
     /// Show an order.
+    #[command(after_help = examples!("orders show ORDER_ID --data-dir ./shop"))]
     Show(ShowOptions),
-    /// Record that goods were shipped: the given lines, or all that were not shipped yet.
+    /// Record a shipment of the given line items, or of all that were not shipped yet.
+    #[command(after_help = examples!(
+        "orders ship ORDER_ID --carrier DHL --tracking-number 00340434161094000000",
+        "orders ship ORDER_ID --line li_1=2"
+    ))]
     Ship(ShipOptions),
-    /// Record that goods have arrived: the given lines, or all that have not arrived yet.
+    /// Record the delivery of the given line items, or of all that were not delivered yet.
+    #[command(after_help = examples!("orders deliver ORDER_ID --data-dir ./shop"))]
     Deliver(StepOptions),
-    /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
+    /// Cancel the given line items, or all that were not shipped yet. The refund is a separate step.
+    #[command(after_help = examples!("orders cancel ORDER_ID --line li_1=1 --reason Unavailable"))]
     Cancel(CancelOptions),
-    /// Capture an authorized payment: an amount, or all of it. The rest is released.
+    /// Capture an amount of an authorized payment, or all of it. The rest is released.
+    #[command(after_help = examples!(
+        "orders capture ORDER_ID --config gateway.toml",
+        "orders capture ORDER_ID --config gateway.toml --amount 1250"
+    ))]
     Capture(CaptureOptions),
     /// Release an authorized payment without a capture.
+    #[command(after_help = examples!("orders release ORDER_ID --config gateway.toml"))]
     Release(DrawOptions),
-    /// Record a refund of an amount, or of all that is left. No money is moved: `POST /orders/ID/refund` on the admin API
-    /// refunds through the payment provider.
+    /// Record a refund of an amount, or of the remaining amount. No money is moved: to refund through the payment provider,
+    /// use `POST /orders/ID/refund` on the admin API.
+    #[command(after_help = examples!("orders refund ORDER_ID --data-dir ./shop --amount 1250"))]
     Refund(RefundOptions),
-    /// Confirm a refund that was made by hand at the payment provider.
+    /// Confirm a refund that was made manually at the payment provider.
+    #[command(after_help = examples!("orders confirm ORDER_ID --data-dir ./shop --refund adj_1"))]
     Confirm(ConfirmOptions),
 }
 
@@ -50,7 +65,7 @@ pub(crate) enum OrdersCommand {
 pub(crate) struct PlaceOptions {
     #[command(flatten)]
     store: StoreOptions,
-    /// Write JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -66,9 +81,9 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// The identifier of the order.
+    /// ID of the order.
     id: String,
-    /// Write only the mandate with which the buyer agreed, as it was presented. It reveals who bought what.
+    /// Print only the AP2 mandate of the buyer, as it was presented. It reveals who bought what.
     #[arg(long, conflicts_with = "json")]
     mandate: bool,
     #[command(flatten)]
@@ -77,9 +92,9 @@ pub(crate) struct ShowOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct StepOptions {
-    /// The identifier of the order.
+    /// ID of the order.
     id: String,
-    /// A line and its quantity, such as `li_1=2`; repeat the option for more lines.
+    /// Line item and quantity, such as `li_1=2`; repeatable.
     #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
     lines: Vec<LineQuantity>,
     #[command(flatten)]
@@ -90,13 +105,13 @@ pub(crate) struct StepOptions {
 pub(crate) struct ShipOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// The carrier.
+    /// Carrier.
     #[arg(long)]
     carrier: Option<String>,
-    /// The tracking number.
+    /// Tracking number.
     #[arg(long, value_name = "NUMBER")]
     tracking_number: Option<String>,
-    /// The URL of the page on which the parcel can be tracked.
+    /// URL of the tracking page.
     #[arg(long, value_name = "URL")]
     tracking_url: Option<String>,
 }
@@ -105,7 +120,7 @@ pub(crate) struct ShipOptions {
 pub(crate) struct CancelOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// The reason, for the buyer to read.
+    /// Reason, shown to the buyer.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -113,14 +128,14 @@ pub(crate) struct CancelOptions {
 /// An order whose payment handler is asked, which the configuration describes.
 #[derive(Debug, Args)]
 pub(crate) struct DrawOptions {
-    /// The identifier of the order.
+    /// ID of the order.
     id: String,
     #[command(flatten)]
     serve: ServeOptions,
-    /// The shop of several in the configuration.
+    /// Name of the shop, if the configuration has several.
     #[arg(long, value_name = "NAME")]
     shop: Option<ShopId>,
-    /// Write JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -129,7 +144,7 @@ pub(crate) struct DrawOptions {
 pub(crate) struct CaptureOptions {
     #[command(flatten)]
     of: DrawOptions,
-    /// The amount in minor units: 1250 is USD 12.50.
+    /// Amount in minor units: 1250 is USD 12.50.
     #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
     amount: Option<i64>,
 }
@@ -138,10 +153,10 @@ pub(crate) struct CaptureOptions {
 pub(crate) struct RefundOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// The amount in minor units: 1250 is USD 12.50.
+    /// Amount in minor units: 1250 is USD 12.50.
     #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
     amount: Option<i64>,
-    /// The reason, for the buyer to read.
+    /// Reason, shown to the buyer.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -150,7 +165,7 @@ pub(crate) struct RefundOptions {
 pub(crate) struct ConfirmOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// The refund, such as `adj_1`.
+    /// ID of the refund, such as `adj_1`.
     #[arg(long, value_name = "ADJUSTMENT")]
     refund: String,
 }
@@ -253,7 +268,7 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
     }
     if let Some(hold) = &order.payment.hold {
         let what = match hold {
-            Hold::Authorized => "authorised, to be captured or released".to_owned(),
+            Hold::Authorized => "authorized; capture or release it".to_owned(),
             Hold::Capturing { amount, .. } => {
                 format!("{} are being captured; the provider is asked again by itself", order.currency.amount(*amount))
             }

@@ -15,22 +15,27 @@ use crate::command::{Done, output::say};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Write a consistent copy of the database to a new file, while gateways serve from it.
+    /// Back up the database to a new file, while gateways are running.
+    #[command(after_help = examples!("data backup monday.db --data-dir ./shop"))]
     Backup(CopyOptions),
-    /// Check the database and the search index, and show the faults; exit code 1 if there are any.
+    /// Check the database and the search index for faults; exit code 1 if there are any.
+    #[command(after_help = examples!("data check --data-dir ./shop"))]
     Check(DataDir),
-    /// Put a backup into a data directory that holds no database.
+    /// Restore a backup into a data directory without a database.
+    #[command(after_help = examples!("data restore monday.db --data-dir ./restored"))]
     Restore(CopyOptions),
-    /// Let a database whose log is damaged go on without the commits that are lost, and keep a copy of the log.
+    /// Open a database with a damaged log without the lost commits. A copy of the log is kept.
+    #[command(after_help = examples!("data accept-loss --data-dir ./shop"))]
     AcceptLoss(DataDir),
-    /// Move a shop between a data directory and a PostgreSQL database, with the answers that are kept for retries; exit code 1 if
-    /// anything differs in the end. What was interrupted goes on when it is run again.
+    /// Copy a shop between a data directory and a PostgreSQL database, with stored responses; exit code 1 if the copies
+    /// differ. Run an interrupted copy again to resume it.
+    #[command(after_help = examples!("data copy --from ./shop --to postgres-url.txt"))]
     Copy(TransferOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CopyOptions {
-    /// The file of the backup.
+    /// File of the backup.
     file: PathBuf,
     #[command(flatten)]
     data: DataDir,
@@ -38,7 +43,7 @@ pub(crate) struct CopyOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct DataDir {
-    /// The directory that holds the shop.
+    /// Data directory.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     data_dir: PathBuf,
 }
@@ -92,6 +97,6 @@ fn check(data_dir: &Path) -> Done {
         say!("{} has no faults.", data_dir.display());
         return Ok(ExitCode::SUCCESS);
     }
-    say!("Faults: {}. Restore a backup into an empty directory: ucp-gateway store restore FILE", faults.len());
+    say!("Faults: {}. Restore a backup into an empty directory: ucp-gateway data restore FILE", faults.len());
     Ok(ExitCode::FAILURE)
 }

@@ -1,4 +1,4 @@
-//! `terms`: shows or sets the terms on which the shop sells.
+//! `terms`: shows or sets the sales terms of a shop, or prints their JSON Schema.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -12,16 +12,24 @@ use crate::command::{
     place::StoreOptions,
     runtime::{runtime, wait},
 };
+use ucp_console::sales_terms;
 
 #[derive(Debug, Args)]
 pub(crate) struct TermsOptions {
-    /// The file with the terms to set, JSON as this command shows it; without it, the present terms are shown.
+    /// File with the sales terms to set, in JSON. Without it, the current terms are shown.
     pub(crate) file: Option<PathBuf>,
+    /// Print the JSON Schema of the file.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) schema: bool,
     #[command(flatten)]
     pub(crate) store: StoreOptions,
 }
 
 pub(crate) fn run(options: &TermsOptions) -> Done {
+    if options.schema {
+        say!("{}", serde_json::to_string_pretty(&sales_terms::schema())?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let runtime = runtime(1)?;
     let shared = options.store.postgres(&runtime)?;
     let local = if shared.is_none() { Some(Database::of(options.store.data.open()?)?) } else { None };
@@ -58,7 +66,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
             options.store.data.data_dir.display().to_string()
         }
     };
-    say!("The shop in {place} sells on these terms from now on.");
+    say!("Sales terms of the shop in {place} updated.");
     say!("Restart running gateways to apply them.");
     Ok(ExitCode::SUCCESS)
 }

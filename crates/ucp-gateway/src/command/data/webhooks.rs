@@ -16,8 +16,10 @@ use crate::command::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhooksCommand {
     /// List the newest webhook events and the states of their delivery.
+    #[command(after_help = examples!("webhooks list --data-dir ./shop"))]
     List(ListOptions),
-    /// Send a webhook event again, or at once if it waits for a retry. A running gateway sends it.
+    /// Resend a webhook event, or send it now if it waits for a retry. A running gateway sends it.
+    #[command(after_help = examples!("webhooks resend EVENT_ID --data-dir ./shop"))]
     Resend(ResendOptions),
 }
 
@@ -26,7 +28,7 @@ pub(crate) struct ListOptions {
     /// Maximum number of webhook events.
     #[arg(long, default_value_t = 20, value_name = "NUMBER")]
     limit: u16,
-    /// Write JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -35,7 +37,7 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResendOptions {
-    /// The identifier of the webhook event.
+    /// ID of the webhook event.
     id: String,
     #[command(flatten)]
     store: StoreOptions,

@@ -35,28 +35,37 @@ const SHOWN: usize = 4_000;
 /// Maximum number of requests of a step that are shown whole.
 const SHOWN_OF_STEP: usize = 2;
 
-/// Members that a product should have and need not.
+/// Recommended fields of a product.
 const WANTED: [&str; 5] = ["description", "url", "categories", "media", "handle"];
 
-/// Members that a variant should have and need not.
+/// Recommended fields of a variant.
 const WANTED_OF_VARIANTS: [&str; 4] = ["sku", "availability", "inventory", "options"];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BackendCommand {
-    /// Try the rules of the backend contract on a shop; exit code 1 if it does not keep one.
+    /// Test an adapter or a mapping against the rules of the backend API; exit code 1 if it breaks one.
+    #[command(after_help = examples!(
+        "backend check http://127.0.0.1:9000 --token-file token",
+        "backend check mapping.toml --allow-writes"
+    ))]
     Check(CheckOptions),
-    /// Ask a shop by its mapping, and show the requests, the raw answers, the mapped answer and what is missing.
+    /// Send requests with a mapping; show the requests, the raw and mapped responses, and missing fields.
+    #[command(after_help = examples!(
+        "backend try mapping.toml find blue shoes",
+        "backend try mapping.toml cart/sync VARIANT=2"
+    ))]
     Try {
-        /// The mapping.
+        /// Mapping file.
         file: PathBuf,
-        /// Question: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
+        /// Question of the backend API: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
         #[arg(default_value = "find")]
         question: String,
-        /// Words for `find`, identifiers for `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`;
-        /// otherwise, and for more, the question as a JSON document.
+        /// Search words for `find`, IDs for `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`; for
+        /// everything else, the question as a JSON document.
         arguments: Vec<String>,
     },
-    /// Print the JSON Schema of mappings, for editors.
+    /// Print the JSON Schema of mapping files, for editors.
+    #[command(after_help = examples!("backend schema"))]
     Schema,
     /// Run the programs of a mapping for the gateway that started this process.
     #[command(hide = true)]
@@ -65,21 +74,21 @@ pub(crate) enum BackendCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
-    /// Where the shop answers, below which are the paths of the questions; or the file of its mapping.
+    /// Base URL of the adapter, or the mapping file.
     shop: String,
-    /// A file with the token that the shop wants to see.
+    /// File with the access token of the shop.
     #[arg(long, value_name = "FILE", conflicts_with = "signing_secret_file")]
     token_file: Option<PathBuf>,
-    /// A file with the secret with which requests are signed.
+    /// File with the secret that signs requests.
     #[arg(long, value_name = "FILE")]
     signing_secret_file: Option<PathBuf>,
-    /// A file with the certificate in PEM that is shown to the shop.
+    /// File with the client certificate (PEM) for the shop.
     #[arg(long, value_name = "FILE", requires = "client_key_file")]
     client_certificate_file: Option<PathBuf>,
-    /// A file with the private key of that certificate.
+    /// File with the private key of that certificate.
     #[arg(long, value_name = "FILE", requires = "client_certificate_file")]
     client_key_file: Option<PathBuf>,
-    /// Try the rules that make carts and attempts at the shop as well; no order is placed.
+    /// Also test the rules that create carts and payment attempts. No order is placed.
     #[arg(long)]
     allow_writes: bool,
     /// Print the report as JSON.

@@ -27,10 +27,10 @@ pub(crate) struct DoctorOptions {
     command: Option<DoctorCommand>,
     #[command(flatten)]
     reach: Option<ReachOptions>,
-    /// Make a checkout as well, and cancel it. Nothing is paid.
+    /// Also create a checkout and cancel it. Nothing is paid.
     #[arg(long)]
     allow_writes: bool,
-    /// The identifier of something to buy, where the shop has no catalog; for `--allow-writes`.
+    /// ID of an item to buy with `--allow-writes`, if the shop has no catalog.
     #[arg(long, value_name = "ID", requires = "allow_writes")]
     item: Option<String>,
     /// Print the report as JSON.
@@ -40,9 +40,10 @@ pub(crate) struct DoctorOptions {
 
 #[derive(Debug, Subcommand)]
 enum DoctorCommand {
-    /// Examine the profile of a platform instead of a shop.
+    /// Check the profile of a platform.
+    #[command(after_help = examples!("doctor profile https://agent.example.com/profile.json"))]
     Profile {
-        /// Where the profile is.
+        /// URL of the profile.
         #[arg(value_parser = web_url)]
         url: Url,
         /// Print the report as JSON.

@@ -31,16 +31,17 @@ pub(crate) struct ExplainOptions {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show the capabilities that a platform and this gateway have in common, and why others are not active.
+    /// Show the capabilities that a platform and this gateway share, and why others are not active.
+    #[command(after_help = examples!("explain negotiation --profile profile.json"))]
     Negotiation {
-        /// The platform's profile, as a file; `-` reads standard input.
+        /// File with the platform's profile; `-` reads standard input.
         #[arg(long, value_name = "FILE")]
         profile: PathBuf,
     },
-    /// Show a call that the inspector of a gateway under development has kept: what happened on its way, its request and its
-    /// answer.
+    /// Show a call that the inspector recorded: its processing, its request and its response.
+    #[command(after_help = examples!("explain call REQUEST_ID"))]
     Call {
-        /// Identifier of the request, as the answer, the log and `tail` have it.
+        /// ID of the request, as in the response, the log and `tail`.
         id: String,
         #[command(flatten)]
         gateway: Inspected,

@@ -13,7 +13,7 @@ use ucp_trust::signature::{Scheme, SigningKey};
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemeOption {
-    /// The scheme of a request that does not state it itself. The default port of the scheme is not signed.
+    /// Scheme of a request that does not state it. The default port of the scheme is not signed.
     #[arg(long, default_value = "https", value_name = "SCHEME")]
     scheme: SchemeName,
 }

@@ -13,16 +13,16 @@ pub(super) const AGENT: &str = "https://agent.example.com/profile.json";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReachOptions {
-    /// The address of the shop, or of its profile.
+    /// URL of the shop, or of its profile.
     #[arg(value_parser = web_url)]
     pub(super) url: Url,
-    /// The release to call the shop in, as a date [default: that of its profile].
+    /// UCP version of the requests, as a date [default: that of its profile].
     #[arg(long, value_name = "DATE", value_parser = release)]
     pub(super) release: Option<Release>,
-    /// The UCP profile that calls name. A shop that fetches profiles needs one that is there.
+    /// UCP profile stated in requests. A shop that fetches profiles needs an existing one.
     #[arg(long, env = "UCP_GATEWAY_AGENT_PROFILE", default_value = AGENT, value_name = "URL")]
     pub(super) profile: String,
-    /// A file with the bearer token to show; it is sent to the origin of the address alone.
+    /// File with the bearer token. It is sent to the origin of the URL only.
     #[arg(long, value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
 }

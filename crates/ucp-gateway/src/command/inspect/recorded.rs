@@ -50,13 +50,13 @@ const MAX_LINE: usize = 4_096;
 /// The gateway that is asked.
 #[derive(Debug, Args)]
 pub(crate) struct Inspected {
-    /// URL of the gateway, at an address of this machine, or of its admin listener.
+    /// URL of a gateway on this machine, or of an admin listener.
     #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
     pub(super) url: Url,
-    /// A file with the token of the admin listener, which is sent over https, and to this machine.
+    /// File with the token of the admin listener. It is sent over https and on loopback only.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Write JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -65,16 +65,16 @@ pub(crate) struct Inspected {
 pub(crate) struct TailOptions {
     #[command(flatten)]
     gateway: Inspected,
-    /// Only calls of this platform: its name, or part of its profile URL.
+    /// Filter by platform: its name, or part of its profile URL.
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
-    /// Only calls of this operation, such as `create_checkout`.
+    /// Filter by operation, such as `create_checkout`.
     #[arg(long, value_name = "NAME")]
     operation: Option<String>,
-    /// Only calls with this outcome: `ok`, a code, or `failed` for all but `ok`.
+    /// Filter by outcome: `ok`, an error code, or `failed` for all except `ok`.
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<String>,
-    /// Print as many calls first that were recorded before, up to 200.
+    /// Number of recorded calls to print first, up to 200.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
     last: usize,
 }

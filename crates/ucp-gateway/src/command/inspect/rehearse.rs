@@ -37,19 +37,19 @@ pub(crate) struct RehearseOptions {
     /// Transport of the requests [default: MCP if the shop has it].
     #[arg(long, value_name = "TRANSPORT")]
     transport: Option<Kind>,
-    /// ID of an item to buy, where the shop has no catalog; repeat it for several.
+    /// ID of an item to buy, if the shop has no catalog; repeatable.
     #[arg(long, value_name = "ID")]
     item: Vec<String>,
     /// Payment to use. This places real orders. Without it, shoppers pay only at sandboxes.
     #[arg(long, value_name = "HANDLER=TOKEN", value_parser = payment)]
     pay: Option<Payment>,
-    /// How many seconds a shopper waits for a checkout to expire; one that stays open for longer is canceled instead.
+    /// Number of seconds that a shopper waits for a checkout to expire, before canceling it.
     #[arg(long, default_value = "0", value_name = "SECONDS")]
     patience: u32,
-    /// Write the report as an HTML page.
+    /// File for the report as an HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the report as `JUnit` XML.
+    /// File for the report as `JUnit` XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }

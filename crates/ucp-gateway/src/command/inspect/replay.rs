@@ -34,21 +34,21 @@ const IDENTIFIER: usize = 12;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayOptions {
-    /// The call: a file that `--save` has written, or the identifier of the request at the gateway under `--url`, which has
+    /// Recorded call: a file that `--save` wrote, or the ID of a request at the gateway of `--url`, which has
     /// `server.record_whole`.
     call: String,
     #[command(flatten)]
     gateway: Inspected,
-    /// Compare with the answer of this gateway instead of the recorded one: both are asked.
+    /// URL of a second gateway: send the call to both, and compare their responses.
     #[arg(long, value_name = "URL")]
     against: Option<Url>,
-    /// Send the call although it changes something.
+    /// Also send calls that write.
     #[arg(long)]
     allow_writes: bool,
-    /// Sign the call with this private key, a JWK file.
+    /// File with the private key (JWK) that signs the call.
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Write the recorded call to a file, and send nothing. The file is not masked.
+    /// File to write the recorded call to, unmasked, instead of sending it.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }

@@ -11,22 +11,22 @@ use crate::command::{Done, output::remark, setup::keys::KeysPlace};
 
 #[derive(Debug, Args)]
 pub(crate) struct SignOptions {
-    /// The message: a request or status line, headers, an empty line, the body. `-` reads standard input.
+    /// File with the message: a request or status line, headers, an empty line, the body. `-` reads standard input.
     message: PathBuf,
-    /// The private key as JWK file [default: the key that the gateway signs with].
+    /// File with the private key (JWK) [default: the active key of the gateway].
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     #[command(flatten)]
     place: KeysPlace,
     #[command(flatten)]
     scheme: SchemeOption,
-    /// Header fields to cover in addition to those that UCP requires.
+    /// Additional headers to sign.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     cover: Vec<HeaderName>,
-    /// The creation time of the signature, in seconds since 1970 [default: now].
+    /// Creation time of the signature, in seconds since 1970 [default: now].
     #[arg(long, value_name = "SECONDS")]
     at: Option<u32>,
-    /// Show the signature base, on standard error.
+    /// Print the signature base to standard error.
     #[arg(long)]
     explain: bool,
 }

@@ -21,17 +21,17 @@ use crate::command::{Done, output::say};
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyOptions {
-    /// The message: a request or status line, headers, an empty line, the body. `-` reads standard input.
+    /// File with the message: a request or status line, headers, an empty line, the body. `-` reads standard input.
     message: PathBuf,
-    /// The sender's public keys: its UCP profile, a JWK Set or a JWK, as file.
+    /// File with the sender's public keys: its UCP profile, a JWK Set or a JWK.
     #[arg(long, value_name = "FILE")]
     keys: PathBuf,
     #[command(flatten)]
     scheme: SchemeOption,
-    /// The signature base of the other side, as file, to compare with.
+    /// File with the signature base of the sender, to compare with.
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// The time at which the signatures must be valid, in seconds since 1970 [default: now].
+    /// Time at which the signatures must be valid, in seconds since 1970 [default: now].
     #[arg(long, value_name = "SECONDS")]
     at: Option<u32>,
 }

@@ -65,7 +65,7 @@ pub(super) fn one(mut to: impl Write, shop: &Shop, told: &Told<'_>, paint: Paint
     let base = base(&slot.public_url);
     writeln!(to, "ucp-gateway {version} serves {}", paint.strong(name))?;
     if !shop.ready {
-        let problem = "NOT READY: the shop is down; it is tried again until it answers";
+        let problem = "NOT READY: the upstream is down; the gateway retries until it responds";
         writeln!(to, "  {}", paint.bad(problem))?;
     }
     writeln!(to, "  data     {}", data.told(settings))?;

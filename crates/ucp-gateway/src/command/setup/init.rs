@@ -22,34 +22,34 @@ use ucp_config::{BackendKind, Configuration, Policy, ServeOptions, listen, publi
 
 #[derive(Debug, Args)]
 pub(crate) struct InitOptions {
-    /// The file to write. One that is there is kept.
+    /// File to write. An existing file is not overwritten.
     #[arg(default_value = "gateway.toml", value_name = "FILE")]
     file: PathBuf,
-    /// What the gateway stands in front of.
-    #[arg(long, value_name = "WHICH")]
+    /// Backend type.
+    #[arg(long, value_name = "BACKEND")]
     backend: Option<BackendKind>,
-    /// Where the shop is that the gateway stands in front of.
+    /// URL of the upstream shop.
     #[arg(long, value_name = "URL", required_if_eq_any([("backend", "shopify"), ("backend", "http"), ("backend", "ucp")]))]
     upstream_url: Option<Url>,
-    /// The mapping of the shop, for the backend `mapped`.
+    /// Mapping file, for the backend `mapped`.
     #[arg(long, value_name = "FILE", required_if_eq("backend", "mapped"))]
     mapping: Option<PathBuf>,
-    /// The file with the token that the shop wants to see.
+    /// File with the upstream access token.
     #[arg(long, value_name = "FILE")]
     upstream_token_file: Option<PathBuf>,
-    /// The address to listen on.
+    /// Listen address.
     #[arg(long, value_name = "ADDRESS", value_parser = listen)]
     listen: Option<std::net::SocketAddr>,
-    /// The address under which clients reach the gateway.
+    /// Public base URL of the gateway.
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<Url>,
-    /// The directory that holds the shop, or what is kept beside it.
+    /// Data directory.
     #[arg(long, value_name = "DIRECTORY")]
     data_dir: Option<PathBuf>,
-    /// What a caller's profile has to be good for.
-    #[arg(long, value_name = "WHICH")]
+    /// Treatment of callers whose UCP profile cannot be fetched.
+    #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
-    /// Ask nothing, also on a terminal.
+    /// Do not ask questions, even on a terminal.
     #[arg(long)]
     yes: bool,
 }
@@ -123,9 +123,9 @@ impl Answers {
     /// Formats the file: what was answered, with the reason of each key, and where the other keys are.
     fn text(&self) -> String {
         let mut text = "\
-# The configuration of ucp-gateway: `ucp-gateway serve --config FILE`; `ucp-gateway check-config --config FILE` shows what
-# it amounts to. Every other key has a default: docs/gateway.example.toml lists them.
-# Flags and environment variables go before what this file says.
+# The configuration of ucp-gateway: `ucp-gateway serve --config FILE`; `ucp-gateway check-config --config FILE` shows the
+# resulting settings. Every other key has a default: docs/gateway.example.toml lists them.
+# Flags and environment variables override this file.
 "
         .to_owned();
         let mut section = |name: &str, keys: &[(&str, &str, Option<String>, &str)]| {
@@ -138,8 +138,8 @@ impl Answers {
                 };
             }
         };
-        let listens = "The address to listen on. Another than one of this machine can be reached by others.";
-        let public = "The https address under which platforms reach the gateway, through the proxy in front of it.";
+        let listens = "Listen address. Any address except loopback can be reached from other machines.";
+        let public = "Public https URL of the gateway, behind the reverse proxy.";
         section(
             "server",
             &[
@@ -147,25 +147,20 @@ impl Answers {
                 (public, "public_url", self.public_url.clone(), "https://shop.example.com"),
             ],
         );
-        let kept = "Orders, carts and keys are kept here, and the products of the embedded shop. Back it up: `ucp-gateway store`.";
+        let kept = "Orders, carts, keys, and the products of the embedded shop. Back it up: `ucp-gateway data backup`.";
         section("data", &[(kept, "dir", Some(self.data_dir.clone()), "")]);
         if self.backend != BackendKind::Embedded {
-            let mut keys = vec![("What the gateway stands in front of.", "backend", Some(name(&self.backend)), "")];
+            let mut keys = vec![("Backend type.", "backend", Some(name(&self.backend)), "")];
             if let Some(mapping) = &self.mapping {
-                keys.push((
-                    "The requests and programs by which the shop is asked.",
-                    "mapping",
-                    Some(mapping.clone()),
-                    "",
-                ));
+                keys.push(("Mapping file.", "mapping", Some(mapping.clone()), ""));
             } else {
-                keys.push(("Where the shop is.", "url", self.upstream_url.clone(), "https://shop.example.com"));
+                keys.push(("URL of the upstream shop.", "url", self.upstream_url.clone(), "https://shop.example.com"));
             }
-            let token = "A file with the token that the shop wants to see.";
+            let token = "File with the upstream access token.";
             keys.push((token, "token_file", self.upstream_token_file.clone(), "/run/secrets/shop-token"));
             section("upstream", &keys);
         }
-        let policy = "What a caller's profile has to be good for; by default `development` on this machine alone, else `require`.";
+        let policy = "Treatment of callers whose UCP profile cannot be fetched. Default: `development` on loopback, else `require`.";
         section("callers", &[(policy, "policy", self.policy.map(|policy| name(&policy)), "require")]);
         text
     }
@@ -183,30 +178,29 @@ fn ask(options: &InitOptions) -> Result<Answers, Box<dyn std::error::Error>> {
         let kinds = "embedded, shopify, http, mapped or ucp";
         let read =
             |text: &str| <BackendKind as clap::ValueEnum>::from_str(text, true).map_err(|_| format!("must be {kinds}"));
-        answers.backend = question(&format!("What does the gateway stand in front of ({kinds})?"), "embedded", read)?;
+        answers.backend = question(&format!("Backend type ({kinds}):"), "embedded", read)?;
     }
     let remote = !matches!(answers.backend, BackendKind::Embedded | BackendKind::Mapped);
     if remote && answers.upstream_url.is_none() {
         let read = |text: &str| Url::parse(text).map(|url| Some(url.to_string())).map_err(|error| error.to_string());
-        answers.upstream_url = question("Where is the shop (https://…)?", "", read)?;
+        answers.upstream_url = question("URL of the upstream shop (https://…):", "", read)?;
     }
     if answers.backend == BackendKind::Mapped && answers.mapping.is_none() {
-        answers.mapping = question("Which file holds its mapping?", "mapping.toml", |text| Ok(Some(text.to_owned())))?;
+        answers.mapping = question("Mapping file:", "mapping.toml", |text| Ok(Some(text.to_owned())))?;
     }
     if options.listen.is_none() {
         let read = |text: &str| listen(text).map(|address| address.to_string());
-        answers.listen = question("Which address does it listen on?", "127.0.0.1:8080", read)?;
+        answers.listen = question("Listen address:", "127.0.0.1:8080", read)?;
     }
     if options.public_url.is_none() {
         let read = |text: &str| match text {
             "" => Ok(None),
             text => public_url(text).map(|url| Some(url.to_string())),
         };
-        answers.public_url =
-            question("Under which https address do platforms reach it (empty for none yet)?", "", read)?;
+        answers.public_url = question("Public https URL (empty if there is none yet):", "", read)?;
     }
     if options.data_dir.is_none() {
-        answers.data_dir = question("Where is what it stores kept?", "data", |text| Ok(text.to_owned()))?;
+        answers.data_dir = question("Data directory:", "data", |text| Ok(text.to_owned()))?;
     }
     Ok(answers)
 }

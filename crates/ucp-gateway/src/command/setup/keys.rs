@@ -22,10 +22,16 @@ use crate::command::{Done, output::say, place::ShopData};
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
     /// Generate a signing key and activate it. Other keys stay published.
+    #[command(after_help = examples!("keys generate --data-dir ./shop"))]
     Generate(GenerateOptions),
-    /// Show the keys, newest first.
+    /// List the keys, newest first.
+    #[command(after_help = examples!("keys list --data-dir ./shop", "keys list --data-dir ./shop --json"))]
     List(ListOptions),
     /// Generate a signing key, activate it, and retire all others.
+    #[command(after_help = examples!(
+        "keys rotate --data-dir ./shop",
+        "keys rotate --data-dir ./shop --grace-days 0"
+    ))]
     Rotate(RotateOptions),
 }
 
@@ -33,7 +39,7 @@ pub(crate) enum OwnKeysCommand {
 pub(crate) struct GenerateOptions {
     #[command(flatten)]
     place: KeysPlace,
-    /// The signature algorithm of the key. Every platform can verify es256.
+    /// Signature algorithm. Every platform can verify es256.
     #[arg(long, default_value = "es256", value_name = "ALGORITHM")]
     algorithm: Algorithm,
 }
@@ -42,7 +48,7 @@ pub(crate) struct GenerateOptions {
 pub(crate) struct ListOptions {
     #[command(flatten)]
     place: KeysPlace,
-    /// Show the public keys as JWK Set, as the profile publishes them.
+    /// Print the public keys as a JWK Set, as in the profile.
     #[arg(long)]
     json: bool,
 }
@@ -54,7 +60,7 @@ pub(crate) struct RotateOptions {
     /// Number of days for which the old keys stay published; 0 if they may be compromised.
     #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
     grace_days: u16,
-    /// The signature algorithm of the new key [default: that of the key that signs now].
+    /// Signature algorithm of the new key [default: that of the active key].
     #[arg(long, value_name = "ALGORITHM")]
     algorithm: Option<Algorithm>,
 }
@@ -65,7 +71,7 @@ enum Algorithm {
     Es256,
     /// ECDSA with P-384 and SHA-384.
     Es384,
-    /// Ed25519 (RFC 8032), which verifiers of bots take; AP2 mandates need a key of another algorithm beside it.
+    /// Ed25519 (RFC 8032), for Web Bot Auth. AP2 mandates need another key with another algorithm.
     Ed25519,
 }
 
@@ -84,7 +90,7 @@ impl From<Algorithm> for jwk::Algorithm {
 pub(crate) struct KeysPlace {
     #[command(flatten)]
     data: ShopData,
-    /// The directory of the keys, as `data.keys_dir` of the configuration states it [default: `keys` in the data directory].
+    /// Directory of the keys, as in `data.keys_dir` of the configuration [default: `keys` in the data directory].
     #[arg(long, value_name = "DIRECTORY")]
     keys_dir: Option<PathBuf>,
 }

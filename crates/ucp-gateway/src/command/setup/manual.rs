@@ -10,13 +10,13 @@ use crate::command::Done;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsOptions {
-    /// The shell.
+    /// Shell.
     shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManOptions {
-    /// The directory to write the pages to; created if it is not there.
+    /// Directory of the pages. Created if it does not exist.
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }

@@ -32,20 +32,30 @@ fn commands(text: &mut String, parent: &Command, heading: &str, serving: &str) {
         if !about.is_empty() {
             let _ = writeln!(text, "\n{}", sentence(&about));
         }
-        if command.has_subcommands() {
-            commands(text, command, "###", serving);
-            continue;
+        if !command.is_subcommand_required_set() {
+            runnable(text, command, name, serving);
         }
-        let usage = command.clone().render_usage().to_string();
-        let _ = writeln!(text, "\n`{}`", usage.trim_start_matches("Usage: "));
-        let all = options(command);
-        let own = if name == "serve" { all.clone() } else { all.replace(serving, "") };
-        if !own.is_empty() {
-            let _ = write!(text, "\n| | default | |\n| :-- | :-- | :-- |\n{own}");
-        }
-        if own != all {
-            let _ = writeln!(text, "\nThe options of [serve](#serve) apply.");
-        }
+        commands(text, command, "###", serving);
+    }
+}
+
+/// Adds the usage of a command, its options and its examples.
+fn runnable(text: &mut String, command: &Command, name: &str, serving: &str) {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").lines().next().unwrap_or_default();
+    // Writing to a text cannot fail.
+    let _ = writeln!(text, "\n`{usage}`");
+    let all = options(command);
+    let own = if name == "serve" { all.clone() } else { all.replace(serving, "") };
+    if !own.is_empty() {
+        let _ = write!(text, "\n| | default | |\n| :-- | :-- | :-- |\n{own}");
+    }
+    if own != all {
+        let _ = writeln!(text, "\nThe options of [serve](#serve) apply.");
+    }
+    if let Some(examples) = command.get_after_help().map(ToString::to_string) {
+        let examples: Vec<_> = examples.lines().skip(1).map(str::trim).collect();
+        let _ = writeln!(text, "\n```text\n{}\n```", examples.join("\n"));
     }
 }
 
@@ -105,6 +115,7 @@ mod tests {
         let limit = limit.default_value("20").help("Maximum number|s");
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON");
         let list = Command::new("list").about("List orders").args(shared()).args([limit, json]);
+        let list = list.after_help("Examples:\n  ucp-gateway orders list\n  ucp-gateway orders list --json");
         let kind = Arg::new("kind").value_name("KIND").required(true).value_parser(["a", "b"]);
         let to = Arg::new("to").long("to").value_name("PLACE").required(true);
         let command = Command::new("ucp-gateway").version("1").args(shared()).subcommands([
@@ -152,6 +163,11 @@ List orders.
 | `--json` |  | Write JSON. |
 
 The options of [serve](#serve) apply.
+
+```text
+ucp-gateway orders list
+ucp-gateway orders list --json
+```
 
 ## copy
 

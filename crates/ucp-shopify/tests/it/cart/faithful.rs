@@ -1,4 +1,4 @@
-//! What is stated is what is in the shop's cart, and nothing is written without a reason.
+//! Keeps the shop's cart equal to the stated one, and writes nothing without a reason.
 
 use serde_json::json;
 use ucp_core::{Code, Outcome, call::SaleRequest, purchase::draft::Draft};
@@ -238,7 +238,7 @@ async fn calls_about_one_cart_take_turns() {
     wait::all(calls).await;
     assert!(stub.asked("CartChange").len() >= 8);
     assert_eq!(stub.most_at_once(), 1);
-    // What was written last is what is there, for all of them.
+    // The last write wins, for all of them.
     let looked = shown(counter.get_cart(cart).await.expect("carried out"));
     assert_eq!(
         looked.goods().iter().map(|(_, quantity)| quantity).sum::<u64>() * 1_000,
@@ -253,7 +253,7 @@ async fn a_checkout_and_the_cart_it_was_made_of_go_their_own_ways() {
     let cart = counter.create_cart(goods(&[(1, 2), (2, 1)])).await;
     let checkout = counter.create_checkout(sent(Draft::default(), "US", None), Some(&cart.id)).await;
     assert_eq!((&checkout.lines, checkout.total), (&cart.lines, 3_590));
-    // What becomes of the cart is nothing to a purchase that was begun.
+    // The state of the cart does not affect a purchase that has begun.
     counter.update_cart(&cart.id, goods(&[(3, 7)])).await;
     let looked = shown(counter.get_checkout(&checkout.id).await.expect("carried out"));
     assert_eq!((&looked.lines, looked.total, looked.status), (&checkout.lines, checkout.total, checkout.status));

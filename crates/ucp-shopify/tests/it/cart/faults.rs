@@ -1,4 +1,4 @@
-//! What goes wrong between the gateway and the shop: nothing is sent twice, and what is answered is true.
+//! Faults between the gateway and the shop: nothing is sent twice, and every response is true.
 
 use std::{
     num::NonZeroU32,
@@ -91,7 +91,7 @@ async fn nobody_is_told_that_nothing_was_done_where_nobody_knows() {
         assert!(!refusal.content.contains("Nothing was done"), "{}", refusal.content);
         assert_eq!(stub.asked("CartChange").len(), 1);
         if status == 430 {
-            // Whoever is taken for an intruder, whatever is asked, stays away: that is nothing that was done.
+            // A shop that suspects an attack rejects everything: nothing was done.
             let upstream = counter.storefront.client().upstream();
             let open = async || matches!(upstream.circuit(Lane::Cart), Circuit::Open(_)).then_some(());
             until("the gateway's own question to be refused", PATIENCE, open).await;
@@ -108,7 +108,7 @@ async fn a_new_cart_is_asked_for_once() {
     type Case = (fn() -> Fault, &'static str);
     let faults: [Case; 4] = [
         (|| Fault::Torn { after: true }, "not known"),
-        (|| Fault::Document { after: false, document: throttled() }, "no usable answer"),
+        (|| Fault::Document { after: false, document: throttled() }, "an invalid response"),
         (
             || Fault::Document {
                 after: false,
@@ -116,7 +116,7 @@ async fn a_new_cart_is_asked_for_once() {
             },
             "couldn't create a cart",
         ),
-        (|| Fault::Status(503), "no usable answer"),
+        (|| Fault::Status(503), "an invalid response"),
     ];
     for (fault, content) in faults {
         let stub =
@@ -165,7 +165,7 @@ async fn how_goods_travel_may_be_uncertain_too() {
 #[tokio::test(start_paused = true)]
 async fn what_was_done_before_a_choice_that_was_never_sent_is_told() {
     let stub = Stub::serve().await;
-    // What the shop says about itself is two calls, the cart is the third: there is no room for a fourth.
+    // The shop's description takes two calls, the cart a third: there is no room for a fourth.
     let (per_second, burst) = (NonZeroU32::MIN, NonZeroU32::new(3).expect("three"));
     let rate = Rate { per_second, burst, max_wait: Duration::ZERO };
     let counter = Counter::with(&stub, |upstream| upstream.rate = Some(rate)).await;
@@ -284,7 +284,7 @@ async fn an_amount_that_is_none_is_never_a_price() {
         let broken = Arc::new(AtomicBool::new(false));
         let now = Arc::clone(&broken);
         let stub = Stub::failing(move |asked, number| match asked.operation.as_str() {
-            // What is answered about the first change cannot be read; what is there can.
+            // The response to the first change cannot be read; the cart can.
             "CartChange" if number == 0 => Some(Fault::Spoiled(spoil)),
             "CartById" if now.load(Ordering::Relaxed) => Some(Fault::Spoiled(spoil)),
             "CartCreate" if number == 1 => Some(Fault::Spoiled(spoil)),

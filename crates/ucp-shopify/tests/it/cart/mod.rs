@@ -125,7 +125,7 @@ impl Counter {
     }
 }
 
-/// What was answered, whichever operation it was.
+/// Response, for any operation.
 fn shown(outcome: Outcome) -> Shown {
     let of_lines = |lines: &[ucp_core::purchase::line_item::LineItem]| {
         lines.iter().map(|line| (line.id.clone(), line.item.id.clone(), line.quantity)).collect()

@@ -1,7 +1,7 @@
 //! A shop with carts that are changed as the API says, and faults on demand.
 //!
-//! What a request is about is told from the operation's name and its variables, which go by the names of the changes.
-//! Every item costs ten dollars; what is sold, and how much of it there is, a test may say.
+//! Requests are recognized by the operation's name and its variables, which have the names of the changes. Every item
+//! costs ten dollars; a test may state the items and their stock.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,7 +20,7 @@ use url::Url;
 pub(crate) use crate::graphql::Asked;
 use crate::graphql::{document, serve};
 
-/// What opens carts here, and may be read nowhere.
+/// Secret that opens carts here, and must not appear anywhere.
 pub(crate) const CANARY: &str = "canary-of-the-cart";
 
 /// The changes of a cart in the order in which a request states them.
@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     Status(u16),
     /// So many of its changes are carried out; about the others there is an error.
     Half(usize),
-    /// What is answered about a cart is changed before it is sent.
+    /// Change of a response about a cart before it is sent.
     Spoiled(fn(&mut Value)),
     /// The carts are forgotten before.
     Expired,
@@ -46,7 +46,7 @@ pub(crate) enum Fault {
 
 type Faults = dyn Fn(&Asked, usize) -> Option<Fault> + Send + Sync;
 
-/// How much there is of an item, and what the shop says about quantities of it.
+/// Stock of an item, and the shop's rules for its quantities.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rule {
     pub(crate) stock: Option<u64>,
@@ -80,11 +80,11 @@ struct Books {
     named: usize,
     /// Checkout page of the shop, if it is not the usual one.
     page: Option<String>,
-    /// What a carrier calculates, in cents.
+    /// Prices that a carrier calculates, in cents.
     carrier: Option<u64>,
 }
 
-/// How many lines come with a cart, and with a group of them.
+/// Number of lines in a cart, and in a group of them.
 const LISTED: usize = 40;
 
 struct State {
@@ -137,7 +137,7 @@ impl Stub {
         ["CartCreate", "CartChange", "CartForget"].into_iter().map(|name| self.asked(name).len()).sum()
     }
 
-    /// What there is to know about an item.
+    /// Facts about an item.
     pub(crate) fn rule(&self, item: &str, rule: Rule) {
         self.state.books().rules.insert(item.to_owned(), rule);
     }
@@ -585,7 +585,7 @@ fn rejected(address: Option<&Value>) -> Option<Value> {
     (!["US", "DE"].contains(&country)).then(|| json!({ "errors": [error] }))
 }
 
-/// What the shop says about itself.
+/// Description of the shop by itself.
 fn shop() -> Value {
     let country = |code: &str, currency: &str| json!({ "isoCode": code, "currency": { "isoCode": currency } });
     json!({ "data": {

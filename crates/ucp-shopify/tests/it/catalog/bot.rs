@@ -33,7 +33,7 @@ const EXPIRES: u64 = 1_797_000_000;
 const DAY: u64 = 24 * 60 * 60;
 const AGENT: &str = "https://gateway.example.com/.well-known/http-message-signatures-directory";
 
-/// What the merchant has made.
+/// Objects that the merchant has created.
 const GIVEN: [(&str, &str); 3] = [
     ("signature-agent", "\"https://shopify.com\""),
     (
@@ -66,7 +66,7 @@ impl Wall {
     }
 }
 
-/// How often the log says so.
+/// Number of log lines about it.
 fn count(log: &Log, words: &str) -> usize {
     log.text().matches(words).count()
 }

@@ -40,7 +40,7 @@ fn about(asked: &Asked) -> Reply {
     }
 }
 
-/// What each identifier led to: identifier, variant, and whether it names that very one.
+/// Matches of each identifier: identifier, variant, and whether it names that very one.
 fn inputs(resolved: &Resolved) -> Vec<(&str, &str, bool)> {
     let listed = resolved.products.iter().flat_map(|listing| {
         let named = move |position: usize| listing.product.variants[position].id.rsplit('/').next().expect("a number");

@@ -1,4 +1,4 @@
-//! What becomes of what a shop says about its goods.
+//! Conversion of a shop's statements about its products.
 
 use serde_json::{Value, json};
 use ucp_core::{
@@ -15,7 +15,7 @@ use super::{
     words,
 };
 
-/// What a product becomes that is found; `None` where it is left out.
+/// Product as it is found; `None` if it is left out.
 async fn shown(node: Value) -> (Option<std::sync::Arc<Product>>, Shop) {
     let stub = Stub::serve(move |asked| match asked.operation.as_str() {
         "Search" => Reply::Data(page(vec![node.clone(), simple(99, "1.0")], false)),
@@ -24,7 +24,7 @@ async fn shown(node: Value) -> (Option<std::sync::Arc<Product>>, Shop) {
     .await;
     let shop = Shop::behind(&stub).await;
     let found = shop.search(&words("x")).await.expect("carried out");
-    // Whatever is wrong with one product, the next one is found.
+    // A fault of one product does not hide the next one.
     assert_eq!(found.products.last().map(|listing| listing.product.id.as_str()), Some(product_id(99).as_str()));
     let first = found.products.first().map(|listing| std::sync::Arc::clone(&listing.product));
     (first.filter(|product| product.id != product_id(99)), shop)
@@ -287,7 +287,7 @@ async fn what_is_sold_by_subscription_only_is_not_offered() {
     let filters = ucp_core::catalog::filter::Filters { available: Some(true), ..Default::default() };
     let found = shop.search(&ucp_core::catalog::search::Request { filters, ..words("x") }).await.expect("carried out");
     assert_eq!(ids(&found.products), ["99"]);
-    // Whatever else it says of itself is none.
+    // All other statements about itself are ignored.
     for other in [json!(false), Value::Null, json!("yes")] {
         let mut node = tee();
         node["requiresSellingPlan"] = other.clone();

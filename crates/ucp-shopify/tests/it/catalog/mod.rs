@@ -74,7 +74,7 @@ impl Shop {
         self.ahead.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    /// How often the adapter noted something.
+    /// Number of notes of the adapter.
     fn noted(&self, what: &str) -> u64 {
         self.storefront.client().counters().snapshot().noted.get(what).copied().unwrap_or_default()
     }

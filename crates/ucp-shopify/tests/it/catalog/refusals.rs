@@ -1,4 +1,4 @@
-//! What a shop refuses, throttles or says about itself, and what is kept of its answers.
+//! Rejections, throttling and descriptions of a shop, and caching of its responses.
 
 use std::{
     net::IpAddr,
@@ -388,9 +388,9 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
         "{:?}",
         resolved.messages
     );
-    // What nobody knows of old is not said to be missing.
+    // An ID without a cached product is not reported as missing.
     assert_eq!(shop.lookup(&listed).await.expect_err("refused").code, Code::Unavailable);
-    // What a buyer decides by is never old.
+    // Data for the buyer's decision are never stale.
     assert_eq!(open().await.expect_err("refused").code, Code::Unavailable);
     shop.forward(600);
     assert_eq!(shop.search(&words("x")).await.expect_err("refused").code, Code::Unavailable);

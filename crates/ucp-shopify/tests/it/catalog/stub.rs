@@ -11,7 +11,7 @@ use url::Url;
 pub(crate) use crate::graphql::Asked;
 use crate::graphql::{document, serve};
 
-/// What is answered.
+/// Response.
 pub(crate) enum Reply {
     /// `data`.
     Data(Value),
@@ -19,7 +19,7 @@ pub(crate) enum Reply {
     Document(Value),
     /// A status, headers and a text.
     Other(u16, Vec<(&'static str, &'static str)>, String),
-    /// What the stub says by itself.
+    /// Default responses of the stub.
     Usual,
 }
 
@@ -57,7 +57,7 @@ impl Stub {
         Self { url: host.url("/").parse().expect("an address"), state }
     }
 
-    /// What was asked so far by operations of this name.
+    /// Requests so far by operations of this name.
     pub(crate) fn asked(&self, operation: &str) -> Vec<Asked> {
         self.state
             .asked
@@ -81,7 +81,7 @@ impl State {
     }
 }
 
-/// What the shop says about itself.
+/// Description of the shop by itself.
 fn usual(operation: &str) -> Value {
     let country = |code: &str, currency: &str| json!({ "isoCode": code, "currency": { "isoCode": currency } });
     match operation {

@@ -1,5 +1,5 @@
-//! What a query costs by Shopify's published rule: a scalar nothing, an object one point, a mutation ten, a connection
-//! as many times what it holds as it may hold, and where an object may be of several types, the most expensive of them.
+//! Cost of a query by Shopify's published rule: a scalar zero, an object one point, a mutation ten, a connection as
+//! many times its content as it may hold, and of an object with several types, the most expensive one.
 //!
 //! Shopify's own count may differ; this one errs upwards: whatever is an object counts, connections and edges too.
 
@@ -13,7 +13,7 @@ use apollo_compiler::{
     validation::Valid,
 };
 
-/// How many objects are asked for, by the name of the variable that says so; of a list, how long it is.
+/// Number of requested objects, by the name of the variable that states it; of a list, its length.
 pub(crate) type Sizes = BTreeMap<String, usize>;
 
 /// Returns the cost of the only operation of a document, in points.
@@ -87,7 +87,7 @@ impl Count<'_> {
         Ok(times * most)
     }
 
-    /// What is in an object: in a connection, as many times as it may hold.
+    /// Cost of the content of an object: in a connection, as many times as it may hold.
     fn held(&self, field: &Field, of: &str) -> Result<usize, String> {
         if !of.ends_with("Connection") {
             return self.selected(&field.selection_set, of);

@@ -1,4 +1,4 @@
-//! What the Storefront API is asked, against Shopify's own schema.
+//! Requests to the Storefront API, against Shopify's own schema.
 //!
 //! The schema is the introspection that the npm package `@shopify/hydrogen-react` ships, of the release of the API that
 //! the documents are written for. It is Shopify's and not kept here: `UCP_STOREFRONT_SCHEMA` names the file. Every
@@ -121,7 +121,7 @@ fn a_document_that_does_not_fit_is_found_out() {
     }
 }
 
-/// How much each operation of the catalog asks for, at its most expensive.
+/// Maximum number of objects that each operation of the catalog requests.
 fn catalog() -> Vec<(documents::Document, Sizes)> {
     let sizes =
         |pairs: &[(&str, usize)]| pairs.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect::<Sizes>();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// What a server defines without being told.
+/// Types that a server defines by itself.
 const BUILT_IN: [&str; 10] =
     ["Int", "Float", "String", "Boolean", "ID", "include", "skip", "deprecated", "specifiedBy", "oneOf"];
 

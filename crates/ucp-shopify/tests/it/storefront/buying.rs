@@ -53,7 +53,7 @@ impl Counter {
         assert!(post(format!("{}/carts/expire", self.upstream), json!({})).await["expired"].as_u64().is_some());
     }
 
-    /// What was asked of the shop: the operations by name, and how often.
+    /// Requests to the shop: names of the operations, and their numbers.
     async fn asked(&self, operation: &str) -> usize {
         let journal: Value = reqwest::Client::builder()
             .no_proxy()
@@ -163,7 +163,7 @@ fn codes(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(code).collect()
 }
 
-/// What is said beside what is always said.
+/// Fields beside the constant ones.
 fn remarks(view: &View) -> Vec<&str> {
     let mut said = codes(&view.messages);
     said.retain(|code| !matches!(*code, "taxes_at_checkout" | "payment_on_shop_page"));
@@ -264,7 +264,7 @@ async fn codes_that_apply_and_codes_that_do_not() {
         let own = view.checkout.discounts.as_ref().expect("discounts");
         assert_eq!(own.codes, [code]);
         assert_eq!(own.applied.iter().map(|own| own.amount.minor()).sum::<i64>(), applied, "{code}");
-        // Whoever looks later is told that it does not apply, and it is taken back like anything else.
+        // A later request is told that it does not apply, and it is removed like anything else.
         let looked = counter.look(&view.checkout.id).await;
         let later = said.map(|_| "discount_code_not_applied");
         assert_eq!(remarks(&looked), later.into_iter().collect::<Vec<_>>(), "{code}");

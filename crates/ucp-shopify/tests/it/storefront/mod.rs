@@ -32,7 +32,7 @@ use url::Url;
 
 const PRIVATE: &str = "private-token-of-the-test-shop";
 
-/// Where the upstream listens; `None`, with the reason on the screen, where there is none.
+/// Listen address of the upstream; `None`, with a printed reason, if there is none.
 fn address() -> Option<String> {
     let address = std::env::var("UCP_STOREFRONT_URL").ok();
     if address.is_none() {
@@ -303,7 +303,7 @@ async fn lookups_take_any_mixture() {
     let [Named::Found(by_product), Named::Found(by_variant)] = named.as_slice() else { panic!("{named:?}") };
     assert!(Arc::ptr_eq(&by_product[0].product, &by_variant[0].product));
     assert_eq!(by_variant[0].product.variants.last().map(|variant| &variant.id), Some(&far));
-    // What is sold elsewhere.
+    // Products sold elsewhere.
     let request = lookup::Request { ids: vec![product(1017)], context: here("DE", "en"), ..Default::default() };
     assert_eq!(lookup(&shop, &request, &BuyerSignals::default()).await.expect("carried out").products.len(), 1);
 }
