@@ -29,7 +29,6 @@ pub const MAX_BODY: usize = 16 << 20;
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Returns an estimate of the tokens that a model reads for so many bytes.
-#[must_use]
 pub const fn tokens(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
@@ -40,7 +39,6 @@ pub struct Token(Arc<str>);
 
 impl Token {
     /// Creates a token from its text; white space around it is dropped.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.trim().into())
     }
@@ -117,33 +115,28 @@ impl fmt::Debug for Exchange {
 
 impl Exchange {
     /// Returns the length of the body of the request, in bytes.
-    #[must_use]
     pub fn sent(&self) -> usize {
         self.request.body.as_ref().map_or(0, Bytes::len)
     }
 
     /// Returns the text of a header field; all values of one that is repeated, with commas.
-    #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<String> {
         let values: Vec<_> = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
     /// Returns the body as JSON, if it is.
-    #[must_use]
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
     /// Returns the essence of the media type, in lower case.
-    #[must_use]
     pub fn media_type(&self) -> String {
         let stated = self.header(&header::CONTENT_TYPE).unwrap_or_default();
         stated.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
     /// Returns the status with the beginning of the body, for people.
-    #[must_use]
     pub fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
         format!("{} {}", self.status.as_u16(), shortened(text.trim(), 200))
@@ -151,7 +144,6 @@ impl Exchange {
 }
 
 /// Returns at most `most` characters of a text in one line.
-#[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.char_indices().nth(most) {

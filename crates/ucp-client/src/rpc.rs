@@ -22,13 +22,11 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Creates an endpoint without a session.
-    #[must_use]
     pub const fn new(url: Url) -> Self {
         Self { url, session: None }
     }
 
     /// Returns its address.
-    #[must_use]
     pub const fn url(&self) -> &Url {
         &self.url
     }
@@ -89,7 +87,6 @@ fn answer(exchange: &Exchange) -> Option<Value> {
 
 /// Returns the error in a result that is the refusal of a call: what the `data` of a JSON-RPC error would be is its
 /// structure. A document of UCP, which names its release, is none.
-#[must_use]
 pub fn refusal(result: &Value) -> Option<Map<String, Value>> {
     let data = result["structuredContent"]
         .as_object()
@@ -100,7 +97,6 @@ pub fn refusal(result: &Value) -> Option<Map<String, Value>> {
 }
 
 /// Returns the document of the result of a tool, wherever it stands.
-#[must_use]
 pub fn document(result: &Value) -> Option<Map<String, Value>> {
     if let Value::Object(structured) = &result["structuredContent"] {
         return Some(structured.clone());

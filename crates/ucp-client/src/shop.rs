@@ -46,7 +46,6 @@ pub enum Lost {
 }
 
 /// Returns where the profile of a business is: below its address, or the address itself if it names a profile.
-#[must_use]
 pub fn profile_url(shop: &Url) -> Url {
     let mut url = shop.clone();
     if !url.path().ends_with(WELL_KNOWN) {
@@ -93,7 +92,6 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// Creates a call without an identifier.
-    #[must_use]
     pub const fn new(operation: Operation, payload: Value) -> Self {
         Self { operation, id: None, payload, key: None, before: None }
     }
@@ -138,7 +136,6 @@ pub struct Answer {
 
 impl Answer {
     /// Returns the document, unless the answer is a failure.
-    #[must_use]
     pub fn resource(&self) -> Option<&Map<String, Value>> {
         match &self.said {
             Said::Document(document) if !relay::is_failure(document) => Some(document),
@@ -153,7 +150,6 @@ impl Answer {
     }
 
     /// Returns the codes of errors: of the refusal, or of messages.
-    #[must_use]
     pub fn codes(&self) -> Vec<String> {
         match &self.said {
             Said::Document(_) => {
@@ -219,13 +215,11 @@ impl Shop {
     }
 
     /// Returns the same shop, called by the platform of another client.
-    #[must_use]
     pub fn called_by(&self, http: Http) -> Self {
         Self { http, ..self.clone() }
     }
 
     /// Returns `true` if there is an endpoint for the transport.
-    #[must_use]
     pub const fn has(&self, transport: Transport) -> bool {
         match transport {
             Transport::Rest => self.rest.is_some(),
@@ -234,13 +228,11 @@ impl Shop {
     }
 
     /// Returns `true` if the profile offers the operation.
-    #[must_use]
     pub fn offers(&self, operation: Operation) -> bool {
         self.profile.offering.operations.contains(&operation)
     }
 
     /// Returns `true` if operations are methods over MCP, so that there are no tools.
-    #[must_use]
     pub const fn has_methods(&self) -> bool {
         self.methods
     }
@@ -318,7 +310,6 @@ impl Shop {
     }
 
     /// Returns the header fields of a REST call. What the first releases demand is stated; nothing is signed.
-    #[must_use]
     pub fn headers(&self, key: Option<String>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

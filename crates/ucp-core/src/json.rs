@@ -61,7 +61,6 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 /// Returns the number of bytes that a document takes in memory once it is parsed, beside those of its texts: an estimate from
 /// above, by its objects, arrays and commas alone. Nothing is checked, and nothing counts beyond `most` values and 128
 /// levels, where parsing ends.
-#[must_use]
 pub fn weight(bytes: &[u8], most: usize) -> usize {
     let (mut weight, mut values, mut depth) = (0, 0_usize, 0_usize);
     let (mut is_text, mut is_escaped) = (false, false);
@@ -107,7 +106,6 @@ fn unfit_text(what: &str) -> Refusal {
 }
 
 /// Returns the integer value of a JSON number, even if it is written with a zero fraction (trap T-41).
-#[must_use]
 pub fn integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
@@ -118,7 +116,6 @@ pub fn integer(number: &Number) -> Option<i64> {
 }
 
 /// Converts a JSON Pointer (RFC 6901) to JSONPath (RFC 9535), the form of paths in UCP.
-#[must_use]
 pub fn path_of_pointer(pointer: &str) -> String {
     let mut path = String::from("$");
     for token in pointer.split('/').skip(1) {

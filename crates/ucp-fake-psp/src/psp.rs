@@ -44,7 +44,6 @@ impl Request {
     }
 
     /// The step and the payment that it is about, if the address is known.
-    #[must_use]
     pub fn step(&self) -> Option<(Step, String)> {
         let parts: Vec<&str> = self.path().trim_start_matches('/').split('/').collect();
         match (self.method.as_str(), parts.as_slice()) {
@@ -146,13 +145,11 @@ impl Report {
     }
 
     /// Returns the number of captures of a payment; 0 if the payment is unknown.
-    #[must_use]
     pub fn captures_of(&self, payment: &str) -> u32 {
         self.payments.get(payment).map_or(0, |payment| payment.captures)
     }
 
     /// Returns the number of captures of all payments of a checkout.
-    #[must_use]
     pub fn captures_of_checkout(&self, checkout: &str) -> u32 {
         self.payments.values().filter(|payment| payment.checkout_id == checkout).map(|payment| payment.captures).sum()
     }
@@ -248,13 +245,11 @@ impl Psp {
     }
 
     /// Everything that happened.
-    #[must_use]
     pub fn report(&self) -> Report {
         self.books().report.clone()
     }
 
     /// Returns `true` if a credential with this token arrived since this process started.
-    #[must_use]
     pub fn saw(&self, token: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen == token)
     }
@@ -265,7 +260,6 @@ impl Psp {
     }
 
     /// Returns the fault to produce for this request, if any, and counts one use of its order.
-    #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = request.step()?;
         let mut books = self.books();
@@ -282,7 +276,6 @@ impl Psp {
     }
 
     /// Carries a request out and answers it.
-    #[must_use]
     pub fn answer(&self, request: &Request) -> Reply {
         if let Err(wrong) = self.authentic(request) {
             return Reply::error(401, "unauthorized", wrong);

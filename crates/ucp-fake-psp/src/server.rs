@@ -184,13 +184,11 @@ impl<P: Provider> Server<P> {
     }
 
     /// Its address, `http://127.0.0.1:PORT`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The provider itself, to ask what happened and to order faults.
-    #[must_use]
     pub fn psp(&self) -> &P {
         &self.shared.psp
     }

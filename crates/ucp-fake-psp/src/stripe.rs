@@ -200,19 +200,16 @@ impl Stripe {
     }
 
     /// Everything that happened, by attempts.
-    #[must_use]
     pub fn report(&self) -> Report {
         self.books().report.clone()
     }
 
     /// Returns `true` if a payment method or token arrived that contains this, since this process started.
-    #[must_use]
     pub fn saw(&self, part: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen.contains(part))
     }
 
     /// Returns the refunded amount of all payments of an attempt, in minor units.
-    #[must_use]
     pub fn refunded(&self, attempt: &str) -> i64 {
         let books = self.books();
         let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
@@ -230,7 +227,6 @@ impl Stripe {
     }
 
     /// Returns the number of payments of an attempt.
-    #[must_use]
     pub fn intents_of(&self, attempt: &str) -> usize {
         let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
         self.books().intents.values().filter(of).count()
@@ -247,7 +243,6 @@ impl Stripe {
     }
 
     /// Returns the fault to produce for this request, if any, and counts one use of its order.
-    #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
             Target::Intent(step, id) => (step, id),
@@ -267,7 +262,6 @@ impl Stripe {
     }
 
     /// Carries a request out and answers it.
-    #[must_use]
     pub fn answer(&self, request: &Request) -> Reply {
         let header = |name: &str| request.headers.get(name).map(String::as_str);
         if header("authorization") != Some(&format!("Bearer {}", self.api_key)) {
@@ -312,7 +306,6 @@ impl Stripe {
     }
 
     /// Answers the browser of a buyer: `/fake/3ds/ID` and what it leads to.
-    #[must_use]
     pub fn page(&self, request: &Request) -> Option<Reply> {
         let path = request.url.splitn(4, '/').nth(3)?.split('?').next()?;
         let parts: Vec<&str> = path.split('/').collect();

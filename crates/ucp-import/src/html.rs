@@ -68,7 +68,6 @@ const BLOCKS: [&[u8]; 36] = [
 ];
 
 /// The text of an HTML fragment, a line for every block.
-#[must_use]
 pub fn to_text(fragment: &str) -> String {
     let mut text = Text::default();
     let mut dropped: Option<Dropped> = None;

@@ -52,7 +52,6 @@ impl Endpoint {
     }
 
     /// Returns the normalized URL.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -90,7 +90,6 @@ struct Memo {
 
 /// Returns the default declaration of a sandbox with this identifier. Its `config` lists the tokens, so that readers of
 /// the profile can try them.
-#[must_use]
 pub fn declaration(id: &str) -> Declaration {
     let tokens: Vec<&str> = Scenario::TOKENS.iter().map(|(token, _)| *token).collect();
     let config = match json!({ "environment": "sandbox", "supported_tokens": tokens }) {
@@ -125,7 +124,6 @@ impl fmt::Debug for Sandbox {
 impl Sandbox {
     /// Creates a sandbox with a declaration; `slow` is the time for which the end of a payment with `slow_token` is
     /// unknown, such as [`SLOW`].
-    #[must_use]
     pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
         Self { declaration, clock, slow, capture: CaptureMode::Automatic }
     }

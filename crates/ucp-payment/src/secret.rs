@@ -16,7 +16,6 @@ const MAX_LENGTH: usize = 1024;
 
 impl Secret {
     /// Returns the secret.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -42,7 +42,6 @@ pub struct Opening {
 
 impl Opening {
     /// Returns a shop without products, on the default terms.
-    #[must_use]
     pub fn of(market: Market) -> Self {
         Self { market, terms: Terms::default(), records: Vec::new(), beside: |_| Ok(()) }
     }
@@ -102,13 +101,11 @@ impl Database {
     }
 
     /// Returns the shop's market.
-    #[must_use]
     pub fn market(&self) -> Arc<Market> {
         Arc::clone(&self.market)
     }
 
     /// Returns the terms of sale as of the opening of the shop.
-    #[must_use]
     pub fn terms(&self) -> Arc<Terms> {
         Arc::clone(&self.terms)
     }
@@ -171,7 +168,6 @@ impl Database {
     }
 
     /// Returns the store of the shop.
-    #[must_use]
     pub const fn store(&self) -> &SqliteStore {
         &self.store
     }

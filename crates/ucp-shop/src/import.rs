@@ -44,7 +44,6 @@ pub enum Format {
 
 impl Format {
     /// Recognises a format by the extension of the file name, or else by the first bytes.
-    #[must_use]
     pub fn detect(file_name: Option<&str>, start: &[u8]) -> Option<Self> {
         let extension =
             file_name.and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension.to_ascii_lowercase());
@@ -137,7 +136,6 @@ pub enum Change {
 
 impl Change {
     /// Returns the identifier of the product.
-    #[must_use]
     pub fn id(&self) -> &str {
         match self {
             Self::Put(record) => &record.id,
@@ -231,19 +229,16 @@ impl Import {
     }
 
     /// Returns the format of the file.
-    #[must_use]
     pub const fn format(&self) -> Format {
         self.format
     }
 
     /// Returns the time as of which the source states its products: that of the last change of a file, now of any other.
-    #[must_use]
     pub const fn as_of(&self) -> Timestamp {
         self.as_of
     }
 
     /// Returns how far the source has been read.
-    #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
     }

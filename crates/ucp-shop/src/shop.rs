@@ -67,7 +67,6 @@ impl fmt::Debug for Options {
 
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
-    #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, progress: None }
     }
@@ -194,13 +193,11 @@ impl Shop {
     }
 
     /// Returns `true` if the shop can be searched, `false` while its index is being made.
-    #[must_use]
     pub fn is_searchable(&self) -> bool {
         self.inner.index.snapshot().is_some()
     }
 
     /// Returns the database, for work on other tables.
-    #[must_use]
     pub fn database(&self) -> &Arc<Database> {
         &self.inner.database
     }

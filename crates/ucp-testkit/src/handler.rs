@@ -146,19 +146,16 @@ impl ScriptedHandler {
     }
 
     /// Returns the number of attempts to pay that have begun.
-    #[must_use]
     pub fn attempts(&self) -> usize {
         *self.begun.borrow()
     }
 
     /// Number of times that it was asked for the result of an attempt.
-    #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.truth).asked
     }
 
     /// All the money that was captured.
-    #[must_use]
     pub fn captures(&self) -> Vec<Capture> {
         locked(&self.truth).captures.clone()
     }

@@ -134,37 +134,31 @@ impl Host {
     }
 
     /// Returns the address that the host listens at.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns the URL of a path: `http://127.0.0.1:<port><path>`.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Returns the number of accepted connections.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
     /// Returns the requests that were read, with their bodies, in order.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         locked(&self.seen.requests).clone()
     }
 
     /// Returns the number of requests that were read, with their bodies.
-    #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.seen.requests).len()
     }
 
     /// Returns the number of bytes written.
-    #[must_use]
     pub fn written(&self) -> u64 {
         self.seen.written.load(Ordering::SeqCst)
     }

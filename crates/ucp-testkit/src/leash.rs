@@ -73,7 +73,6 @@ impl Leashed {
     }
 
     /// Returns the process ID.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -240,7 +239,6 @@ impl Lines {
     }
 
     /// Returns the next line if it has come.
-    #[must_use]
     pub fn come(&self) -> Option<String> {
         self.0.try_recv().ok()
     }

@@ -17,13 +17,11 @@ impl Log {
     /// # Panics
     ///
     /// If the log is not UTF-8.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8(locked(&self.0).clone()).expect("UTF-8")
     }
 
     /// Returns `true` if a text was logged.
-    #[must_use]
     pub fn has(&self, text: &str) -> bool {
         // Compiled with the standard library, this is fast without optimisation too.
         String::from_utf8_lossy(&locked(&self.0)).contains(text)

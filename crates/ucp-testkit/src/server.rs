@@ -96,19 +96,16 @@ impl Server {
     }
 
     /// Returns the listen address.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.host.address()
     }
 
     /// Its URL with a path.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         self.host.url(path)
     }
 
     /// The requests that it read, in their order.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.host.requests()
     }
@@ -192,13 +189,11 @@ impl Canary {
     }
 
     /// Its port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// A URL of it that somebody could be made to visit.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/secret", self.address)
     }
@@ -208,7 +203,6 @@ impl Canary {
     /// # Panics
     ///
     /// If it no longer listens.
-    #[must_use]
     #[track_caller]
     pub fn visits(&self) -> usize {
         // A visit of its own shows that it counts, and comes behind all others.

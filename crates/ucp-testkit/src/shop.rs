@@ -131,7 +131,6 @@ impl Shop {
     }
 
     /// The shop as a backend.
-    #[must_use]
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
         Backend {

@@ -69,13 +69,11 @@ fn decode(
 
 /// Encodes an outcome in full for callers of a release. `active` are the capabilities negotiated with the caller; the
 /// answer declares those that belong to the operation.
-#[must_use]
 pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
     encode_view(dialect, operation, outcome, active, View::Full)
 }
 
 /// Encodes an outcome like [`encode`], in a view.
-#[must_use]
 pub fn encode_view(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -130,7 +128,6 @@ pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut
 }
 
 /// Encodes an order for the webhook of its platform (rules WHK-01 to WHK-03).
-#[must_use]
 pub fn webhook_event(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
     let outcome = Outcome::Answer(Answer::Order(view));
     dialect.webhook_event(encode(dialect, Operation::GetOrder, &outcome, active).document, occasion)

@@ -94,13 +94,11 @@ impl Offer {
     }
 
     /// Returns its declaration for the negotiation.
-    #[must_use]
     pub fn declaration(&self) -> Declaration {
         self.declaration_under(&Names::default())
     }
 
     /// Returns its declaration for a business that uses names of its own.
-    #[must_use]
     pub fn declaration_under(&self, names: &Names) -> Declaration {
         Declaration {
             name: names.of(self.name).to_owned(),

@@ -49,7 +49,6 @@ pub fn failures() -> impl Iterator<Item = Code> {
 }
 
 /// Builds the document for those of `operations` that the release of `dialect` publishes, served under `endpoint`.
-#[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);

@@ -53,7 +53,6 @@ impl<'a> From<&'a Refusal> for Body<'a> {
 }
 
 /// The HTTP status of a failure, on REST and (rule ERR-02) on MCP over HTTP.
-#[must_use]
 pub const fn http_status(code: Code) -> u16 {
     match code.kind() {
         Kind::Malformed | Kind::InvalidArguments | Kind::InvalidEnvelope | Kind::InvalidIdentity => 400,
@@ -77,7 +76,6 @@ pub const fn http_status(code: Code) -> u16 {
 }
 
 /// The code of the JSON-RPC error object that says a failure.
-#[must_use]
 pub const fn json_rpc(code: Code) -> i32 {
     match code.kind() {
         Kind::Malformed => -32700,
@@ -101,7 +99,6 @@ pub const fn json_rpc(code: Code) -> i32 {
 }
 
 /// Encodes a refusal in the form used since 2026-04-08.
-#[must_use]
 pub fn refuse(refusal: &Refusal) -> Refused {
     let body = json(&Body::from(refusal));
     Refused {

@@ -14,7 +14,6 @@ use crate::offer::Offer;
 pub const SPECIFICATION: &str = "https://ucp.dev";
 
 /// Returns the URL of a page or schema of the specification of a release.
-#[must_use]
 pub fn published_at(release: Release, path: &str) -> String {
     format!("{SPECIFICATION}/{release}/{path}")
 }
@@ -44,7 +43,6 @@ pub struct Site<'a> {
 
 impl Site<'_> {
     /// Returns the URLs of the specification and the schema of a capability in a release.
-    #[must_use]
     pub fn documents(&self, release: Release, offer: &Offer) -> (String, String) {
         let own = self.names.own(offer.name);
         let stated = |of: fn(&OwnName) -> &Option<String>| own.and_then(|own| of(own).clone());
@@ -55,7 +53,6 @@ impl Site<'_> {
     }
 
     /// Returns the URL of the specification of a service in a release.
-    #[must_use]
     pub fn overview(&self, release: Release, service: &str) -> String {
         let own = self.names.own(service).and_then(|own| own.spec.clone());
         own.unwrap_or_else(|| published_at(release, "specification/overview"))
@@ -63,7 +60,6 @@ impl Site<'_> {
 
     /// Returns the URL of the document that describes a transport of a service. `document` is the file name of the
     /// published one; a service under a name of its own is described by the gateway's own document.
-    #[must_use]
     pub fn description(&self, release: Release, service: &str, document: &str) -> String {
         match self.names.own(service) {
             None => {

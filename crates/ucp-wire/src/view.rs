@@ -57,7 +57,6 @@ impl View {
     }
 
     /// Returns an answer in this view. Only answers of the catalog have views.
-    #[must_use]
     pub fn show(self, operation: Operation, document: String) -> String {
         let is_whole = match self {
             Self::Full => true,

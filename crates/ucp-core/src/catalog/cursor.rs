@@ -26,13 +26,11 @@ pub struct CursorSecret([u8; 32]);
 
 impl CursorSecret {
     /// A secret of 32 random bytes.
-    #[must_use]
     pub const fn new(secret: [u8; 32]) -> Self {
         Self(secret)
     }
 
     /// The bytes, for whoever makes cursors with them.
-    #[must_use]
     pub const fn reveal(&self) -> &[u8; 32] {
         &self.0
     }

@@ -37,7 +37,6 @@ impl Description {
     }
 
     /// Returns `true` if no format is present.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.plain.is_none() && self.html.is_none() && self.markdown.is_none()
     }
@@ -144,7 +143,6 @@ impl LeadTime {
     const MOST_DAYS: u16 = 3_650;
 
     /// Returns the number of whole days after `today` on which the goods can leave the shop; 0 for now.
-    #[must_use]
     pub fn wait(&self, today: Date) -> u16 {
         let until = self.available_on.and_then(|date| date.since(today).ok());
         let until = until.map_or(0, |span| span.get_days().clamp(0, i32::from(Self::MOST_DAYS)).unsigned_abs());
@@ -152,7 +150,6 @@ impl LeadTime {
     }
 
     /// Returns `true` if nothing is stated.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -328,14 +325,12 @@ impl QuantityRule {
     pub const MAX: u64 = 1_000_000;
 
     /// Returns `true` if some quantity is sold, and none of the numbers is out of range.
-    #[must_use]
     pub fn is_usable(&self) -> bool {
         let numbers = [self.min, self.step, self.max.unwrap_or(Self::MAX)];
         numbers.iter().all(|number| (1..=Self::MAX).contains(number)) && self.at_most(Self::MAX).is_some()
     }
 
     /// Returns the largest quantity up to `wanted` that is sold; `None` if even the smallest one is more.
-    #[must_use]
     pub fn at_most(&self, wanted: u64) -> Option<u64> {
         let quantity = self.max.map_or(wanted, |max| wanted.min(max));
         let quantity = quantity - quantity % self.step.max(1);
@@ -407,7 +402,6 @@ pub struct Product {
 
 impl Product {
     /// Returns the options of the variant at `position`, as shown in `variants[].options` and `product.selected`.
-    #[must_use]
     pub fn selection_of(&self, position: usize) -> Vec<SelectedOption> {
         self.options.iter().zip(&self.variants[position].values).map(|(axis, value)| axis.selected(*value)).collect()
     }
@@ -415,7 +409,6 @@ impl Product {
 
 impl ProductOption {
     /// Returns the value at `position` as a choice on this axis.
-    #[must_use]
     pub fn selected(&self, position: usize) -> SelectedOption {
         let value = &self.values[position];
         SelectedOption { name: self.name.clone(), id: value.id.clone(), label: value.label.clone() }

@@ -380,7 +380,6 @@ impl Record {
     }
 
     /// Returns the currencies in which every variant is priced; the shop's default one first.
-    #[must_use]
     pub fn currencies(&self) -> Vec<Currency> {
         let own = self.variants.iter().map(|variant| variant.price.currency).take(1);
         let others = self.variants.first().map(|first| first.prices.as_slice()).unwrap_or_default();
@@ -392,7 +391,6 @@ impl Record {
 
     /// Returns the product in one language and one currency. If not every variant is priced in the currency, the shop's
     /// default one is used, so that a product is always shown in a single currency.
-    #[must_use]
     pub fn present(&self, presentation: &Presentation) -> Product {
         let translation = self.translations.get(&presentation.language);
         let term = |own: &str| translation.and_then(|texts| texts.terms.get(own)).filter(|term| *term != own);

@@ -90,7 +90,6 @@ pub struct Checkout {
 
 impl Checkout {
     /// Returns the status of the checkout.
-    #[must_use]
     pub const fn status(&self) -> Status {
         self.state.status()
     }

@@ -44,13 +44,11 @@ named! {
 
 impl Status {
     /// Returns `true` if no transition is possible.
-    #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Canceled)
     }
 
     /// Returns `true` if the platform can change the checkout.
-    #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Incomplete | Self::RequiresEscalation | Self::ReadyForComplete)
     }
@@ -92,7 +90,6 @@ pub struct Illegal {
 
 impl State {
     /// Returns the state of an open checkout with these messages.
-    #[must_use]
     pub fn opened(messages: &[Message]) -> Self {
         let buyer_needed = |message: &Message| {
             matches!(
@@ -110,7 +107,6 @@ impl State {
     }
 
     /// Returns the status.
-    #[must_use]
     pub const fn status(&self) -> Status {
         match self {
             Self::Incomplete => Status::Incomplete,
@@ -123,7 +119,6 @@ impl State {
     }
 
     /// Returns the payment attempt whose result is unknown.
-    #[must_use]
     pub fn attempt(&self) -> Option<&Attempt> {
         match self {
             Self::CompleteInProgress { attempt } => Some(attempt),
@@ -132,13 +127,11 @@ impl State {
     }
 
     /// Returns the authentication of the buyer that the payment attempt waits for.
-    #[must_use]
     pub fn challenge(&self) -> Option<&Challenge> {
         self.attempt()?.challenge.as_ref()
     }
 
     /// Returns the confirmation of the order.
-    #[must_use]
     pub fn order(&self) -> Option<&Confirmation> {
         match self {
             Self::Completed { order } => Some(order),
@@ -181,7 +174,6 @@ impl State {
 
     /// Returns the state in which the authentication of this identifier is answered; `None` unless it is outstanding on a
     /// page of the gateway, and was not answered before.
-    #[must_use]
     pub fn answered(&self, id: &str, confirmed: bool) -> Option<Self> {
         let attempt = self.attempt()?;
         let page = attempt.page_url.as_deref()?;

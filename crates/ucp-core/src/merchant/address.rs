@@ -63,7 +63,6 @@ impl fmt::Debug for Place {
 
 impl Place {
     /// Returns the geographic part of an address.
-    #[must_use]
     pub fn of(address: &PostalAddress) -> Self {
         Self::new(
             address.address_country.as_deref(),
@@ -74,7 +73,6 @@ impl Place {
     }
 
     /// The place with these members, as written. Blank ones count as absent.
-    #[must_use]
     pub fn new(country: Option<&str>, region: Option<&str>, locality: Option<&str>, postal_code: Option<&str>) -> Self {
         let country = country.and_then(written).map(|name| country_code(&name).map_or(name, str::to_owned));
         let region = region.and_then(written).map(|region| region_code(country.as_deref(), region));
@@ -84,19 +82,16 @@ impl Place {
     }
 
     /// Every member, for telling queries apart.
-    #[must_use]
     pub fn members(&self) -> [Option<&str>; 4] {
         [&self.country, &self.region, &self.locality, &self.postal_code].map(|member| member.as_deref())
     }
 
     /// Returns `true` if nothing at all is said.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// The same place if it were in `country`, in which its other members may read differently.
-    #[must_use]
     pub fn read_in(&self, country: Option<&str>) -> Self {
         Self {
             country: self.country.clone().or_else(|| country.map(str::to_owned)),
@@ -113,7 +108,6 @@ impl Place {
     }
 
     /// Returns `true` if `location` is in this place: whatever this place says, it says too.
-    #[must_use]
     pub fn holds(&self, location: &Self) -> bool {
         let sought = self.read_in(location.country.as_deref());
         let pairs = [
@@ -133,7 +127,6 @@ fn written(text: &str) -> Option<String> {
 }
 
 /// The ISO 3166-1 alpha-2 code of a country by alpha-2, alpha-3 or name, in any letter case.
-#[must_use]
 pub fn country_code(country: &str) -> Option<&'static str> {
     let name = written(country)?;
     let code = name.to_ascii_uppercase();

@@ -39,7 +39,6 @@ pub struct Criteria {
 
 impl Criteria {
     /// Returns `true` if a location of a merchant meets all criteria.
-    #[must_use]
     pub fn admit(&self, merchant: &Merchant, location: &Location) -> bool {
         let category = || merchant.category.as_deref().map(CategoryPath::new);
         let methods = merchant.methods_at(location);
@@ -54,7 +53,6 @@ impl Criteria {
     }
 
     /// Returns `true` if there is a criterion for locations, so that a merchant without a location cannot match.
-    #[must_use]
     pub fn concern_locations(&self) -> bool {
         self.open_at.is_some()
             || !self.methods.is_empty()
@@ -75,13 +73,11 @@ pub struct Circle {
 
 impl Circle {
     /// Returns all of its bits, for telling queries apart.
-    #[must_use]
     pub fn bits(self) -> [u64; 3] {
         [self.center.latitude(), self.center.longitude(), self.max].map(f64::to_bits)
     }
 
     /// Returns `true` if a point is in the circle.
-    #[must_use]
     pub fn holds(self, point: Point) -> bool {
         self.center.distance(point) <= self.max
     }

@@ -41,13 +41,11 @@ impl ClockTime {
     pub const LAST: Self = Self(23 * 60 + 59);
 
     /// The time of day `hour:minute`, if there is one.
-    #[must_use]
     pub const fn new(hour: u16, minute: u16) -> Option<Self> {
         if hour < 24 && minute < 60 { Some(Self(hour * 60 + minute)) } else { None }
     }
 
     /// Minutes since the day's first label, 0 to 1,439.
-    #[must_use]
     pub const fn minutes(self) -> u16 {
         self.0
     }

@@ -55,7 +55,6 @@ pub struct Context {
 
 impl Context {
     /// Roughly where the buyer is.
-    #[must_use]
     pub fn place(&self) -> Place {
         Place::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
     }

@@ -318,7 +318,6 @@ impl Merchant {
     }
 
     /// Returns the fulfillment methods of a location of this merchant.
-    #[must_use]
     pub fn methods_at<'a>(&'a self, location: &'a Location) -> &'a [Method] {
         location.methods.as_deref().unwrap_or(&self.methods)
     }
@@ -326,7 +325,6 @@ impl Merchant {
 
 impl Location {
     /// Returns the coordinates of the location, if they are stated and valid.
-    #[must_use]
     pub fn point(&self) -> Option<Point> {
         self.geo.as_ref().and_then(|geo| Point::new(geo.latitude, geo.longitude))
     }
@@ -478,7 +476,6 @@ fn address(path: &str, url: &str) -> Result<(), Unusable> {
 }
 
 /// Returns `true` for a reverse-domain name such as `dev.ucp.amenity.wi_fi`.
-#[must_use]
 pub fn is_reverse_domain(name: &str) -> bool {
     let segment = |(place, segment): (usize, &str)| {
         let (first, last) = (segment.bytes().next().unwrap_or(b'-'), segment.bytes().next_back().unwrap_or(b'-'));

@@ -53,14 +53,12 @@ pub struct Local {
 
 impl Local {
     /// Converts `instant` to the local time of `zone`.
-    #[must_use]
     pub fn at(instant: Timestamp, zone: &TimeZone) -> Self {
         let shown = zone.to_datetime(instant);
         Self { date: shown.date(), day: day_of(shown.date()), minute: minute_of(shown.time()) }
     }
 
     /// Returns the local date.
-    #[must_use]
     pub const fn date(&self) -> Date {
         self.date
     }
@@ -174,7 +172,6 @@ impl Timetable {
     }
 
     /// Returns `true` if it is known to be open at this local time.
-    #[must_use]
     pub fn open(&self, local: &Local) -> bool {
         if let Some(exception) = self.exception_on(local.date) {
             return exception.intervals.iter().any(|interval| interval.holds(local.minute));
@@ -226,19 +223,16 @@ impl Schedule {
     }
 
     /// Returns `true` if the location is known to be open at this instant.
-    #[must_use]
     pub fn open_at(&self, instant: Timestamp) -> bool {
         self.timetable.open(&self.local(instant))
     }
 
     /// Returns the local time of the location at this instant.
-    #[must_use]
     pub fn local(&self, instant: Timestamp) -> Local {
         Local::at(instant, &self.zone)
     }
 
     /// Returns the next instant at which the location closes or opens; `None` if neither happens within a year.
-    #[must_use]
     pub fn next_change(&self, instant: Timestamp) -> Option<Timestamp> {
         let open = self.open_at(instant);
         let mut date = self.local(instant).date;

@@ -87,7 +87,6 @@ pub enum Unit {
 
 impl Radius {
     /// Converts the distance to metres. A finite distance stays finite: it is cut to the largest number.
-    #[must_use]
     pub fn metres(self) -> f64 {
         let metres = self.value
             * match self.unit {

@@ -55,7 +55,6 @@ impl Order {
 
     /// Returns the capture or release that was begun and whose result is not known, for the handler; `None` if there is
     /// none.
-    #[must_use]
     pub fn begun_capture(&self) -> Option<Capture> {
         let (id, amount) = match self.payment.hold.as_ref()? {
             Hold::Capturing { id, amount } => (id, *amount),
@@ -84,7 +83,6 @@ impl Order {
     }
 
     /// Returns the amount that was captured, in minor units.
-    #[must_use]
     pub fn captured(&self) -> i64 {
         match self.payment.hold {
             None => self.authorized(),
@@ -104,7 +102,6 @@ impl Order {
     }
 
     /// Returns `true` if all goods of the order were canceled.
-    #[must_use]
     pub fn is_canceled(&self) -> bool {
         self.line_items.iter().all(|line| line.total == 0)
     }

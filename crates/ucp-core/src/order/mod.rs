@@ -101,7 +101,6 @@ impl Order {
 
     /// Returns the time of the last event or adjustment, or of the purchase if there is none. A purchase at a shop behind
     /// another API counts from when the gateway heard of it, so that platforms are told for as long as of any other.
-    #[must_use]
     pub fn changed_at(&self) -> Timestamp {
         let events = self.events.iter().map(|event| event.occurred_at);
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.occurred_at);
@@ -191,14 +190,12 @@ named! {
 
 impl OrderLine {
     /// Creates the line of a new order.
-    #[must_use]
     pub fn bought(line: LineItem) -> Self {
         let LineItem { id, item, quantity, totals, parent_id } = line;
         Self { id, item, original: quantity, total: quantity, fulfilled: 0, totals, parent_id }
     }
 
     /// Returns the status of the line.
-    #[must_use]
     pub const fn status(&self) -> LineStatus {
         match (self.total, self.fulfilled) {
             (0, _) => LineStatus::Removed,

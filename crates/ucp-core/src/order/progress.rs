@@ -155,7 +155,6 @@ impl Order {
     }
 
     /// Returns the amount captured that has been neither refunded yet nor is being refunded, in minor units.
-    #[must_use]
     pub fn refundable(&self) -> i64 {
         let refunds = self
             .adjustments

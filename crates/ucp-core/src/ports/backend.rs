@@ -35,7 +35,6 @@ pub enum Shop {
 impl Shop {
     /// Returns the operations and extensions that the shop supports. The profile follows from it: nothing else is
     /// mounted or advertised.
-    #[must_use]
     pub fn offering(&self) -> Offering {
         match self {
             Self::Facts { sales, .. } => sales.capabilities().offering(),
@@ -44,7 +43,6 @@ impl Shop {
     }
 
     /// Returns the store of the answers recorded under idempotency keys.
-    #[must_use]
     pub fn ledger(&self) -> &dyn Ledger {
         match self {
             Self::Facts { sales, .. } => sales.ledger(),
@@ -53,7 +51,6 @@ impl Shop {
     }
 
     /// Returns the current time, UTC.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         match self {
             Self::Facts { sales, .. } => sales.now(),

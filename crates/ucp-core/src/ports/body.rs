@@ -42,7 +42,6 @@ impl Body {
     /// members of an extension (not every caller may get those), or a document that is not an answer.
     ///
     /// The document must have been validated: the values of its members are not checked.
-    #[must_use]
     pub fn written_down(document: &[u8]) -> Option<Self> {
         let Outline(members) = serde_json::from_slice(document).ok()?;
         let names: HashSet<_> = members.iter().map(|(name, _)| name.as_str()).collect();
@@ -73,7 +72,6 @@ impl Body {
     }
 
     /// Returns the text, if the body is kept as text.
-    #[must_use]
     pub fn written(&self) -> Option<&Written> {
         self.written.as_deref()
     }
@@ -88,19 +86,16 @@ impl Body {
 
 impl Written {
     /// Returns the members of the shop's envelope other than [`NEGOTIATED`].
-    #[must_use]
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
 
     /// Returns the members besides the envelope, without the outer braces.
-    #[must_use]
     pub fn rest(&self) -> &str {
         &self.rest
     }
 
     /// Returns the approximate size in memory, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.ucp.len() + self.rest.len()
     }

@@ -42,7 +42,6 @@ impl SalesCapabilities {
         Self { purchases: true, completion: Completion::Native, orders: true, extensions: EXTENSIONS };
 
     /// Returns the operations and extensions that such a shop can serve.
-    #[must_use]
     pub fn offering(self) -> Offering {
         let asked = |operation: &Operation| match operation.row().resource {
             Resource::Catalog => true,
@@ -118,7 +117,6 @@ pub enum Then {
 
 impl Decision {
     /// Creates a decision that changes nothing.
-    #[must_use]
     pub fn unchanged(outcome: Outcome) -> Self {
         Self { outcome, change: Box::default(), then: None }
     }

@@ -47,7 +47,6 @@ pub struct Notice<'a> {
 
 impl<'a> Notice<'a> {
     /// Returns the value of the first header field of this name, which is in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }

@@ -129,7 +129,6 @@ pub struct Backlog {
 }
 
 /// Returns the task that tells a platform what has happened to an order since a time.
-#[must_use]
 pub fn task(owner: &str, order_id: &str, since: Timestamp) -> Task {
     let lane = format!("{}:{owner}", Kind::Tell.as_str());
     Task { kind: Kind::Tell, key: order_id.to_owned(), lane, name: None, due: since, body: String::new() }

@@ -26,7 +26,6 @@ named! {
 
 impl Kind {
     /// Returns the kind of resource that an operation acts on; `None` for operations on resources without owner.
-    #[must_use]
     pub fn of(operation: Operation) -> Option<Self> {
         match operation.row().resource {
             Resource::Cart => Some(Self::Cart),

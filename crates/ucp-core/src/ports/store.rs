@@ -36,7 +36,6 @@ pub struct ShopId(Arc<str>);
 
 impl ShopId {
     /// Returns the identifier as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -115,7 +115,6 @@ pub fn quote(
 
 /// Returns an error with a path for each required member of the buyer that is missing or invalid. They prevent the
 /// completion of a checkout like the errors of a [`Quote`].
-#[must_use]
 pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
     let buyer = draft.buyer.as_ref();
     let mut messages = Vec::new();

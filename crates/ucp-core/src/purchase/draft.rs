@@ -50,7 +50,6 @@ pub struct Draft {
 
 impl Draft {
     /// Returns the position of the instrument to pay with: of the one that is selected, or else of the first.
-    #[must_use]
     pub fn chosen_instrument(&self) -> usize {
         self.instruments.iter().position(|instrument| instrument.selected == Some(true)).unwrap_or_default()
     }
@@ -104,7 +103,6 @@ pub struct Circumstances {
 
 impl Circumstances {
     /// Returns the part on which answers of the catalog depend.
-    #[must_use]
     pub fn of_catalog(&self) -> catalog::Context {
         catalog::Context {
             country: self.country.clone(),

@@ -20,13 +20,11 @@ pub struct Mandate(String);
 
 impl Mandate {
     /// Wraps the text of a mandate.
-    #[must_use]
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
     /// Returns the text, for verification and storage.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -67,7 +65,6 @@ pub struct Presented {
 
 /// Returns the error message for a rejected or missing mandate: `code` is defined by the extension, `content` is for
 /// people.
-#[must_use]
 pub fn refused(code: &str, content: impl Into<String>) -> Message {
     Message::error(code, content, Severity::Recoverable).at(PLACE)
 }

@@ -44,13 +44,11 @@ pub struct Credential {
 
 impl Credential {
     /// Creates a credential from its members, including `type`.
-    #[must_use]
     pub fn new(kind: String, members: Map<String, Value>) -> Self {
         Self { kind, members: Arc::new(members) }
     }
 
     /// Returns all members, for the handler that uses the credential up.
-    #[must_use]
     pub fn reveal(&self) -> &Map<String, Value> {
         &self.members
     }
@@ -151,7 +149,6 @@ pub enum AuthenticationStep {
 
 impl AuthenticationStep {
     /// Returns the type of the action that asks a platform for the step.
-    #[must_use]
     pub const fn action_type(self) -> &'static str {
         match self {
             Self::DeviceDataCollection => "dev.ucp.common.payment.device_data_collection",
@@ -269,7 +266,6 @@ pub enum Moved {
 ///
 /// Hashes and UUIDs with letters (32 hexadecimal digits and more) and Unix times in milliseconds, microseconds or
 /// nanoseconds are none, or one of ten would be.
-#[must_use]
 pub fn holds_card_number(text: &str) -> bool {
     let is_separator = |letter: char| letter.is_whitespace() || matches!(letter, '-' | '\u{2010}'..='\u{2015}');
     let mut rest = text;

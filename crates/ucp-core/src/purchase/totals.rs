@@ -35,7 +35,6 @@ named! {
 
 impl TotalKind {
     /// Returns `true` if entries of this kind are below zero.
-    #[must_use]
     pub const fn is_deducted(self) -> bool {
         matches!(self, Self::ItemsDiscount | Self::Discount | Self::GiftCard | Self::StoreCredit)
     }
@@ -92,7 +91,6 @@ impl Totals {
     }
 
     /// Returns the sum of the entries so far.
-    #[must_use]
     pub const fn sum(&self) -> i128 {
         self.sum
     }
@@ -113,7 +111,6 @@ fn representable(amount: i128) -> Result<i64, TooLarge> {
 }
 
 /// Returns the sum of the entries of a kind; 0 if there is none.
-#[must_use]
 pub fn amount_of(totals: &[Total], kind: TotalKind) -> i64 {
     totals.iter().filter(|total| total.kind == kind).map(|total| total.amount).sum()
 }

@@ -44,7 +44,6 @@ pub enum Page {
 
 impl Page {
     /// Returns the platform that the page belongs to.
-    #[must_use]
     pub fn owner(&self) -> &str {
         match self {
             Self::Cart(cart) => &cart.owner,
@@ -91,7 +90,6 @@ pub struct Delivery {
 
 impl Delivery {
     /// Returns `true` if there is anything to choose.
-    #[must_use]
     pub fn is_some(&self) -> bool {
         self.shipping || !self.places.is_empty()
     }
@@ -344,7 +342,6 @@ impl SalesService {
 impl Desktop {
     /// Returns `true` if the checkout only lacks the buyer's confirmation: its remaining errors, if any, go away by
     /// paying.
-    #[must_use]
     pub fn is_payable(&self) -> bool {
         let over = |message: &Message| match message {
             Message::Error { code, severity, .. } => {
@@ -365,26 +362,22 @@ impl Desktop {
     }
 
     /// Returns `true` if the buyer has to approve the checkout before it is completed.
-    #[must_use]
     pub fn wants_approval(&self) -> bool {
         self.checkout.status().is_open() && self.reasons_to_approve().next().is_some()
     }
 
     /// Returns `true` if a payment is in progress and its result is unknown.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.checkout.status() == Status::CompleteInProgress && self.bank().is_none()
     }
 
     /// Returns the URL of the page of the bank or the processor on which the buyer has to confirm the payment in
     /// progress.
-    #[must_use]
     pub fn bank(&self) -> Option<&str> {
         self.authentication(AuthenticationStep::ThreeDsChallenge)
     }
 
     /// Returns the URL of the page on which the processor looks at the buyer's device, without anything to see.
-    #[must_use]
     pub fn device(&self) -> Option<&str> {
         self.authentication(AuthenticationStep::DeviceDataCollection)
     }

@@ -119,7 +119,6 @@ impl SalesService {
     }
 
     /// Returns the URL of the page of an order.
-    #[must_use]
     pub fn permalink(&self, token: &str) -> String {
         permalink(&self.pages, token)
     }
@@ -293,7 +292,6 @@ fn ignored(draft: &Draft) -> Option<Message> {
 }
 
 /// Returns the URL of the page of an order below the base URL `pages`.
-#[must_use]
 pub fn permalink(pages: &str, token: &str) -> String {
     format!("{pages}/order/{token}")
 }

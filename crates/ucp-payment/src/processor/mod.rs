@@ -122,7 +122,6 @@ pub struct Options {
 impl Options {
     /// Returns options with the defaults: 3 s to connect, 8 s for a request, 20 s in total, 3 attempts; the
     /// certificates of the system.
-    #[must_use]
     pub fn new(
         declaration: Declaration,
         endpoint: Endpoint,

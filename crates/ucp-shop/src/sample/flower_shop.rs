@@ -22,7 +22,6 @@ struct Shop {
 }
 
 /// Returns the initial content of the flower shop: its market, sales terms and products.
-#[must_use]
 pub fn opening() -> Opening {
     let Shop { market, terms, records } = recipe(include_str!("../../sample/flower-shop.json"));
     Opening { terms, records, ..Opening::of(market) }

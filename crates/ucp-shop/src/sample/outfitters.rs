@@ -53,13 +53,11 @@ const DEPARTMENTS: [&str; 11] = [
 const SECOND_LANGUAGE: &str = "es";
 
 /// Returns the market of the sample shop: its languages and currencies.
-#[must_use]
 pub fn market() -> Market {
     shop().market
 }
 
 /// Returns the products of the sample shop, always the same ones in the same order.
-#[must_use]
 pub fn records() -> Vec<Record> {
     let shop = shop();
     let mut records = Vec::new();
@@ -78,7 +76,6 @@ pub fn records() -> Vec<Record> {
 }
 
 /// Returns the initial content of the sample shop.
-#[must_use]
 pub fn opening() -> Opening {
     Opening { terms: recipe(TERMS), records: records(), ..Opening::of(market()) }
 }

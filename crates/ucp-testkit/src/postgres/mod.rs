@@ -102,7 +102,6 @@ impl Cluster {
     ///
     /// # Panics
     /// If it cannot be started.
-    #[must_use]
     pub fn standby(&self, name: &str) -> Self {
         let cluster = Self::prepare(&[]);
         let mut command = as_server(&program("pg_basebackup").expect("installed with the server"));
@@ -197,19 +196,16 @@ impl Cluster {
     }
 
     /// Returns the port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
     /// Returns the address of a database of the cluster.
-    #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }
 
     /// Returns the path of the server's log.
-    #[must_use]
     pub fn log(&self) -> PathBuf {
         self.directory.path().join("log")
     }
@@ -218,7 +214,6 @@ impl Cluster {
     ///
     /// # Panics
     /// If one of them fails.
-    #[must_use]
     pub fn psql(&self, sql: &str) -> String {
         psql(&self.url("postgres"), sql)
     }
@@ -264,7 +259,6 @@ impl Bouncer {
     }
 
     /// Returns the address of a database behind it.
-    #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }

@@ -84,7 +84,6 @@ impl CuttingProxy {
     }
 
     /// Returns the port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
@@ -105,7 +104,6 @@ impl CuttingProxy {
     }
 
     /// Returns the number of connections that were cut between messages.
-    #[must_use]
     pub fn cuts(&self) -> u64 {
         self.state.cuts.load(Ordering::Relaxed)
     }

@@ -42,7 +42,6 @@ fn inside(value: &mut Value) -> bool {
 }
 
 /// Returns the place of the first member that [`without_nulls`] would remove, as JSONPath without the `$`.
-#[must_use]
 pub fn find_null(members: &Map<String, Value>) -> Option<String> {
     fn within(value: &Value) -> Option<String> {
         match value {

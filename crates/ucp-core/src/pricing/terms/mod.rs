@@ -231,7 +231,6 @@ impl Default for Combines {
 
 impl Combines {
     /// Returns `true` if the discount `other` is allowed.
-    #[must_use]
     pub fn allow(&self, other: &str) -> bool {
         match self {
             Self::Any(any) => *any,
