@@ -44,11 +44,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
+ucp_core::opaque!(Token);
 
 /// Reason why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -152,7 +148,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// HTTP client of one platform. Clones share connections.
+/// HTTP client of one platform. Clones share connections. A request without an answer is [`Unanswered`].
 #[derive(Clone, Debug)]
 pub struct Http {
     client: outbound::Client,
@@ -166,10 +162,8 @@ pub struct Http {
 }
 
 impl Http {
-    /// Creates a client that names `profile`. A token is sent to the origin of `shop` alone.
-    ///
-    /// # Errors
-    /// [`SetupError`] if TLS cannot be set up, or if a token would travel without encryption.
+    /// Creates a client that names `profile`. A token is sent to the origin of `shop` alone. Fails with [`SetupError`]
+    /// if TLS cannot be set up, or if a token would travel without encryption.
     pub fn new(shop: &Url, profile: String, token: Option<Token>) -> Result<Self, SetupError> {
         check_address(shop, token.is_none())?;
         let client = outbound::client(CONNECT, &[], |builder| builder).map_err(SetupError::Tls)?;
@@ -179,18 +173,13 @@ impl Http {
 
     /// Creates a client for addresses that somebody else names: it connects only where `options` permit it, and ends
     /// within their times and sizes. It names no profile.
-    ///
-    /// # Errors
-    /// [`SetupError::Tls`] if TLS cannot be set up.
     pub fn guarded(options: &FetchOptions) -> Result<Self, SetupError> {
         let client = fetch::client(options).map_err(SetupError::Tls)?;
         let (patience, max_body, reach) = (options.deadline, options.max_body, Some(options.reach));
         Ok(Self { client, profile: None, token: None, patience, max_body, reach })
     }
 
-    /// Returns the same client for another caller, whose token is sent to the origin of `shop` alone.
-    ///
-    /// # Errors
+    /// Returns the same client for another caller, whose token is sent to the origin of `shop` alone. Fails with
     /// [`SetupError`] if the token would travel without encryption.
     pub fn of_caller(&self, shop: &Url, profile: Option<String>, token: Option<Token>) -> Result<Self, SetupError> {
         check_address(shop, token.is_none())?;
@@ -198,9 +187,6 @@ impl Http {
     }
 
     /// Sends a request once, and reads the whole answer.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn send(
         &self,
         method: Method,
@@ -265,9 +251,6 @@ impl Http {
     }
 
     /// Fetches a document.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn get(&self, url: &Url) -> Result<Exchange, Unanswered> {
         self.send(Method::GET, url, HeaderMap::new(), None).await
     }

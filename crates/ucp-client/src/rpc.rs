@@ -32,9 +32,6 @@ impl Endpoint {
     }
 
     /// Sends a message and returns the exchange with the message that answers it, if there is one.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn ask(&self, http: &Http, method: &str, params: Value) -> Result<(Exchange, Option<Value>), Unanswered> {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let exchange = self.post(http, message.to_string().into_bytes()).await?;
@@ -43,9 +40,6 @@ impl Endpoint {
     }
 
     /// Sends bytes as they are.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn post(&self, http: &Http, body: Vec<u8>) -> Result<Exchange, Unanswered> {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -164,9 +164,6 @@ impl Answer {
 
 impl Shop {
     /// Finds a shop by its address, and follows its profile to that of a release which both sides speak.
-    ///
-    /// # Errors
-    /// [`Lost`].
     pub async fn find(http: Http, address: &Url, release: Option<Release>) -> Result<Self, Lost> {
         let mut address = profile_url(address);
         let (mut document, mut profile) = Self::read(&http, &address).await?;
@@ -238,9 +235,6 @@ impl Shop {
     }
 
     /// Calls an operation over a transport that the shop [has](Self::has).
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn call(&self, transport: Transport, call: &Call<'_>) -> Result<Answer, Unanswered> {
         let row = call.operation.row();
         let mut payload = relay::request(Release::NEWEST, self.release, call.operation, call.id, call.payload.clone());
@@ -293,10 +287,8 @@ impl Shop {
         Ok((exchange, raw, refused))
     }
 
-    /// Returns the address of an operation over REST.
-    ///
-    /// # Errors
-    /// [`Unanswered::Unsendable`] if there is no such endpoint.
+    /// Returns the address of an operation over REST. Fails with [`Unanswered::Unsendable`] if there is no such
+    /// endpoint.
     pub fn rest_url(&self, path: &str, id: Option<&str>) -> Result<Url, Unanswered> {
         let unsendable = || {
             Unanswered::Unsendable(

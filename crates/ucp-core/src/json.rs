@@ -38,19 +38,15 @@ impl Limits {
     pub const REQUEST: Self = Self { depth: 123, values: 50_000 };
 }
 
-/// Parses one JSON document.
-///
-/// # Errors
-/// [`Code::MalformedJson`], [`Code::InvalidRequest`] or [`Code::RequestTooLarge`], with the path of the first fault.
+/// Parses one JSON document. Fails with [`Code::MalformedJson`], [`Code::InvalidRequest`] or [`Code::RequestTooLarge`],
+/// with the path of the first fault.
 pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
     parse_around(bytes, limits, 0)
 }
 
 /// Parses one JSON document that carries a payload below `envelope` levels of nesting, which do not count: a payload
 /// may nest equally deep with and without an envelope. The few values of the envelope itself do count.
-///
-/// # Errors
-/// As [`parse`].
+/// Errors are those of [`parse`].
 pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Value, Refusal> {
     let reader = Reader { limits, envelope, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -92,9 +88,7 @@ const OBJECT: usize = 400;
 /// Bytes that an array takes with its first element, and each further element or member.
 const ELEMENT: usize = 160;
 
-/// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs.
-///
-/// # Errors
+/// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs. Fails with
 /// [`Code::InvalidRequest`], as [`parse`] refuses such a text.
 pub fn check_text(text: &str) -> Result<(), Refusal> {
     unfit(text).map_or(Ok(()), |letter| Err(unfit_text(&format!("the character U+{:04X}", u32::from(letter)))))

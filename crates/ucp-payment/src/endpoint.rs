@@ -26,9 +26,7 @@ pub enum UnusableEndpoint {
 
 impl Endpoint {
     /// Parses an address; `plain_loopback` allows http to an IP address of the loopback interface, for development.
-    ///
-    /// # Errors
-    /// [`UnusableEndpoint`] for the first rule that the address breaks.
+    /// Fails with [`UnusableEndpoint`] for the first rule that the address breaks.
     pub fn parse(text: &str, plain_loopback: bool) -> Result<Self, UnusableEndpoint> {
         let mut url = Url::parse(text).map_err(|_| UnusableEndpoint::NotAbsolute)?;
         let loopback = match url.host().ok_or(UnusableEndpoint::NotAbsolute)? {

@@ -161,12 +161,9 @@ pub struct Import {
 }
 
 impl Import {
-    /// Opens a file, in the given format or the one that is recognised. The time `now` decides about prices that hold for
-    /// a while.
-    ///
-    /// # Errors
-    /// An error if the file cannot be read, its format is not recognised, or its header is not that of a product
-    /// export.
+    /// Opens a file, in the given format or the one that is recognised. The time `now` decides about prices that hold
+    /// for a while. Fails if the file cannot be read, its format is not recognised, or its header is not that of a
+    /// product export.
     pub fn open(path: &Path, format: Option<Format>, market: &Market, now: Timestamp) -> Result<Self, Unimportable> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -193,9 +190,6 @@ impl Import {
     }
 
     /// Reads from any source, such as standard input. The format can be recognised by `name`.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     pub fn read(
         reader: impl Read + Send + 'static,
         name: Option<&str>,
@@ -244,11 +238,7 @@ impl Import {
     }
 }
 
-impl fmt::Debug for Import {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Import").field("format", &self.format).field("progress", &self.progress).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Import { format, progress });
 
 impl Iterator for Import {
     type Item = Result<(u64, Change), BadRow>;

@@ -7,7 +7,6 @@
 use std::{
     collections::HashSet,
     error::Error,
-    fmt,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
@@ -59,11 +58,7 @@ pub struct Options {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("data_dir", &self.data_dir).field("shop", &self.shop).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Options { data_dir, shop });
 
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
@@ -72,7 +67,7 @@ impl Options {
     }
 }
 
-/// An open shop. Cloning it is cheap and yields the same shop.
+/// An open shop. Cloning it is cheap and yields the same shop. Errors are those of its [`Database`].
 #[derive(Clone, Debug)]
 pub struct Shop {
     inner: Arc<Inner>,
@@ -83,9 +78,7 @@ pub struct Shop {
 impl Shop {
     /// Opens the shop in the data directory.
     ///
-    /// Blocks until the search index is up to date, which takes time only if many changes are not in it.
-    ///
-    /// # Errors
+    /// Blocks until the search index is up to date, which takes time only if many changes are not in it. Fails with
     /// [`StoreError::Missing`] if there is no shop; other [`StoreError`]s if it cannot be opened. An unusable search
     /// index is no error: everything but searching works without it, and the shop keeps trying.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
@@ -94,34 +87,22 @@ impl Shop {
 
     /// Opens the shop in the data directory, or creates it with the content that `fill` returns if there is none. See
     /// [`Database::open_or_create`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::open_in(&SqliteStore::open_or_create(&options.data_dir)?, options, fill)
     }
 
     /// As [`open_or_create`](Self::open_or_create), in a store of the data directory that is open already.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_in(store: &SqliteStore, options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::of(Database::of_or_create(store.of(options.shop.clone())?, fill)?, options)
     }
 
     /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. See
     /// [`Database::of_market`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn of_market(store: SqliteStore, market: &Market, options: &Options) -> Result<Self, StoreError> {
         Self::of(Database::of_market(store, market)?, options)
     }
 
     /// Opens the shop whose products are in `database`, in the data directory.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn of(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
@@ -141,9 +122,6 @@ impl Shop {
 
     /// Stores products, as [`Database::put`] does. When this returns, lookups and searches see them; searches a little
     /// later if another process is writing the search index at that time.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let outcomes = self.inner.database.put(records, as_of).await?;
         self.refresh().await;
@@ -166,9 +144,6 @@ impl Shop {
 
     /// Compares the search index with the products, and describes the difference. Waits for no other process that is
     /// writing either of them.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn index_fault(&self) -> Result<Option<String>, StoreError> {
         let store = self.inner.database.store();
         let stored = store.snapshot(revision::count);
@@ -183,9 +158,6 @@ impl Shop {
     }
 
     /// Returns the number of products whose last change is not in the search index yet.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn index_lag(&self) -> Result<u64, StoreError> {
         let store = self.inner.database.store();
         let lag = store.snapshot(|db| revision::count_since(db, self.inner.index.revision()));
@@ -257,10 +229,8 @@ impl Catalog for Shop {
     }
 }
 
-/// Runs `work` on the blocking pool, once `turns` has a free permit.
-///
-/// # Errors
-/// The error of `work`; [`PortError::Internal`] if it panics or the process is shutting down.
+/// Runs `work` on the blocking pool, once `turns` has a free permit. Fails with the error of `work`;
+/// [`PortError::Internal`] if it panics or the process is shutting down.
 async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, PortError> + Send + 'static,

@@ -90,11 +90,7 @@ struct Trouble {
     fates: Option<Fates>,
 }
 
-impl fmt::Debug for MemoryLedger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryLedger").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(MemoryLedger);
 
 /// Documents of one kind, in the order in which they were made.
 #[derive(Clone)]

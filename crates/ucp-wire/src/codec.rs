@@ -21,10 +21,8 @@ use crate::{
 /// Decodes a payload: rewrites older spellings, validates against the request schema, and converts to a domain request.
 ///
 /// `id` is the resource ID that the transport names. `languages` are the language tags from the transport, in order of
-/// preference; the payload's own language comes first.
-///
-/// # Errors
-/// The first violation, with its path; [`Code::UnknownMethod`] if the release does not have the operation.
+/// preference; the payload's own language comes first. Fails with the first violation, with its path;
+/// [`Code::UnknownMethod`] if the release does not have the operation.
 pub fn read(
     dialect: &dyn Dialect,
     operation: Operation,

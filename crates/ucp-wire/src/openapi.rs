@@ -28,7 +28,7 @@ use crate::{
     offer::Offer,
     refusal::http_status,
     schema::{self, Direction},
-    site::published_at,
+    site::specification,
     titles::pascal,
 };
 
@@ -163,7 +163,7 @@ fn tags(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<Tag> {
     let offers = dialect.offers().iter().filter(|offer| offer.published).filter(tagged);
     let tag = |offer: &Offer| {
         let specification = ExternalDocsBuilder::new()
-            .url(published_at(dialect.release(), offer.spec))
+            .url(specification(dialect.release(), offer.spec))
             .description(Some("Specification"))
             .build();
         TagBuilder::new()

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// A call that was not carried out, with the reason.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct Body<'a> {
@@ -22,18 +23,14 @@ pub struct Body<'a> {
     /// Text for people.
     pub content: &'a str,
     /// The part of the request that is at fault, as RFC 9535 JSONPath from the root of the payload.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<&'a str>,
     /// Values that would have been accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<&'a str>,
     /// `true` if the same call can succeed later.
     pub retryable: bool,
     /// Seconds after which to retry.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
     /// URL where the buyer can continue without this call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub continue_url: Option<&'a str>,
 }

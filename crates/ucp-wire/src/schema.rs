@@ -165,9 +165,7 @@ impl Shapes {
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
-    /// Validates a request payload. The payload of an operation without one is not looked at.
-    ///
-    /// # Errors
+    /// Validates a request payload. The payload of an operation without one is not looked at. Fails with
     /// [`Code::InvalidRequest`] for the first violation.
     pub fn check_request(&self, payload: &Value) -> Result<(), Refusal> {
         let Some(request) = &self.request else { return Ok(()) };
@@ -450,10 +448,8 @@ fn enumerate(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Compiles a self-contained schema of this crate.
-///
-/// # Panics
-/// If the schema is invalid: a mistake in the crate that every test run finds.
+/// Compiles a self-contained schema of this crate. Panics if the schema is invalid: a mistake in the crate that every
+/// test run finds.
 pub fn validator(schema: &Value) -> Validator {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)

@@ -16,17 +16,15 @@ use crate::{
 };
 
 /// A text in one or more formats; at least one is present.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1))]
 pub struct Description {
     /// Plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
     /// HTML as stated by the merchant; to be sanitised before it is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// Markdown as stated by the merchant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub markdown: Option<String>,
 }
 
@@ -53,6 +51,7 @@ pub struct Category {
 }
 
 /// An image, video or 3D model of a product.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Media {
     /// Type: `image`, `video`, `model_3d` or another.
@@ -62,33 +61,29 @@ pub struct Media {
     #[schemars(extend("format" = "uri"))]
     pub url: String,
     /// Alternative text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<String>,
     /// Width in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub width: Option<u32>,
     /// Height in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub height: Option<u32>,
 }
 
 /// Aggregate rating of a product or variant.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rating {
     /// Mean rating.
     #[schemars(with = "f64", range(min = 0))]
     pub value: Number,
     /// Lowest possible rating; 1 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub scale_min: Option<Number>,
     /// Highest possible rating.
     #[schemars(with = "f64", range(min = 1))]
     pub scale_max: Number,
     /// Number of ratings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
@@ -125,13 +120,12 @@ impl Default for Availability {
 
 /// Time before goods that are bought now can leave the shop. Not shown in the catalog: carts and checkouts tell it in
 /// `fulfillable_on` (UCP *Fulfillment Extension*).
+#[ucp_macros::omit_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadTime {
     /// Number of days that the shop needs to make the goods ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u16>,
     /// Date on which goods are there that are on backorder or preorder, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_on: Option<Date>,
 }
 

@@ -140,17 +140,11 @@ impl State {
     }
 
     /// Derives the state after a change from the messages of the changed checkout.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is open.
     pub fn judge(&self, messages: &[Message]) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::opened(messages)) } else { Err(self.illegal("be changed")) }
     }
 
     /// Begins a payment.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is ready for completion.
     pub fn begin(&self, attempt: Attempt) -> Result<Self, Illegal> {
         match self {
             Self::ReadyForComplete => Ok(Self::CompleteInProgress { attempt: Box::new(attempt) }),
@@ -159,9 +153,6 @@ impl State {
     }
 
     /// Lets the payment attempt wait for an authentication of the buyer.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn await_buyer(&self, challenge: Challenge) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { attempt } => {
@@ -187,9 +178,6 @@ impl State {
     }
 
     /// Completes the checkout with its order.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn conclude(&self, order: Confirmation) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::Completed { order }),
@@ -198,9 +186,6 @@ impl State {
     }
 
     /// Reopens the checkout after a failed payment; the messages give the reasons.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn reopen(&self, messages: &[Message]) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::opened(messages)),
@@ -208,19 +193,13 @@ impl State {
         }
     }
 
-    /// Cancels the checkout.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is open: a payment in progress has to be settled first (rule CHK-05).
+    /// Cancels the checkout. A payment in progress has to be settled first (rule CHK-05).
     pub fn cancel(&self) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::Canceled) } else { Err(self.illegal("be canceled")) }
     }
 
     /// Completes the checkout with an order that the buyer placed on a page of a shop behind another API. The order is a
     /// fact: it also completes a checkout that was canceled or has expired while the buyer was paying.
-    ///
-    /// # Errors
-    /// [`Illegal`] if a payment is in progress here, or the checkout is completed.
     pub fn place(&self, order: Confirmation) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } | Self::Completed { .. } => {

@@ -3,8 +3,6 @@
 //! People write one country, region or postal code in several ways. A [`Place`] holds the geographic part of an address
 //! with the differences taken out; streets and names are no part of it.
 
-use std::fmt;
-
 use super::record::PostalAddress;
 use crate::{country::Country, text::fold};
 
@@ -55,11 +53,7 @@ pub struct Place {
     pub postal_code: Option<String>,
 }
 
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Place(..)")
-    }
-}
+crate::opaque!(Place);
 
 impl Place {
     /// Returns the geographic part of an address.
@@ -219,6 +213,6 @@ mod tests {
 
     #[test]
     fn places_are_not_printed() {
-        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "Place(..)");
+        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "Place(…)");
     }
 }

@@ -108,6 +108,7 @@ pub struct DailyHours {
 /// What replaces the weekly hours on every date from `valid_from` to `valid_through`.
 ///
 /// Without times the location is closed. Several with the same bounds are split shifts; other overlaps are refused.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ExceptionHours {
     /// The first local date.
@@ -119,15 +120,12 @@ pub struct ExceptionHours {
     #[schemars(with = "String", extend("format" = "date"))]
     pub valid_through: Date,
     /// The first open minute of each of the dates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("pattern" = CLOCK_PATTERN))]
     pub opens: Option<ClockTime>,
     /// The first closed minute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("pattern" = CLOCK_PATTERN))]
     pub closes: Option<ClockTime>,
     /// What buyers call the occasion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 

@@ -134,10 +134,8 @@ pub struct Resolved {
 }
 
 impl Demands {
-    /// Converts the filters to criteria.
-    ///
-    /// # Errors
-    /// A refusal of the first filter that is unknown or invalid, with its path.
+    /// Converts the filters to criteria. Fails with a refusal of the first filter that is unknown or invalid, with its
+    /// path.
     pub fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
         known(&self.unknown, "`hours` and `amenities`")?;
         if self.serves.is_some() {

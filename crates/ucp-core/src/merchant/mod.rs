@@ -26,8 +26,6 @@ pub mod record;
 pub mod schedule;
 pub mod search;
 
-use std::fmt;
-
 use self::address::Place;
 
 /// Default number of entries per page.
@@ -60,8 +58,4 @@ impl Context {
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("languages", &self.languages).finish_non_exhaustive()
-    }
-}
+crate::opaque!(Context { languages });

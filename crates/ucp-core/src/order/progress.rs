@@ -67,9 +67,6 @@ pub enum Impossible {
 
 impl Order {
     /// Ships the given lines, or everything that is left if `lines` is empty.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to ship are not left.
     pub fn ship(&mut self, at: Timestamp, lines: &[LineQuantity], tracking: Tracking) -> Result<(), Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         for line in &mut self.line_items {
@@ -81,9 +78,6 @@ impl Order {
 
     /// Reports the arrival of the given lines, or of everything that has not arrived yet if `lines` is empty. Lines
     /// that were never shipped count as handed over.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to deliver are not left.
     pub fn deliver(&mut self, at: Timestamp, lines: &[LineQuantity]) -> Result<(), Impossible> {
         let arrived = |events: &[Event], id: &str| -> u64 {
             let delivered = events.iter().filter(|event| event.kind == "delivered");
@@ -103,9 +97,6 @@ impl Order {
 
     /// Cancels the given lines, or everything that was not shipped yet if `lines` is empty. Returns the amount to
     /// refund for them in minor units; the refund is a separate step.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to cancel are not left.
     pub fn cancel(&mut self, at: Timestamp, lines: &[LineQuantity], reason: Option<String>) -> Result<i64, Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         let worth = self.worth(&lines);
@@ -117,12 +108,10 @@ impl Order {
         Ok(worth)
     }
 
-    /// Begins to refund an amount in minor units: that which was paid for `lines`, or everything that is left, if `amount` is
-    /// `None`. Returns the amount. `lines` states the goods that the refund is for, without changing their quantities.
-    ///
-    /// # Errors
-    /// [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, a line does not exist, or its
-    /// quantity is not from 1 to what was bought.
+    /// Begins to refund an amount in minor units: that which was paid for `lines`, or everything that is left, if
+    /// `amount` is `None`. Returns the amount. `lines` states the goods that the refund is for, without changing their
+    /// quantities. Fails with [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, a line
+    /// does not exist, or its quantity is not from 1 to what was bought.
     pub fn refund(
         &mut self,
         at: Timestamp,

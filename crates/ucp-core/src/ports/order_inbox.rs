@@ -18,18 +18,13 @@ use crate::{
 #[async_trait]
 pub trait OrderInbox: Send + Sync {
     /// Verifies a notice and reads its order. Returns `None` for an order that states no reference: others sell in the
-    /// same shop.
-    ///
-    /// # Errors
-    /// [`SignatureMissing`](crate::Code::SignatureMissing) or [`SignatureInvalid`](crate::Code::SignatureInvalid) if
-    /// the notice is not the shop's, [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read.
+    /// same shop. Fails with [`SignatureMissing`](crate::Code::SignatureMissing) or
+    /// [`SignatureInvalid`](crate::Code::SignatureInvalid) if the notice is not the shop's,
+    /// [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read.
     fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal>;
 
     /// Returns the order that states a reference; `None` if there is none, or if the shop cannot be asked for orders
-    /// and tells about them in notices alone.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
+    /// and tells about them in notices alone. Fails with [`Unavailable`](crate::Code::Unavailable).
     async fn order(&self, reference: &str) -> Result<Option<PlacedOrder>, PortError> {
         let _ = reference;
         Ok(None)

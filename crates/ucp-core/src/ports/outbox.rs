@@ -88,10 +88,8 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Reads the payload that a store has: the message if there is one, or else the JSON of the order.
-    ///
-    /// # Errors
-    /// The error of an order that cannot be parsed, which can quote it.
+    /// Reads the payload that a store has: the message if there is one, or else the JSON of the order. Fails with the
+    /// error of an order that cannot be parsed, which can quote it.
     pub fn stored(order: Option<&str>, webhook_message: Option<WebhookMessage>) -> serde_json::Result<Self> {
         match webhook_message {
             Some(webhook_message) => Ok(Self::WebhookMessage(webhook_message)),

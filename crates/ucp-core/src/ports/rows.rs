@@ -33,12 +33,9 @@ pub trait Row {
     fn unreadable(&self, column: usize, value: String) -> Self::Error;
 }
 
-/// Type that can be read from a row.
+/// Type that can be read from a row, with the errors of the row.
 pub trait FromRow: Sized {
     /// Reads a row.
-    ///
-    /// # Errors
-    /// That of the row.
     fn read<R: Row>(row: &R) -> Result<Self, R::Error>;
 }
 

@@ -97,14 +97,11 @@ pub const TABLES: &[Table] = tables! {
         kind: Own, id: Key, owner: Text, release: Own, at: Number, mandates: Flag;
 };
 
-/// A store whose rows can be moved.
+/// A store whose rows can be moved. All methods fail with the error of the store.
 #[async_trait]
 pub trait Transfer: Send + Sync {
     /// Returns rows after a position, at most `limit`, each with its own: in the order in which they were made where that
     /// matters.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn page(
         &self,
         table: &'static Table,
@@ -113,20 +110,11 @@ pub trait Transfer: Send + Sync {
     ) -> Result<Vec<(Position, Row)>, TransferError>;
 
     /// Stores rows, in place of those with the same keys.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn put(&self, table: &'static Table, rows: Vec<Row>) -> Result<(), TransferError>;
 
     /// Returns the secret that cursors are sealed with.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn secret(&self) -> Result<Vec<u8>, TransferError>;
 
     /// Replaces the secret that cursors are sealed with.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn set_secret(&self, secret: Vec<u8>) -> Result<(), TransferError>;
 }

@@ -60,9 +60,7 @@ pub(crate) struct Charge {
     pub(crate) place: Option<Place>,
 }
 
-/// Works out the delivery of a purchase, and adds an error message for everything that is missing.
-///
-/// # Errors
+/// Works out the delivery of a purchase, and adds an error message for everything that is missing. Fails with
 /// [`InvalidRequest`](crate::Code::InvalidRequest) for a method, group or line that does not exist or is ambiguous, or
 /// for a charge beyond [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
 pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<Delivery, Refusal> {

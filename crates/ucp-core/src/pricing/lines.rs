@@ -66,11 +66,8 @@ struct Known<'a> {
 
 impl<'a> Lines<'a> {
     /// Identifies and prices the lines of a draft. Adds a message for each item that cannot be bought, or not in that
-    /// quantity.
-    ///
-    /// # Errors
-    /// [`InvalidRequest`](crate::Code::InvalidRequest) for a quantity out of range, two lines with the same identifier,
-    /// an unknown parent, or a line that belongs to itself.
+    /// quantity. Fails with [`InvalidRequest`](crate::Code::InvalidRequest) for a quantity out of range, two lines with
+    /// the same identifier, an unknown parent, or a line that belongs to itself.
     pub(crate) fn of(
         draft: &'a Draft,
         facts: &'a Facts,

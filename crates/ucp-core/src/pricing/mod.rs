@@ -52,11 +52,9 @@ use crate::{
 
 /// Prices a draft on the shop's terms.
 ///
-/// The steps are: lines and stock, discounts, delivery, fees, taxes, credits. All problems are reported at once.
-///
-/// # Errors
-/// [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that does
-/// not exist, a quantity out of range, an ambiguous identifier, an unknown kind of method, or a sum beyond
+/// The steps are: lines and stock, discounts, delivery, fees, taxes, credits. All problems are reported at once. Fails
+/// with [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that
+/// does not exist, a quantity out of range, an ambiguous identifier, an unknown kind of method, or a sum beyond
 /// [`MAX_AMOUNT`].
 pub fn quote(
     purpose: Purpose,

@@ -3,8 +3,6 @@
 //! Format, signatures and keys of mandates are checked behind a [port](crate::ports::mandate_verifier). The core decides
 //! when a mandate is required: once the extension was negotiated for a checkout, for the rest of its life.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,11 +28,7 @@ impl Mandate {
     }
 }
 
-impl fmt::Debug for Mandate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mandate(…)")
-    }
-}
+crate::opaque!(Mandate);
 
 /// Stored result of the verification of a mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

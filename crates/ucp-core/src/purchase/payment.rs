@@ -4,7 +4,7 @@
 //! serializes it. The stored record of a payment is an [`Attempt`]: enough to ask for its result, never enough to
 //! repeat it.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use super::buyer::PostalAddress;
 use crate::money::{Amount, Currency};
 
 /// A payment instrument without its credential.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Identifier assigned by the platform.
@@ -23,13 +24,10 @@ pub struct Instrument {
     /// Type of the instrument, such as `card`.
     pub kind: String,
     /// `true` if the platform chose this instrument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// The billing address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing_address: Option<PostalAddress>,
     /// Displayable details such as brand and last digits, as received.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Map<String, Value>>,
 }
 
@@ -54,11 +52,7 @@ impl Credential {
     }
 }
 
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credential(…)")
-    }
-}
+crate::opaque!(Credential);
 
 /// An instrument as submitted for payment.
 #[derive(Clone, Debug)]
@@ -89,6 +83,7 @@ pub struct Declaration {
 }
 
 /// A payment attempt, stored before the processor or the shop is called.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Random identifier of the attempt, used as the processor's idempotency key.
@@ -109,13 +104,10 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_shop: bool,
     /// URL to which the processor sends the buyer back after an authentication.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
     /// URL of the buyer's page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_url: Option<String>,
     /// Authentication of the buyer that the attempt waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
 }
 

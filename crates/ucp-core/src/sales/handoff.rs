@@ -174,9 +174,6 @@ pub enum Done {
 impl SalesService {
     /// Returns the page that a token opens; `None` for an unknown token, and for a cart or checkout that was removed
     /// from the store.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
         if let Some(stored) = self.ledger.checkout_by_token(token).await? {
             let asked = match stored.document.state.challenge() {
@@ -201,17 +198,11 @@ impl SalesService {
     }
 
     /// Returns the order whose page a token opens.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn order_page(&self, token: &str) -> Result<Option<Order>, Refusal> {
         Ok(self.ledger.order_by_token(token).await?.map(|stored| stored.document))
     }
 
     /// Carries out a step of a buyer who was shown version `seen` of the checkout.
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn hand_in(&self, token: &str, seen: u64, step: Step) -> Result<Done, Refusal> {
         let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(Done::Nothing) };
         if stored.version != seen {

@@ -96,9 +96,7 @@ impl Order {
         }
     }
 
-    /// Confirms a refund that the operator has carried out at the processor.
-    ///
-    /// # Errors
+    /// Confirms a refund that the operator has carried out at the processor. Fails with
     /// [`Impossible`](crate::order::progress::Impossible) if there is no such refund that waits for it.
     pub fn confirm(&mut self, id: &str) -> Result<(), crate::order::progress::Impossible> {
         let waits = |refund: &&mut crate::order::Adjustment| refund.id == id && refund.by_hand;
@@ -148,9 +146,6 @@ pub fn handler_of<'h>(handlers: &'h [Arc<dyn Handler>], order: &Order) -> Option
 }
 
 /// Has the money of an order moved that is to move, and stores what came of it. Returns the order as stored.
-///
-/// # Errors
-/// Errors of the ledger.
 pub async fn settle(
     ledger: &dyn Ledger,
     handlers: &[Arc<dyn Handler>],

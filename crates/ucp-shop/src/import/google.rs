@@ -83,9 +83,6 @@ fn items(reader: impl BufRead + Send + 'static, kind: Kind) -> Result<Items, Uni
 pub(super) type GroupSizes = HashMap<u64, u32>;
 
 /// Counts the items of each group in a feed.
-///
-/// # Errors
-/// [`Unimportable`] if the header cannot be read.
 pub(super) fn group_sizes(reader: impl BufRead + Send + 'static, kind: Kind) -> Result<GroupSizes, Unimportable> {
     let mut sizes = GroupSizes::new();
     // Items that cannot be read are reported when the products are.
@@ -135,9 +132,6 @@ struct Group {
 
 impl Products {
     /// Reads a feed as of `now`, which decides about sale prices and expired items.
-    ///
-    /// # Errors
-    /// [`Unimportable`] if the header cannot be read.
     pub(super) fn new(
         reader: impl BufRead + Send + 'static,
         kind: Kind,

@@ -66,10 +66,7 @@ pub struct Products<R> {
 }
 
 impl<R: Read> Products<R> {
-    /// Reads the header of an export.
-    ///
-    /// # Errors
-    /// An error if the header cannot be read or lacks a required column.
+    /// Reads the header of an export. Fails if the header cannot be read or lacks a required column.
     pub fn new(reader: R, market: Market) -> Result<Self, Unimportable> {
         Ok(Self { rows: Rows::new(reader)?, market, next: None, seen: HashMap::new() })
     }

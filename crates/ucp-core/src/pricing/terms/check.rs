@@ -16,10 +16,8 @@ fn wrong<T>(path: impl Into<String>, reason: impl Into<String>) -> Result<T, Unu
 }
 
 impl Terms {
-    /// Checks that the engine can work with these terms in this market.
-    ///
-    /// # Errors
-    /// The first unusable member, and the reason.
+    /// Checks that the engine can work with these terms in this market. Fails with the first unusable member, and the
+    /// reason.
     pub fn check(&self, market: &Market) -> Checked {
         self.check_tax()?;
         for (position, fee) in self.fees.iter().enumerate() {

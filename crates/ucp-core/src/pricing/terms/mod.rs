@@ -152,6 +152,7 @@ pub struct Fee {
 /// A discount with codes applies if one of them is sent; one without codes applies automatically. Discounts are applied
 /// one after the other, each to what the previous ones have left, by [`priority`](Self::priority) and then automatic
 /// ones in the order of listing before codes in the order of sending.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Discount {
@@ -175,13 +176,10 @@ pub struct Discount {
     #[serde(default = "each")]
     pub method: Method,
     /// Start of validity, inclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
     /// End of validity, exclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Minimum price of all goods before discounts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
     /// Other discounts that it can be combined with.
     #[serde(default)]
@@ -194,7 +192,6 @@ pub struct Discount {
     pub buyers: Vec<String>,
     /// Claim, one of [`claims`](Terms::claims), that the buyer has to make. A discount with a claim has no codes (rule
     /// DSC-05).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
 }
 
@@ -259,6 +256,7 @@ pub struct Shipping {
 /// A way to ship a package, and its price.
 ///
 /// Several rates may share an identifier, for instance with different weight limits: the first that fits is offered.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShippingRate {
@@ -267,10 +265,8 @@ pub struct ShippingRate {
     /// Name shown to the buyer, which distinguishes the option on its own (rule FUL-04).
     pub title: String,
     /// Further information, which repeats neither name nor price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Name of the carrier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
     /// Countries of destination; empty for all.
     #[serde(default)]
@@ -281,22 +277,16 @@ pub struct ShippingRate {
     /// Price of a package.
     pub price: Amounts,
     /// Minimum price of the goods in the package, after all discounts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
     /// Price of the goods in the package, after all discounts, from which the rate no longer applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_subtotal: Option<Amounts>,
     /// Minimum weight of the package in grams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_grams: Option<u64>,
     /// Maximum weight of the package in grams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_grams: Option<u64>,
     /// Minimum delivery time in days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_days: Option<u16>,
     /// Maximum delivery time in days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_days: Option<u16>,
 }
 
@@ -330,6 +320,7 @@ pub struct Pickup {
 }
 
 /// A place of the shop where goods can be picked up.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PickupPlace {
@@ -340,13 +331,10 @@ pub struct PickupPlace {
     /// Postal address.
     pub address: PostalAddress,
     /// Price of picking up; default: free.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amounts>,
     /// Further information, such as opening hours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Number of days until goods are ready for pickup; no time is stated if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after_days: Option<u16>,
 }
 
