@@ -123,7 +123,7 @@ pub enum Unimportable {
 }
 
 /// Item of the reader of a format: a product with its first line, or the reason why it is left out.
-pub type Item = Result<(u64, Record), BadRow>;
+pub type ImportedProduct = Result<(u64, Record), BadRow>;
 
 /// Statement of a file about one product.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +213,7 @@ impl Import {
         let start = buffered.fill_buf()?;
         let start = &start[..start.len().min(SNIFFED)];
         let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
-        let put = |item: Item| item.map(|(line, record)| (line, Change::from(record)));
+        let put = |item: ImportedProduct| item.map(|(line, record)| (line, Change::from(record)));
         let rows: Box<dyn Iterator<Item = _> + Send> = match (format, format.google()) {
             (_, Some(kind)) => Box::new(google::Products::new(buffered, kind, market.clone(), now, sizes)?.map(put)),
             (Format::ShopifyCsv, None) => Box::new(shopify::Products::new(buffered, market.clone())?.map(put)),
@@ -291,7 +291,7 @@ fn addresses(record: &Record) -> impl Iterator<Item = (String, &str)> {
 }
 
 /// Applies the checks that products of all formats have to pass.
-fn finish(record: Record, line: u64, market: &Market) -> Item {
+fn finish(record: Record, line: u64, market: &Market) -> ImportedProduct {
     let record = record.check(market).map_err(|fault| BadRow::faulty(line, Some(fault.path), fault.reason))?;
     if let Some((place, _)) = addresses(&record).find(|(_, address)| !is_web_address(address)) {
         return Err(BadRow::faulty(line, Some(place), "must be an address that starts with `https://` or `http://`"));

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use ucp_core::Operation;
 
 use super::{
-    knowledge::{Item, Knowledge, elements},
+    knowledge::{CatalogItem, Knowledge, elements},
     random::Random,
     session::{CallCost, Obstacle, Step},
 };
@@ -193,7 +193,7 @@ impl Shopper<'_> {
         }
     }
 
-    pub(super) fn item(&mut self) -> Option<Item> {
+    pub(super) fn item(&mut self) -> Option<CatalogItem> {
         self.random.pick(&self.knowledge.items).cloned()
     }
 }

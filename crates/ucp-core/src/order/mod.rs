@@ -16,7 +16,7 @@ use crate::{
     purchase::{
         buyer::PostalAddress,
         fulfillment::MethodKind,
-        line_item::{Item, LineItem},
+        line_item::{LineItem, PurchasedItem},
         mandate::Evidence,
         totals::Total,
     },
@@ -157,7 +157,7 @@ pub struct OrderLine {
     /// Identifier, that of the line of the checkout.
     pub id: String,
     /// Item that was bought.
-    pub item: Item,
+    pub item: PurchasedItem,
     /// Quantity at the time of the purchase.
     pub original: u64,
     /// Current quantity, after cancellations.

@@ -238,14 +238,14 @@ pub(super) mod tests {
     use crate::{
         money::{Amount, Currency},
         order::{LineStatus, OrderLine, Payment},
-        purchase::line_item::Item,
+        purchase::line_item::PurchasedItem,
     };
 
     fn line(id: &str, quantity: u64, price: i64) -> OrderLine {
         let amount = price * signed(quantity);
         OrderLine {
             id: id.into(),
-            item: Item {
+            item: PurchasedItem {
                 id: format!("item_{id}"),
                 title: "A thing".into(),
                 price: Amount::new(price).expect("an amount"),

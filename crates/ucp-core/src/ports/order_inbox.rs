@@ -11,7 +11,7 @@ use super::PortError;
 use crate::{
     Refusal,
     money::Currency,
-    purchase::{line_item::Item, totals::Total},
+    purchase::{line_item::PurchasedItem, totals::Total},
 };
 
 /// Notices of a shop about its orders, and the orders themselves as far as the shop can be asked.
@@ -72,7 +72,7 @@ pub struct PlacedOrder {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedLine {
     /// Variant that was bought.
-    pub item: Item,
+    pub item: PurchasedItem,
     /// Quantity.
     pub quantity: u64,
     /// Price of the line.

@@ -44,7 +44,7 @@ use crate::{
         discount::Discounts,
         draft::Draft,
         fulfillment::MethodKind,
-        line_item::{Item, LineItem},
+        line_item::{LineItem, PurchasedItem},
         quote::{Facts, Previous, Purpose, Quote},
         totals::{TooLarge, Total, TotalKind, Totals, amount_of},
     },
@@ -244,7 +244,7 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
     totals.push(TotalKind::ItemsDiscount, None, -discount)?;
     Ok(LineItem {
         id: line.id.clone(),
-        item: Item {
+        item: PurchasedItem {
             id: line.good.id.clone(),
             title: line.good.title.clone(),
             price: line.good.price,

@@ -15,7 +15,7 @@ use ucp_core::{
         ledger::{Committed, Ledger as _},
     },
     purchase::{
-        line_item::Item,
+        line_item::PurchasedItem,
         totals::{TotalKind, Totals, amount_of},
     },
     sales::{ORPHANED_AFTER, SalesService, placing::Placed},
@@ -85,7 +85,7 @@ fn order(shop: &Shop, remote: &Remote) -> PlacedOrder {
     let goods = || Totals::of(200).and_then(Totals::finish).expect("totals");
     let mut totals = Totals::of(200).expect("totals");
     totals.push(TotalKind::Tax, None, 16).expect("a tax");
-    let item = Item {
+    let item = PurchasedItem {
         id: "a".into(),
         title: "A".into(),
         price: ucp_core::money::Amount::new(100).expect("an amount"),

@@ -73,7 +73,7 @@ mod tests {
     use ucp_import::Verdict;
 
     use super::*;
-    use crate::import::Item;
+    use crate::import::ImportedProduct;
 
     const GOOD: &str = r#"{"id":"p1","title":"Mug","description":{"plain":"A mug."},"variants":[{"id":"v1","price":{"amount":900,"currency":"USD"}}]}"#;
 
@@ -82,7 +82,7 @@ mod tests {
             .expect("a market")
     }
 
-    fn read(file: &[u8]) -> Vec<Item> {
+    fn read(file: &[u8]) -> Vec<ImportedProduct> {
         let record = |(line, change)| match change {
             Change::Put(record) => (line, Record::clone(&record)),
             Change::Remove(id) => panic!("`{id}` is removed"),

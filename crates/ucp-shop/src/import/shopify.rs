@@ -42,7 +42,7 @@ use self::{
     column::Column,
     row::{Row, Rows},
 };
-use super::{Item, Unimportable, finish};
+use super::{ImportedProduct, Unimportable, finish};
 
 /// Maximum number of rows of a product: Shopify's 2,048 variants, and as many images.
 const MOST_ROWS: usize = 4096;
@@ -71,7 +71,7 @@ impl<R: Read> Products<R> {
         Ok(Self { rows: Rows::new(reader)?, market, next: None, seen: HashMap::new() })
     }
 
-    fn product(&mut self, first: Row) -> Item {
+    fn product(&mut self, first: Row) -> ImportedProduct {
         let line = first.line;
         let mut group = Group { rows: Vec::new(), fault: None };
         let handle = first.cell(Column::Handle).to_owned();
@@ -105,9 +105,9 @@ impl<R: Read> Products<R> {
 }
 
 impl<R: Read> Iterator for Products<R> {
-    type Item = Item;
+    type Item = ImportedProduct;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<ImportedProduct> {
         let first = self.next.take().or_else(|| self.rows.next())?;
         Some(first.and_then(|first| self.product(first)))
     }

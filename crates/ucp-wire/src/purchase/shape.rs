@@ -161,7 +161,7 @@ pub(crate) struct LineItem<'a> {
     /// ID of the line, stable as long as the line exists.
     pub(crate) id: &'a str,
     /// The item.
-    pub(crate) item: Item<'a>,
+    pub(crate) item: ItemShape<'a>,
     /// The quantity.
     #[schemars(range(min = 1))]
     pub(crate) quantity: u64,
@@ -174,7 +174,8 @@ pub(crate) struct LineItem<'a> {
 
 /// The item of a line.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Item<'a> {
+#[schemars(rename = "Item")]
+pub(crate) struct ItemShape<'a> {
     /// ID of the variant.
     pub(crate) id: &'a str,
     /// Title of the item.
@@ -448,7 +449,7 @@ pub(crate) struct OrderLineItem<'a> {
     /// ID of the line, the same as in the checkout.
     pub(crate) id: &'a str,
     /// The item.
-    pub(crate) item: Item<'a>,
+    pub(crate) item: ItemShape<'a>,
     /// The quantities.
     pub(crate) quantity: OrderQuantity,
     /// Costs of the line.
