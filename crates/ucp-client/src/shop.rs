@@ -56,7 +56,7 @@ pub fn profile_url(shop: &Url) -> Url {
 
 /// A shop, in the release in which it is called.
 #[derive(Clone, Debug)]
-pub struct Shop {
+pub struct CalledShop {
     /// Client that calls it.
     pub http: Http,
     /// Address of its profile.
@@ -162,7 +162,7 @@ impl Answer {
     }
 }
 
-impl Shop {
+impl CalledShop {
     /// Finds a shop by its address, and follows its profile to that of a release which both sides speak.
     pub async fn find(http: Http, address: &Url, release: Option<Release>) -> Result<Self, Lost> {
         let mut address = profile_url(address);

@@ -18,7 +18,7 @@ use crate::products::{self, Prepared, Stored};
 
 /// A shop in its store, as an import needs it: it reads and writes, but answers no catalog calls and has no index.
 ///
-/// A running [`Shop`](crate::Shop) on the same directory, in any process, notices what is written here by itself.
+/// A running [`EmbeddedShop`](crate::EmbeddedShop) on the same directory, in any process, notices what is written here by itself.
 ///
 /// Opening and reading fail with [`StoreError`] if the database cannot be read, writing with [`WriteError`] or [`StoreError`]:
 /// then nothing was stored.

@@ -69,13 +69,13 @@ impl Options {
 
 /// An open shop. Cloning it is cheap and yields the same shop. Errors are those of its [`Database`].
 #[derive(Clone, Debug)]
-pub struct Shop {
-    inner: Arc<Inner>,
+pub struct EmbeddedShop {
+    inner: Arc<EmbeddedShopState>,
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
 }
 
-impl Shop {
+impl EmbeddedShop {
     /// Opens the shop in the data directory.
     ///
     /// Blocks until the search index is up to date, which takes time only if many changes are not in it. Fails with
@@ -106,7 +106,7 @@ impl Shop {
     pub fn of(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(EmbeddedShopState {
             index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market)
                 .reporting(options.progress.clone()),
             cache: Cache::new(options.cache_bytes),
@@ -176,7 +176,7 @@ impl Shop {
 }
 
 #[derive(Debug)]
-struct Inner {
+struct EmbeddedShopState {
     database: Arc<Database>,
     cache: Cache,
     index: Index,
@@ -191,7 +191,7 @@ struct Inner {
 }
 
 #[async_trait]
-impl Catalog for Shop {
+impl Catalog for EmbeddedShop {
     fn market(&self) -> Arc<Market> {
         self.inner.database.market()
     }
@@ -248,7 +248,7 @@ async fn blocking<T: Send + 'static>(
     .await
 }
 
-impl Inner {
+impl EmbeddedShopState {
     /// Returns the cache key of a product in the caller's language and currency.
     fn key(&self, seq: i64, presentation: &Presentation) -> Key {
         let market = &self.database.market;
@@ -406,7 +406,7 @@ fn unreadable(error: rusqlite::Error) -> PortError {
 }
 
 /// Refreshes cache and index for the first time, and starts the thread that does so after every change.
-fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+fn watch(inner: Arc<EmbeddedShopState>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
     // Before the first call, and on this thread: an asynchronous caller should not wait for it elsewhere.
     state.start();
@@ -415,7 +415,7 @@ fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreErro
 
 /// State of the background thread.
 struct Watch {
-    inner: Arc<Inner>,
+    inner: Arc<EmbeddedShopState>,
     connection: Connection,
     /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,

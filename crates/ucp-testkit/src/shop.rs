@@ -34,7 +34,7 @@ const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 /// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales) is what is
 /// tested.
 #[derive(Clone, Debug)]
-pub struct Shop {
+pub struct TestShop {
     /// The goods.
     pub shelf: Arc<Shelf>,
     /// The books.
@@ -47,7 +47,7 @@ pub struct Shop {
     pub sales: SalesService,
 }
 
-impl Shop {
+impl TestShop {
     /// A shop that sells on these terms.
     #[must_use]
     pub fn new(terms: Terms) -> Self {
@@ -123,7 +123,7 @@ impl Shop {
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
         Backend {
-            shop: ports::Shop::Facts { catalog, sales: Arc::new(self.sales.clone()) },
+            shop: ports::ShopPort::Facts { catalog, sales: Arc::new(self.sales.clone()) },
             directory: None,
             cursors: Arc::new(PlainCursors),
         }

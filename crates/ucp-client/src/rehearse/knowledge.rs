@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use ucp_core::Operation;
 
-use crate::shop::{Call, Shop, Transport};
+use crate::shop::{Call, CalledShop, Transport};
 
 /// Number of products that are known.
 const MOST: usize = 100;
@@ -31,7 +31,7 @@ pub(super) struct Knowledge {
 
 impl Knowledge {
     /// Reads some pages of the catalog; `named` goods are known where there is no catalog.
-    pub(super) async fn gather(shop: &Shop, transport: Transport, named: &[String]) -> Self {
+    pub(super) async fn gather(shop: &CalledShop, transport: Transport, named: &[String]) -> Self {
         if !named.is_empty() || !shop.offers(Operation::SearchCatalog) {
             let item = |id: &String| CatalogItem { variant: id.clone(), title: id.clone(), ..CatalogItem::default() };
             return Self { items: named.iter().map(item).collect() };

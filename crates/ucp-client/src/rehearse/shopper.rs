@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     http::shortened,
-    shop::{Answer, Call, Said, Shop, Transport},
+    shop::{Answer, Call, CalledShop, Said, Transport},
 };
 
 /// Number of results that a shopper looks at.
@@ -36,7 +36,7 @@ pub(super) struct Choice {
 
 /// A shopper under way.
 pub(super) struct Shopper<'a> {
-    pub(super) shop: &'a Shop,
+    pub(super) shop: &'a CalledShop,
     pub(super) transport: Transport,
     pub(super) knowledge: &'a Knowledge,
     pub(super) random: Random,

@@ -80,14 +80,14 @@ pub fn opening() -> Opening {
     Opening { terms: recipe(TERMS), records: records(), ..Opening::of(market()) }
 }
 
-fn shop() -> Shop {
+fn shop() -> SharedData {
     recipe(SHOP)
 }
 
 /// Data that the departments share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shop {
+struct SharedData {
     market: Market,
     /// Base URL of the shop's pages.
     site: String,
@@ -260,7 +260,7 @@ struct Axis {
 
 /// Makes a record from the recipe of a product and what it shares with others.
 struct Maker<'a> {
-    shop: &'a Shop,
+    shop: &'a SharedData,
     department: &'a Department,
     shelf: &'a Shelf,
     product: &'a Product,

@@ -21,7 +21,7 @@ fn catalog() -> Vec<Record> {
     ]
 }
 
-async fn resolve(shop: &Shop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
+async fn resolve(shop: &EmbeddedShop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
     let found = named(shop, ids, &presentation("en", "USD")).await;
     found
         .into_iter()

@@ -9,7 +9,7 @@ use ucp_testkit::interrupted;
 use super::*;
 
 /// A checkout whose payment waits for its buyer until it was asked for so many times.
-async fn waiting(shop: &Shop, asked: u32) -> checkout::View {
+async fn waiting(shop: &TestShop, asked: u32) -> checkout::View {
     let id = begin(shop, Draft { fulfillment: Some(home()), ..draft(&[("rose", 2)]) }).await.checkout.id;
     shop.handler.script([Course::Awaiting(asked)]);
     complete(shop, &id).await

@@ -44,20 +44,20 @@ impl Handler for InPerson {
 }
 
 /// The shop, where buyers can pay in person.
-fn open_shop() -> Shop {
+fn open_shop() -> TestShop {
     let mut shop = shop();
     shop.sales.handlers = Arc::new([Arc::new(InPerson(Arc::clone(&shop.handler))) as Arc<dyn Handler>]);
     shop
 }
 
-async fn desktop(shop: &Shop, view: &checkout::View) -> Desktop {
+async fn desktop(shop: &TestShop, view: &checkout::View) -> Desktop {
     match shop.sales.page(&view.checkout.token).await.expect("reads") {
         Some(Page::Checkout(desktop)) => *desktop,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
-async fn hand_in(shop: &Shop, desktop: &Desktop, step: Step) -> Done {
+async fn hand_in(shop: &TestShop, desktop: &Desktop, step: Step) -> Done {
     shop.sales.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
 }
 

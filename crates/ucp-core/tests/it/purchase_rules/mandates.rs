@@ -41,7 +41,7 @@ impl MandateVerifier for Scripted {
 }
 
 struct Buying {
-    shop: Shop,
+    shop: TestShop,
     mandate_verifier: Arc<Scripted>,
     /// A platform with which mandates were negotiated, and the same one afterwards.
     with: Caller,
