@@ -59,7 +59,7 @@ pub use self::{
     language::{LanguageError, Languages},
 };
 use self::{
-    guard::{Place, Session, Way},
+    guard::{CookiePlace, Session, Way},
     page::{Answer, Frame},
 };
 
@@ -111,8 +111,8 @@ impl Options {
     }
 
     /// Returns where browsers find the pages.
-    fn place(&self) -> Place {
-        Place::of(&self.public_url)
+    fn place(&self) -> CookiePlace {
+        CookiePlace::of(&self.public_url)
     }
 
     /// Returns the frame of a page in the first language that there is of `wanted`, the browser's and the shop's.

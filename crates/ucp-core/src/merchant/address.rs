@@ -1,6 +1,6 @@
 //! Geographic part of an address, in words that can be compared.
 //!
-//! People write one country, region or postal code in several ways. A [`Place`] holds the geographic part of an address
+//! People write one country, region or postal code in several ways. An [`AddressPlace`] holds the geographic part of an address
 //! with the differences taken out; streets and names are no part of it.
 
 use super::record::PostalAddress;
@@ -42,7 +42,7 @@ const COMMON_NAMES: &[(&str, &str)] = &[
 ///
 /// A buyer's place is as private as the buyer's address: `Debug` shows nothing of it.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct AddressPlace {
     /// The country: ISO 3166-1 alpha-2 in capitals where it is known, else as written.
     pub country: Option<String>,
     /// The region: the part after the hyphen of ISO 3166-2 in capitals where it is known, else as written.
@@ -53,9 +53,9 @@ pub struct Place {
     pub postal_code: Option<String>,
 }
 
-crate::opaque!(Place);
+crate::opaque!(AddressPlace);
 
-impl Place {
+impl AddressPlace {
     /// Returns the geographic part of an address.
     pub fn of(address: &PostalAddress) -> Self {
         Self::new(
@@ -154,8 +154,8 @@ fn compact_postal_code(country: Option<&str>, code: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(country: &str, region: &str, locality: &str, postal_code: &str) -> Place {
-        Place::new(Some(country), Some(region), Some(locality), Some(postal_code))
+    fn place(country: &str, region: &str, locality: &str, postal_code: &str) -> AddressPlace {
+        AddressPlace::new(Some(country), Some(region), Some(locality), Some(postal_code))
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_place_holds_what_agrees_with_everything_it_says() {
         let oakland = place("US", "California", "Oakland", "94612");
-        let sought = |country, region, locality, code| Place::new(country, region, locality, code);
+        let sought = |country, region, locality, code| AddressPlace::new(country, region, locality, code);
         for (place, holds) in [
             (sought(Some("USA"), None, None, None), true),
             (sought(None, Some("california"), None, None), true),
@@ -188,12 +188,12 @@ mod tests {
             (sought(Some("US"), Some("CA"), Some("Berkeley"), None), false),
             (sought(Some("CA"), None, None, None), false),
             (sought(Some("MX"), Some("CA"), None, None), false),
-            (Place::default(), true),
+            (AddressPlace::default(), true),
         ] {
             assert_eq!(place.holds(&oakland), holds);
         }
         // What a location does not say it does not match.
-        assert!(!sought(Some("US"), None, None, None).holds(&Place::default()));
+        assert!(!sought(Some("US"), None, None, None).holds(&AddressPlace::default()));
     }
 
     #[test]
@@ -213,6 +213,6 @@ mod tests {
 
     #[test]
     fn places_are_not_printed() {
-        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "Place(…)");
+        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "AddressPlace(…)");
     }
 }

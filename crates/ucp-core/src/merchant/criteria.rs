@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{
-    address::Place,
+    address::AddressPlace,
     geo::Point,
     record::{Location, Merchant, Method},
 };
@@ -32,7 +32,7 @@ pub struct Criteria {
     /// Area that the location is in.
     pub within: Option<Circle>,
     /// Requirements on the address of the location.
-    pub place: Option<Place>,
+    pub place: Option<AddressPlace>,
     /// Amenities, all of which the location has.
     pub amenities: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Criteria {
     pub fn admit(&self, merchant: &Merchant, location: &Location) -> bool {
         let category = || merchant.category.as_deref().map(CategoryPath::new);
         let methods = merchant.methods_at(location);
-        let own_place = || location.address.as_ref().map(Place::of).unwrap_or_default();
+        let own_place = || location.address.as_ref().map(AddressPlace::of).unwrap_or_default();
         let open = |instant| location.schedule().ok().flatten().is_some_and(|schedule| schedule.open_at(instant));
         self.category.as_ref().is_none_or(|sought| category().is_some_and(|own| sought.contains(&own)))
             && (self.methods.is_empty() || self.methods.iter().any(|method| methods.contains(method)))

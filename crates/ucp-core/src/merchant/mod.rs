@@ -26,7 +26,7 @@ pub mod record;
 pub mod schedule;
 pub mod search;
 
-use self::address::Place;
+use self::address::AddressPlace;
 
 /// Default number of entries per page.
 pub const DEFAULT_LIMIT: usize = 10;
@@ -53,8 +53,8 @@ pub struct Context {
 
 impl Context {
     /// Roughly where the buyer is.
-    pub fn place(&self) -> Place {
-        Place::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
+    pub fn place(&self) -> AddressPlace {
+        AddressPlace::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
     }
 }
 

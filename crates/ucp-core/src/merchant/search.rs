@@ -2,7 +2,7 @@
 
 use super::{
     Context,
-    address::Place,
+    address::AddressPlace,
     criteria::{Criteria, Policy},
     geo::{METRES_PER_KILOMETRE, METRES_PER_MILE},
     listing::Listing,
@@ -129,7 +129,7 @@ impl Filters {
                         "at least one of `address_country`, `address_region`, `address_locality` and `postal_code`; or a `radius`",
                     ));
                 }
-                let place = Place::of(address);
+                let place = AddressPlace::of(address);
                 // An address of blanks and punctuation names no place, and must not match every place.
                 if place.is_empty() {
                     return Ok(None);

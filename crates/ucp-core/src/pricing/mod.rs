@@ -32,7 +32,7 @@ use self::{
     discounts::{Reduced, reduce},
     lines::{Line, Lines},
     tax::Base,
-    terms::{BuyerField, Fee, Place, Terms, Value, is_email},
+    terms::{BuyerField, CountryRegion, Fee, PercentOrAmount, Terms, is_email},
 };
 use crate::{
     Refusal,
@@ -176,8 +176,8 @@ impl Bill<'_> {
             }
         }
         let elsewhere = self.elsewhere();
-        let place = |place: &'_ Option<Place>| place.clone().or_else(|| elsewhere.clone());
-        let mut places: Vec<Option<Place>> = delivery.places.iter().map(place).collect();
+        let place = |place: &'_ Option<CountryRegion>| place.clone().or_else(|| elsewhere.clone());
+        let mut places: Vec<Option<CountryRegion>> = delivery.places.iter().map(place).collect();
         let mut amounts = reduced.left.clone();
         if self.terms.tax.shipping {
             places.extend(delivery.charges.iter().map(|charge| place(&charge.place)));
@@ -213,8 +213,8 @@ impl Bill<'_> {
     }
 
     /// Returns the place of taxation of goods without a destination.
-    fn elsewhere(&self) -> Option<Place> {
-        let stated = self.draft.context.country.as_ref().map(|country| Place {
+    fn elsewhere(&self) -> Option<CountryRegion> {
+        let stated = self.draft.context.country.as_ref().map(|country| CountryRegion {
             country: country.trim().to_ascii_uppercase(),
             region: self.draft.context.region.clone(),
         });
@@ -225,14 +225,14 @@ impl Bill<'_> {
     }
 
     /// Returns the amount of a fee if it is due. No fee is due on an empty purchase.
-    fn fee(&self, fee: &Fee, place: Option<&Place>) -> Option<i128> {
+    fn fee(&self, fee: &Fee, place: Option<&CountryRegion>) -> Option<i128> {
         let here = |country: &String| place.is_some_and(|place| place.country.eq_ignore_ascii_case(country));
         if self.reduced.left.is_empty() || !(fee.countries.is_empty() || fee.countries.iter().any(here)) {
             return None;
         }
         match &fee.charge {
-            Value::Percent(percent) => Some(percent.of(self.reduced.left.iter().sum())),
-            Value::Fixed(amounts) => amounts
+            PercentOrAmount::Percent(percent) => Some(percent.of(self.reduced.left.iter().sum())),
+            PercentOrAmount::Fixed(amounts) => amounts
                 .in_currency(self.facts.currency, self.facts.own_currency)
                 .map(|amount| i128::from(amount.minor())),
         }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use check::{is_country, is_email};
 pub(crate) use value::half_up;
-pub use value::{Amounts, InvalidPercent, Percent, Value};
+pub use value::{Amounts, InvalidPercent, Percent, PercentOrAmount};
 
 use crate::purchase::{buyer::PostalAddress, discount::Method};
 
@@ -98,7 +98,7 @@ pub struct Tax {
     pub shipping: bool,
     /// Place of taxation for a checkout whose destination is unknown. Not applied to carts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<Place>,
+    pub fallback: Option<CountryRegion>,
 }
 
 /// A tax and its rate at a place.
@@ -123,7 +123,7 @@ pub struct TaxRate {
 /// A country, or a region of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CountryRegion {
     /// Country, an ISO 3166-1 alpha-2 code.
     pub country: String,
     /// Region, written as in addresses.
@@ -138,7 +138,7 @@ pub struct Fee {
     /// Name shown to the buyer.
     pub title: String,
     /// Amount, or percentage of the goods after all discounts.
-    pub charge: Value,
+    pub charge: PercentOrAmount,
     /// Countries of destination to which the fee applies; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
@@ -164,7 +164,7 @@ pub struct Discount {
     #[serde(default)]
     pub codes: Vec<String>,
     /// Percentage or amount taken off. With method `each`, an amount is per piece.
-    pub off: Value,
+    pub off: PercentOrAmount,
     /// Basis of the discount: the whole order (default) or single lines.
     #[serde(default)]
     pub target: Target,

@@ -125,7 +125,7 @@ impl Amounts {
     untagged,
     expecting = "a percentage such as \"10%\", a number of minor units, or a table of minor units by ISO 4217 code"
 )]
-pub enum Value {
+pub enum PercentOrAmount {
     /// A percentage of the price.
     Percent(Percent),
     /// A fixed amount.
