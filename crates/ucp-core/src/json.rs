@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_the_most_that_is_read() {
+    fn json_beyond_the_limits_is_refused() {
         let list = |elements: usize| format!("[{}]", vec!["1"; elements].join(","));
         assert!(parse(list(LIMITS.values - 1).as_bytes(), LIMITS).is_ok());
         assert!(parse(list(LIMITS.values).as_bytes(), LIMITS).is_err());

@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_do_not_collide() {
+    fn names_and_routes_of_operations_are_unique() {
         let names: HashSet<_> = Operation::ALL.iter().map(|operation| operation.row().name).collect();
         let routes: HashSet<_> =
             Operation::ALL.iter().map(|operation| (operation.row().method, operation.row().path)).collect();

@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_says_where_what_else_and_when() {
+    fn advice_names_accepted_values_and_whether_to_retry() {
         let refusal =
             Refusal::invalid("$.pagination.limit", "`$.pagination.limit` is too small.").accepting("at least 1");
         assert_eq!(

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_stand_where_json_wants_them() {
+    fn members_and_elements_are_separated_by_commas() {
         let mut document = Document::default();
         document.object(|object| {
             object.raw(r#""a":1"#);

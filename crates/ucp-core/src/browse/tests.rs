@@ -553,7 +553,7 @@ fn a_price_filter_that_nobody_applies_is_told() {
 }
 
 #[test]
-fn what_is_known_of_old_is_looked_up_and_told_once() {
+fn stale_lookups_are_reported_once() {
     let ids = ["SKU-Red-8", "mug", "SKU-Blue-10"].map(str::to_owned).into();
     let request = lookup::Request { ids, ..lookup::Request::default() };
     let resolved = now(lookup(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");

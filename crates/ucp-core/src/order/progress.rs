@@ -331,7 +331,7 @@ pub(super) mod tests {
         /// Whatever is tried, in whatever order: quantities stay within what was ordered, what was told is never
         /// untold.
         #[test]
-        fn steps_only_add(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
+        fn progress_of_an_order_never_takes_anything_back(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
             let mut order = order();
             for (step, line, quantity) in steps {
                 let lines = match line { 0 => Vec::new(), line => of(&format!("li_{line}"), quantity) };

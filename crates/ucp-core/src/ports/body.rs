@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_goods_is_kept_as_it_came() {
+    fn answers_with_goods_keep_their_text() {
         let document = json!({
             "products": [{ "id": "p\u{e9}\"", "price": 1.50 }],
             "ucp": { "version": "2026-08-25", "status": "success", "capabilities": {}, "payment_handlers": { "x": [] } },
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_is_written_down_no_longer() {
+    fn a_changed_body_loses_its_text() {
         let mut body = written(&json!({ "ucp": {}, "product": {} })).expect("an answer");
         body.to_mut().insert("messages".to_owned(), json!([]));
         assert!(body.written().is_none());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_taken_apart() {
+    fn answers_without_goods_are_parsed() {
         for document in [
             json!({ "ucp": { "status": "error" }, "products": [] }),
             json!({ "ucp": { "status": "success" }, "messages": [] }),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_still_needed_stays_and_so_does_what_is_damaged() {
+    fn purchases_in_progress_or_damaged_are_not_erased() {
         let line = |fulfilled: u64| json!({ "line_items": [{ "total": 2, "fulfilled": fulfilled }] });
         assert_eq!(need(false, Some(&line(2)), false), None);
         assert_eq!(need(false, Some(&line(1)), false), Some("goods of its order are not sent yet"));

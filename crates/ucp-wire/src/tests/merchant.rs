@@ -179,7 +179,7 @@ fn the_shape_is_held_before_the_domain_is_asked() {
 }
 
 #[test]
-fn names_of_ones_own_stand_wherever_the_drafts_would() {
+fn configured_names_replace_those_of_drafts_everywhere() {
     let mut names = Names::default();
     let own = |name: &str| OwnName {
         name: name.to_owned(),

@@ -93,7 +93,7 @@ async fn an_approval_is_good_for_what_was_seen_only() {
 }
 
 #[tokio::test]
-async fn who_is_asked_is_a_matter_of_the_terms() {
+async fn the_terms_decide_which_purchases_need_a_review() {
     let rules = json!([
         { "reason": "Tickets are personal.", "items": ["ticket"] },
         { "code": "high_value_order", "reason": "It is a lot.", "min_total": { "USD": 4_000 } },
