@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grounds_are_those_of_the_style() {
+    fn background_colors_are_those_of_the_style_sheet() {
         for ground in GROUNDS {
             let text = ground.hexadecimal();
             let short = if text == "#ffffff" { "#fff" } else { &text };

@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_an_address_already_stays(
+        fn valid_addresses_are_unchanged(
             host in "[a-z0-9.-]{0,6}(xn--)?[a-z0-9.-]{0,6}[.][a-z0-9]{0,3}",
             path in "(/|[.]|[.][.]|[?]|=|&|_|-|[a-zA-Z0-9]|%2e|%|:|@|#|\\\\|'|é){0,8}",
         ) {

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tidy_already_is_not_changed() {
+    fn clean_documents_are_unchanged() {
         let sound = json!({
             "id": "p\u{200b}", "title": "Tea – 100 g", "description": { "plain": "Soft.\n\nGreen." }, "price": 1.50,
             "url": "https://shop.example/p", "image_url": "http://localhost/p.png", "": { "a.b": ["é", "\t"] },
@@ -397,7 +397,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
+        fn clean_lines_are_unchanged(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
             let words = clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(line(&text).unwrap_or_default(), words);
         }

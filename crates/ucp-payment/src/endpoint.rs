@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_payments_cannot_leave_their_place() {
+    fn identifiers_in_urls_are_one_path_segment() {
         let endpoint = Endpoint::parse("https://psp.example/v1/", false).expect("an address");
         assert_eq!(endpoint.join(&["payments"]).as_str(), "https://psp.example/v1/payments");
         let url = endpoint.join(&["payments", "a/../b?c", "void"]);

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_known() {
+    fn an_import_reports_its_progress() {
         let mut products = import(format!("{JSON}\n"), None).expect("recognised");
         let progress = products.progress().clone();
         assert_eq!((products.format(), progress.total), (Format::Jsonl, None));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_a_length() {
+    fn an_import_of_a_file_knows_its_length() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("catalog.csv");
         std::fs::write(&path, CSV).expect("written");

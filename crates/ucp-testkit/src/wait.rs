@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_later_is_waited_for() {
+    async fn until_waits_for_a_later_result() {
         let mut looks = 0;
         let found = until("the third look", PATIENCE, async || {
             looks += 1;

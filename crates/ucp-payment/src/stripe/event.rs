@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_may_be_about_anything() {
+    fn well_formed_events_about_anything_else_are_ignored() {
         for (body, expected) in [
             (r#"{"data":{"object":{"id":"cus_1"}}}"#, Ok(None)),
             (r#"{"data":{"object":{"metadata":null}}}"#, Ok(None)),

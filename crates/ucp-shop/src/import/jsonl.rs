@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn records_survive_the_way_through_json_lines() {
         let (_, record) = read(GOOD.as_bytes()).remove(0).expect("usable");
         let line = serde_json::to_string(&record).expect("serialises");
         assert_eq!(read(line.as_bytes()).remove(0), Ok((1, record)));

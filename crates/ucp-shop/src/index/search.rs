@@ -565,7 +565,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_come_back() {
+    fn positions_survive_encoding() {
         let position = Position { epoch: 42, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
         let bytes = position.write();
         assert_eq!(Position::read(&bytes).expect("reads"), position);
