@@ -29,7 +29,6 @@ pub const MAX_BODY: usize = 16 << 20;
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Returns an estimate of the tokens that a model reads for so many bytes.
-#[must_use]
 pub const fn tokens(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
@@ -40,17 +39,12 @@ pub struct Token(Arc<str>);
 
 impl Token {
     /// Creates a token from its text; white space around it is dropped.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.trim().into())
     }
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
+ucp_core::opaque!(Token);
 
 /// Reason why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -117,33 +111,28 @@ impl fmt::Debug for Exchange {
 
 impl Exchange {
     /// Returns the length of the body of the request, in bytes.
-    #[must_use]
     pub fn sent(&self) -> usize {
         self.request.body.as_ref().map_or(0, Bytes::len)
     }
 
     /// Returns the text of a header field; all values of one that is repeated, with commas.
-    #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<String> {
         let values: Vec<_> = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
     /// Returns the body as JSON, if it is.
-    #[must_use]
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
     /// Returns the essence of the media type, in lower case.
-    #[must_use]
     pub fn media_type(&self) -> String {
         let stated = self.header(&header::CONTENT_TYPE).unwrap_or_default();
         stated.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
     /// Returns the status with the beginning of the body, for people.
-    #[must_use]
     pub fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
         format!("{} {}", self.status.as_u16(), shortened(text.trim(), 200))
@@ -151,7 +140,6 @@ impl Exchange {
 }
 
 /// Returns at most `most` characters of a text in one line.
-#[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.char_indices().nth(most) {
@@ -160,7 +148,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// HTTP client of one platform. Clones share connections.
+/// HTTP client of one platform. Clones share connections. A request without an answer is [`Unanswered`].
 #[derive(Clone, Debug)]
 pub struct Http {
     client: outbound::Client,
@@ -174,10 +162,8 @@ pub struct Http {
 }
 
 impl Http {
-    /// Creates a client that names `profile`. A token is sent to the origin of `shop` alone.
-    ///
-    /// # Errors
-    /// [`SetupError`] if TLS cannot be set up, or if a token would travel without encryption.
+    /// Creates a client that names `profile`. A token is sent to the origin of `shop` alone. Fails with [`SetupError`]
+    /// if TLS cannot be set up, or if a token would travel without encryption.
     pub fn new(shop: &Url, profile: String, token: Option<Token>) -> Result<Self, SetupError> {
         check_address(shop, token.is_none())?;
         let client = outbound::client(CONNECT, &[], |builder| builder).map_err(SetupError::Tls)?;
@@ -187,18 +173,13 @@ impl Http {
 
     /// Creates a client for addresses that somebody else names: it connects only where `options` permit it, and ends
     /// within their times and sizes. It names no profile.
-    ///
-    /// # Errors
-    /// [`SetupError::Tls`] if TLS cannot be set up.
     pub fn guarded(options: &FetchOptions) -> Result<Self, SetupError> {
         let client = fetch::client(options).map_err(SetupError::Tls)?;
         let (patience, max_body, reach) = (options.deadline, options.max_body, Some(options.reach));
         Ok(Self { client, profile: None, token: None, patience, max_body, reach })
     }
 
-    /// Returns the same client for another caller, whose token is sent to the origin of `shop` alone.
-    ///
-    /// # Errors
+    /// Returns the same client for another caller, whose token is sent to the origin of `shop` alone. Fails with
     /// [`SetupError`] if the token would travel without encryption.
     pub fn of_caller(&self, shop: &Url, profile: Option<String>, token: Option<Token>) -> Result<Self, SetupError> {
         check_address(shop, token.is_none())?;
@@ -206,9 +187,6 @@ impl Http {
     }
 
     /// Sends a request once, and reads the whole answer.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn send(
         &self,
         method: Method,
@@ -273,9 +251,6 @@ impl Http {
     }
 
     /// Fetches a document.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn get(&self, url: &Url) -> Result<Exchange, Unanswered> {
         self.send(Method::GET, url, HeaderMap::new(), None).await
     }

@@ -22,21 +22,16 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Creates an endpoint without a session.
-    #[must_use]
     pub const fn new(url: Url) -> Self {
         Self { url, session: None }
     }
 
     /// Returns its address.
-    #[must_use]
     pub const fn url(&self) -> &Url {
         &self.url
     }
 
     /// Sends a message and returns the exchange with the message that answers it, if there is one.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn ask(&self, http: &Http, method: &str, params: Value) -> Result<(Exchange, Option<Value>), Unanswered> {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let exchange = self.post(http, message.to_string().into_bytes()).await?;
@@ -45,9 +40,6 @@ impl Endpoint {
     }
 
     /// Sends bytes as they are.
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn post(&self, http: &Http, body: Vec<u8>) -> Result<Exchange, Unanswered> {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -89,7 +81,6 @@ fn answer(exchange: &Exchange) -> Option<Value> {
 
 /// Returns the error in a result that is the refusal of a call: what the `data` of a JSON-RPC error would be is its
 /// structure. A document of UCP, which names its release, is none.
-#[must_use]
 pub fn refusal(result: &Value) -> Option<Map<String, Value>> {
     let data = result["structuredContent"]
         .as_object()
@@ -100,7 +91,6 @@ pub fn refusal(result: &Value) -> Option<Map<String, Value>> {
 }
 
 /// Returns the document of the result of a tool, wherever it stands.
-#[must_use]
 pub fn document(result: &Value) -> Option<Map<String, Value>> {
     if let Value::Object(structured) = &result["structuredContent"] {
         return Some(structured.clone());

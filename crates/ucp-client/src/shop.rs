@@ -46,7 +46,6 @@ pub enum Lost {
 }
 
 /// Returns where the profile of a business is: below its address, or the address itself if it names a profile.
-#[must_use]
 pub fn profile_url(shop: &Url) -> Url {
     let mut url = shop.clone();
     if !url.path().ends_with(WELL_KNOWN) {
@@ -57,7 +56,7 @@ pub fn profile_url(shop: &Url) -> Url {
 
 /// A shop, in the release in which it is called.
 #[derive(Clone, Debug)]
-pub struct Shop {
+pub struct CalledShop {
     /// Client that calls it.
     pub http: Http,
     /// Address of its profile.
@@ -93,7 +92,6 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// Creates a call without an identifier.
-    #[must_use]
     pub const fn new(operation: Operation, payload: Value) -> Self {
         Self { operation, id: None, payload, key: None, before: None }
     }
@@ -138,7 +136,6 @@ pub struct Answer {
 
 impl Answer {
     /// Returns the document, unless the answer is a failure.
-    #[must_use]
     pub fn resource(&self) -> Option<&Map<String, Value>> {
         match &self.said {
             Said::Document(document) if !relay::is_failure(document) => Some(document),
@@ -153,7 +150,6 @@ impl Answer {
     }
 
     /// Returns the codes of errors: of the refusal, or of messages.
-    #[must_use]
     pub fn codes(&self) -> Vec<String> {
         match &self.said {
             Said::Document(_) => {
@@ -166,11 +162,8 @@ impl Answer {
     }
 }
 
-impl Shop {
+impl CalledShop {
     /// Finds a shop by its address, and follows its profile to that of a release which both sides speak.
-    ///
-    /// # Errors
-    /// [`Lost`].
     pub async fn find(http: Http, address: &Url, release: Option<Release>) -> Result<Self, Lost> {
         let mut address = profile_url(address);
         let (mut document, mut profile) = Self::read(&http, &address).await?;
@@ -219,13 +212,11 @@ impl Shop {
     }
 
     /// Returns the same shop, called by the platform of another client.
-    #[must_use]
     pub fn called_by(&self, http: Http) -> Self {
         Self { http, ..self.clone() }
     }
 
     /// Returns `true` if there is an endpoint for the transport.
-    #[must_use]
     pub const fn has(&self, transport: Transport) -> bool {
         match transport {
             Transport::Rest => self.rest.is_some(),
@@ -234,21 +225,16 @@ impl Shop {
     }
 
     /// Returns `true` if the profile offers the operation.
-    #[must_use]
     pub fn offers(&self, operation: Operation) -> bool {
         self.profile.offering.operations.contains(&operation)
     }
 
     /// Returns `true` if operations are methods over MCP, so that there are no tools.
-    #[must_use]
     pub const fn has_methods(&self) -> bool {
         self.methods
     }
 
     /// Calls an operation over a transport that the shop [has](Self::has).
-    ///
-    /// # Errors
-    /// [`Unanswered`].
     pub async fn call(&self, transport: Transport, call: &Call<'_>) -> Result<Answer, Unanswered> {
         let row = call.operation.row();
         let mut payload = relay::request(Release::NEWEST, self.release, call.operation, call.id, call.payload.clone());
@@ -301,10 +287,8 @@ impl Shop {
         Ok((exchange, raw, refused))
     }
 
-    /// Returns the address of an operation over REST.
-    ///
-    /// # Errors
-    /// [`Unanswered::Unsendable`] if there is no such endpoint.
+    /// Returns the address of an operation over REST. Fails with [`Unanswered::Unsendable`] if there is no such
+    /// endpoint.
     pub fn rest_url(&self, path: &str, id: Option<&str>) -> Result<Url, Unanswered> {
         let unsendable = || {
             Unanswered::Unsendable(
@@ -318,7 +302,6 @@ impl Shop {
     }
 
     /// Returns the header fields of a REST call. What the first releases demand is stated; nothing is signed.
-    #[must_use]
     pub fn headers(&self, key: Option<String>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

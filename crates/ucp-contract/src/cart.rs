@@ -19,7 +19,10 @@ use ucp_core::{
     },
     pricing::{
         quote,
-        terms::{Amounts, Combines, Discount, Fee, Pickup, PickupPlace, Shipping, ShippingRate, Target, Terms, Value},
+        terms::{
+            Amounts, Combines, Discount, Fee, PercentOrAmount, Pickup, PickupPlace, Shipping, ShippingRate, Target,
+            Terms,
+        },
     },
     purchase::{
         buyer::PostalAddress,
@@ -413,7 +416,7 @@ impl Inquiry<'_> {
         }
         let fees = answer.iter().flat_map(|answer| &answer.fees).map(|fee| Fee {
             title: fee.title.clone(),
-            charge: Value::Fixed(amount(fee.amount)),
+            charge: PercentOrAmount::Fixed(amount(fee.amount)),
             countries: Vec::new(),
             taxed: false,
         });
@@ -509,7 +512,7 @@ fn discount(number: usize, title: &str, code: Option<&str>, off: Amount) -> Disc
         id: format!("discount_{number}"),
         title: title.to_owned(),
         codes: code.map(str::to_owned).into_iter().collect(),
-        off: Value::Fixed(Amounts::Own(off)),
+        off: PercentOrAmount::Fixed(Amounts::Own(off)),
         target: Target::Order,
         items: Vec::new(),
         method: Method::Across,

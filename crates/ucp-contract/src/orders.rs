@@ -11,7 +11,7 @@ use ucp_core::{
     json::{self, Limits},
     ports::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
-        line_item::{Item, MAX_QUANTITY},
+        line_item::{MAX_QUANTITY, PurchasedItem},
         totals::{TooLarge, TotalKind, Totals},
     },
 };
@@ -89,7 +89,7 @@ fn read(event: OrderPlaced) -> Result<PlacedOrder, (String, String)> {
         totals.push(TotalKind::ItemsDiscount, None, -reduced).map_err(too_large)?;
         (subtotal, off) = (subtotal + own, off + reduced);
         let title = line(title).ok_or_else(|| (at("title"), "must not be empty".to_owned()))?;
-        let item = Item {
+        let item = PurchasedItem {
             id: variant.clone(),
             title,
             price: *price,

@@ -27,19 +27,10 @@ macro_rules! stated {
 
 macro_rules! requests {
     ($(#[doc = $kind_doc:literal] $kind:ident: $kind_request:ident { $($(#[doc = $doc:literal])+ $variant:ident {
-        name: $name:literal,
-        rest: $method:ident $path:literal,
-        payload: $payload:expr,
-        $(flat: $flat:literal,)?
-        service: $service:expr,
-        capability: $capability:expr,
-        class: $class:ident,
-        resource: $resource:ident,
-        effect: $effect:ident,
-        states: $states:ident,
-        carries: $carries:literal,
-        freshness: $freshness:expr,
-        request: $request:ty,
+        name: $name:literal, rest: $method:ident $path:literal, payload: $payload:expr, $(flat: $flat:literal,)?
+        service: $service:expr, capability: $capability:expr, class: $class:ident, resource: $resource:ident,
+        effect: $effect:ident, states: $states:ident, carries: $carries:literal, request: $request:ty,
+        $(freshness: $freshness:expr,)?
         title: $title:literal,
         description: $description:literal,
     })+ })+) => {
@@ -52,7 +43,6 @@ macro_rules! requests {
 
             impl $kind_request {
                 /// Returns the requested operation.
-                #[must_use]
                 pub const fn operation(&self) -> Operation {
                     match self { $(Self::$variant(_) => Operation::$variant),+ }
                 }
@@ -78,7 +68,6 @@ macro_rules! requests {
 
         impl Request {
             /// Returns the requested operation.
-            #[must_use]
             pub const fn operation(&self) -> Operation {
                 match self { $(Self::$kind(request) => request.operation()),+ }
             }

@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// A cart as stored.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cart {
     /// Identifier, unguessable.
@@ -31,12 +32,10 @@ pub struct Cart {
     /// Estimated totals.
     pub totals: Vec<Total>,
     /// Discounts; `None` if the extension was not negotiated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discounts: Option<Discounts>,
     /// Messages of the last quote.
     pub messages: Vec<Message>,
     /// Cart that the shop behind another API holds for this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "held")]
     pub remote_cart: Option<RemoteCartRef>,
     /// `true` if the cart was canceled.

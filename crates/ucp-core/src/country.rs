@@ -47,32 +47,27 @@ struct Region {
 
 impl Country {
     /// Returns all countries in the order of their alpha-2 codes.
-    #[must_use]
     pub fn all() -> &'static [Self] {
         &COUNTRIES
     }
 
     /// Returns the country with an alpha-2 code in capitals.
-    #[must_use]
     pub fn with_alpha2(code: &str) -> Option<&'static Self> {
         COUNTRIES.binary_search_by(|country| country.alpha2.cmp(code)).ok().map(|place| &COUNTRIES[place])
     }
 
     /// Returns the country with an alpha-3 code in capitals.
-    #[must_use]
     pub fn with_alpha3(code: &str) -> Option<&'static Self> {
         COUNTRIES.iter().find(|country| country.alpha3 == code)
     }
 
     /// Returns the country with a [folded](fold) name.
-    #[must_use]
     pub fn with_name(folded: &str) -> Option<&'static Self> {
         COUNTRIES.iter().find(|country| country.folded == folded)
     }
 
     /// Returns the code, without the country's, of the region with a [folded](fold) code or name. Of regions with one
     /// name, such as a town and its district, the first counts.
-    #[must_use]
     pub fn region(&self, folded: &str) -> Option<&'static str> {
         let own = |code: &'static str| code.split_once('-').map_or(code, |(_, own)| own);
         let code = folded.to_ascii_uppercase();

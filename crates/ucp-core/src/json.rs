@@ -38,19 +38,15 @@ impl Limits {
     pub const REQUEST: Self = Self { depth: 123, values: 50_000 };
 }
 
-/// Parses one JSON document.
-///
-/// # Errors
-/// [`Code::MalformedJson`], [`Code::InvalidRequest`] or [`Code::RequestTooLarge`], with the path of the first fault.
+/// Parses one JSON document. Fails with [`Code::MalformedJson`], [`Code::InvalidRequest`] or [`Code::RequestTooLarge`],
+/// with the path of the first fault.
 pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
     parse_around(bytes, limits, 0)
 }
 
 /// Parses one JSON document that carries a payload below `envelope` levels of nesting, which do not count: a payload
 /// may nest equally deep with and without an envelope. The few values of the envelope itself do count.
-///
-/// # Errors
-/// As [`parse`].
+/// Errors are those of [`parse`].
 pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Value, Refusal> {
     let reader = Reader { limits, envelope, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -61,7 +57,6 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 /// Returns the number of bytes that a document takes in memory once it is parsed, beside those of its texts: an estimate from
 /// above, by its objects, arrays and commas alone. Nothing is checked, and nothing counts beyond `most` values and 128
 /// levels, where parsing ends.
-#[must_use]
 pub fn weight(bytes: &[u8], most: usize) -> usize {
     let (mut weight, mut values, mut depth) = (0, 0_usize, 0_usize);
     let (mut is_text, mut is_escaped) = (false, false);
@@ -93,9 +88,7 @@ const OBJECT: usize = 400;
 /// Bytes that an array takes with its first element, and each further element or member.
 const ELEMENT: usize = 160;
 
-/// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs.
-///
-/// # Errors
+/// Checks that a text beside a document, such as an ID in a path, has no characters that no text needs. Fails with
 /// [`Code::InvalidRequest`], as [`parse`] refuses such a text.
 pub fn check_text(text: &str) -> Result<(), Refusal> {
     unfit(text).map_or(Ok(()), |letter| Err(unfit_text(&format!("the character U+{:04X}", u32::from(letter)))))
@@ -107,7 +100,6 @@ fn unfit_text(what: &str) -> Refusal {
 }
 
 /// Returns the integer value of a JSON number, even if it is written with a zero fraction (trap T-41).
-#[must_use]
 pub fn integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
@@ -118,7 +110,6 @@ pub fn integer(number: &Number) -> Option<i64> {
 }
 
 /// Converts a JSON Pointer (RFC 6901) to JSONPath (RFC 9535), the form of paths in UCP.
-#[must_use]
 pub fn path_of_pointer(pointer: &str) -> String {
     let mut path = String::from("$");
     for token in pointer.split('/').skip(1) {
@@ -404,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_the_most_that_is_read() {
+    fn json_beyond_the_limits_is_refused() {
         let list = |elements: usize| format!("[{}]", vec!["1"; elements].join(","));
         assert!(parse(list(LIMITS.values - 1).as_bytes(), LIMITS).is_ok());
         assert!(parse(list(LIMITS.values).as_bytes(), LIMITS).is_err());

@@ -93,7 +93,6 @@ impl Message {
     }
 
     /// The part of the answer it is about.
-    #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => path.as_deref(),

@@ -29,19 +29,16 @@ impl Currency {
     pub const USD: Self = Self { letters: *b"USD", exponent: 2 };
 
     /// Returns the three letters, in upper case.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.letters).unwrap_or_default()
     }
 
     /// Returns the number of decimal digits of the minor unit: 2 for USD, 0 for JPY, 3 for KWD.
-    #[must_use]
     pub const fn exponent(self) -> u32 {
         self.exponent as u32
     }
 
     /// Formats an amount in minor units as a decimal: 1250 is `12.50` in USD and `1250` in JPY.
-    #[must_use]
     pub fn decimal(self, minor: impl Into<i128>) -> String {
         let minor = minor.into();
         let (places, sign) = (usize::from(self.exponent), if minor < 0 { "-" } else { "" });
@@ -52,7 +49,6 @@ impl Currency {
     }
 
     /// Formats an amount in minor units for people, such as `12.50 USD`.
-    #[must_use]
     pub fn amount(self, minor: impl Into<i128>) -> String {
         format!("{} {self}", self.decimal(minor))
     }
@@ -124,13 +120,11 @@ impl Amount {
     pub const ZERO: Self = Self(0);
 
     /// An amount of `minor` units, if it is in range.
-    #[must_use]
     pub const fn new(minor: i64) -> Option<Self> {
         if minor < 0 || minor > MAX_AMOUNT { None } else { Some(Self(minor)) }
     }
 
     /// Returns the number of minor units.
-    #[must_use]
     pub const fn minor(self) -> i64 {
         self.0
     }
@@ -252,7 +246,6 @@ impl Rate {
     /// Converts `amount` of `from` into `to`, where this rate says how many units of `from` one unit of `to` is worth.
     ///
     /// Amounts beyond [`MAX_AMOUNT`] become that amount: the callers are bounds, where more is as good as that much.
-    #[must_use]
     pub fn divide(self, amount: Amount, from: Currency, to: Currency, rounding: Rounding) -> Amount {
         let ten = |power: u32| 10_i128.pow(power);
         let numerator = i128::from(amount.0) * ten(to.exponent()) * ten(self.scale);

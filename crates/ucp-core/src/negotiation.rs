@@ -20,7 +20,6 @@ pub struct VersionRange {
 
 impl VersionRange {
     /// Returns `true` if a version is in the range.
-    #[must_use]
     pub fn contains(&self, version: &str) -> bool {
         self.min.as_str() <= version && self.max.as_deref().is_none_or(|max| version <= max)
     }
@@ -135,13 +134,11 @@ impl Names {
     }
 
     /// Returns the replacement of a name of the operation table, if there is one.
-    #[must_use]
     pub fn own(&self, name: &str) -> Option<&OwnName> {
         self.0.get(name)
     }
 
     /// Returns the name used for a capability or service of the operation table.
-    #[must_use]
     pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
         self.own(name).map_or(name, |own| &own.name)
     }
@@ -164,7 +161,6 @@ struct Selected {
 impl Active {
     /// Returns all capabilities that one party declares, each in its newest version: those active with a party of which
     /// nothing is known.
-    #[must_use]
     pub fn all(declared: &[Declaration]) -> Self {
         negotiate("", &without_requirements(declared), declared).active()
     }
@@ -177,13 +173,11 @@ impl Active {
     }
 
     /// Returns the name used between the two parties for a capability of the operation table.
-    #[must_use]
     pub fn name_of<'a>(&'a self, name: &'a str) -> &'a str {
         self.names.of(name)
     }
 
     /// Returns `true` if a capability of the operation table is active.
-    #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.selected.contains_key(self.name_of(name))
     }
@@ -214,14 +208,12 @@ pub struct Negotiation {
 
 impl Negotiation {
     /// Returns the active capabilities.
-    #[must_use]
     pub fn active(self) -> Active {
         self.active
     }
 }
 
 /// Negotiates the capabilities that `ours` and `theirs` have in common at a release of the protocol.
-#[must_use]
 pub fn negotiate(protocol: &str, ours: &[Declaration], theirs: &[Declaration]) -> Negotiation {
     let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
     for (declarations, mine) in [(ours, true), (theirs, false)] {

@@ -22,7 +22,6 @@ pub enum Method {
 
 impl Method {
     /// Returns the name of the method in HTTP.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -50,13 +49,11 @@ pub enum Effect {
 
 impl Effect {
     /// Returns `true` if the operation changes anything.
-    #[must_use]
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Safe)
     }
 
     /// Returns `true` if the operation requires an idempotency key.
-    #[must_use]
     pub const fn needs_key(self) -> bool {
         matches!(self, Self::Canceling | Self::Concluding)
     }
@@ -90,7 +87,6 @@ pub enum Resource {
 
 impl Resource {
     /// Returns the singular noun used in texts for people.
-    #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Catalog => "product",
@@ -129,7 +125,6 @@ impl Freshness {
     pub const NONE: Self = Self::seconds(0, 0, 0, 0);
 
     /// Creates a freshness from numbers of seconds, in the order of the fields.
-    #[must_use]
     pub const fn seconds(fresh: u64, while_revalidating: u64, on_error: u64, missing: u64) -> Self {
         Self {
             fresh: Duration::from_secs(fresh),
@@ -140,7 +135,6 @@ impl Freshness {
     }
 
     /// Returns the permitted use of an answer of this age.
-    #[must_use]
     pub fn usable(&self, age: Duration) -> Usable {
         if age < self.fresh {
             Usable::Fresh
@@ -154,7 +148,6 @@ impl Freshness {
     }
 
     /// Returns the permitted use of the answer that nothing exists, at this age.
-    #[must_use]
     pub fn usable_miss(&self, age: Duration) -> Usable {
         if age < self.missing { Usable::Fresh } else { Usable::Expired }
     }
@@ -276,18 +269,10 @@ macro_rules! operation_table {
             Catalog: CatalogRequest {
                 /// Search the catalog by text, filters or both, with pagination.
                 SearchCatalog {
-                    name: "search_catalog",
-                    rest: Post "/catalog/search",
-                    payload: Some("catalog"),
-                    service: SHOPPING,
-                    capability: CATALOG_SEARCH,
-                    class: Browsing,
-                    resource: Catalog,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "products",
-                    freshness: Some(Freshness::seconds(20, 40, 600, 0)),
-                    request: search::Request,
+                    name: "search_catalog", rest: Post "/catalog/search", payload: Some("catalog"),
+                    service: SHOPPING, capability: CATALOG_SEARCH, class: Browsing, resource: Catalog,
+                    effect: Safe, states: Nothing, carries: "products", request: search::Request,
+                    freshness: Freshness::seconds(20, 40, 600, 0),
                     title: "Search catalog",
                     description: "Find products by free text, filters (categories, price range in minor units of \
                         context.currency, availability) or both. Returns one featured variant per product and a cursor for \
@@ -295,18 +280,10 @@ macro_rules! operation_table {
                 }
                 /// Resolve a list of identifiers to products.
                 LookupCatalog {
-                    name: "lookup_catalog",
-                    rest: Post "/catalog/lookup",
-                    payload: Some("catalog"),
-                    service: SHOPPING,
-                    capability: CATALOG_LOOKUP,
-                    class: Browsing,
-                    resource: Catalog,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "products",
-                    freshness: Some(Freshness::seconds(30, 300, 600, 5)),
-                    request: lookup::Request,
+                    name: "lookup_catalog", rest: Post "/catalog/lookup", payload: Some("catalog"),
+                    service: SHOPPING, capability: CATALOG_LOOKUP, class: Browsing, resource: Catalog,
+                    effect: Safe, states: Nothing, carries: "products", request: lookup::Request,
+                    freshness: Freshness::seconds(30, 300, 600, 5),
                     title: "Look up products",
                     description: "Resolve up to 100 identifiers (product IDs, variant IDs, SKUs, handles, barcodes) to \
                         products with current prices and availability. `inputs` of each variant names the identifiers that \
@@ -314,18 +291,10 @@ macro_rules! operation_table {
                 }
                 /// Get one product in full, narrowed by option choices.
                 GetProduct {
-                    name: "get_product",
-                    rest: Post "/catalog/product",
-                    payload: Some("catalog"),
-                    service: SHOPPING,
-                    capability: CATALOG_LOOKUP,
-                    class: Browsing,
-                    resource: Catalog,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "product",
-                    freshness: Some(Freshness::seconds(5, 0, 0, 5)),
-                    request: detail::Request,
+                    name: "get_product", rest: Post "/catalog/product", payload: Some("catalog"),
+                    service: SHOPPING, capability: CATALOG_LOOKUP, class: Browsing, resource: Catalog,
+                    effect: Safe, states: Nothing, carries: "product", request: detail::Request,
+                    freshness: Freshness::seconds(5, 0, 0, 5),
                     title: "Get product",
                     description: "Get one product by product or variant ID, with all its options. Send the buyer's choices \
                         so far in `selected`: every option value is returned with `exists` and `available` for these \
@@ -338,88 +307,43 @@ macro_rules! operation_table {
             Sale: SaleRequest {
                 /// Create a cart.
                 CreateCart {
-                    name: "create_cart",
-                    rest: Post "/carts",
-                    payload: Some("cart"),
-                    service: SHOPPING,
-                    capability: CART,
-                    class: Purchase,
-                    resource: Cart,
-                    effect: Creating,
-                    states: Draft,
-                    carries: "id",
-                    freshness: None,
-                    request: cart::Create,
+                    name: "create_cart", rest: Post "/carts", payload: Some("cart"),
+                    service: SHOPPING, capability: CART, class: Purchase, resource: Cart,
+                    effect: Creating, states: Draft, carries: "id", request: cart::Create,
                     title: "Create cart",
                     description: "Create a cart with line items (`item.id` is a variant ID from the catalog). Returns \
                         prices, estimated totals and messages about items that cannot be bought. Nothing is reserved.",
                 }
                 /// Get a cart.
                 GetCart {
-                    name: "get_cart",
-                    rest: Get "/carts/{id}",
-                    payload: None,
-                    service: SHOPPING,
-                    capability: CART,
-                    class: Purchase,
-                    resource: Cart,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: ById,
+                    name: "get_cart", rest: Get "/carts/{id}", payload: None,
+                    service: SHOPPING, capability: CART, class: Purchase, resource: Cart,
+                    effect: Safe, states: Nothing, carries: "id", request: ById,
                     title: "Get cart",
                     description: "Get a cart by its ID.",
                 }
                 /// Replace the contents of a cart.
                 UpdateCart {
-                    name: "update_cart",
-                    rest: Put "/carts/{id}",
-                    payload: Some("cart"),
-                    service: SHOPPING,
-                    capability: CART,
-                    class: Purchase,
-                    resource: Cart,
-                    effect: Replacing,
-                    states: Draft,
-                    carries: "id",
-                    freshness: None,
-                    request: cart::Update,
+                    name: "update_cart", rest: Put "/carts/{id}", payload: Some("cart"),
+                    service: SHOPPING, capability: CART, class: Purchase, resource: Cart,
+                    effect: Replacing, states: Draft, carries: "id", request: cart::Update,
                     title: "Update cart",
                     description: "Replaces the whole cart. Anything you omit is removed. Send each existing line's `id` to \
                         keep it.",
                 }
                 /// Cancel a cart.
                 CancelCart {
-                    name: "cancel_cart",
-                    rest: Post "/carts/{id}/cancel",
-                    payload: None,
-                    service: SHOPPING,
-                    capability: CART,
-                    class: Purchase,
-                    resource: Cart,
-                    effect: Canceling,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: ById,
+                    name: "cancel_cart", rest: Post "/carts/{id}/cancel", payload: None,
+                    service: SHOPPING, capability: CART, class: Purchase, resource: Cart,
+                    effect: Canceling, states: Nothing, carries: "id", request: ById,
                     title: "Cancel cart",
                     description: "Cancel a cart. Returns its final state. Requires an idempotency key.",
                 }
                 /// Create a checkout.
                 CreateCheckout {
-                    name: "create_checkout",
-                    rest: Post "/checkout-sessions",
-                    payload: Some("checkout"),
-                    service: SHOPPING,
-                    capability: CHECKOUT,
-                    class: Purchase,
-                    resource: Checkout,
-                    effect: Creating,
-                    states: Draft,
-                    carries: "id",
-                    freshness: None,
-                    request: checkout::Create,
+                    name: "create_checkout", rest: Post "/checkout-sessions", payload: Some("checkout"),
+                    service: SHOPPING, capability: CHECKOUT, class: Purchase, resource: Checkout,
+                    effect: Creating, states: Draft, carries: "id", request: checkout::Create,
                     title: "Create checkout",
                     description: "Create a checkout from line items or from a `cart_id`. `messages` lists what is missing, \
                         with its path. `status` is `incomplete` (update the checkout), `requires_escalation` (send the buyer \
@@ -427,53 +351,26 @@ macro_rules! operation_table {
                 }
                 /// Get a checkout.
                 GetCheckout {
-                    name: "get_checkout",
-                    rest: Get "/checkout-sessions/{id}",
-                    payload: None,
-                    service: SHOPPING,
-                    capability: CHECKOUT,
-                    class: Purchase,
-                    resource: Checkout,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: ById,
+                    name: "get_checkout", rest: Get "/checkout-sessions/{id}", payload: None,
+                    service: SHOPPING, capability: CHECKOUT, class: Purchase, resource: Checkout,
+                    effect: Safe, states: Nothing, carries: "id", request: ById,
                     title: "Get checkout",
                     description: "Get a checkout by its ID.",
                 }
                 /// Replace the contents of a checkout.
                 UpdateCheckout {
-                    name: "update_checkout",
-                    rest: Put "/checkout-sessions/{id}",
-                    payload: Some("checkout"),
-                    service: SHOPPING,
-                    capability: CHECKOUT,
-                    class: Purchase,
-                    resource: Checkout,
-                    effect: Replacing,
-                    states: Draft,
-                    carries: "id",
-                    freshness: None,
-                    request: checkout::Update,
+                    name: "update_checkout", rest: Put "/checkout-sessions/{id}", payload: Some("checkout"),
+                    service: SHOPPING, capability: CHECKOUT, class: Purchase, resource: Checkout,
+                    effect: Replacing, states: Draft, carries: "id", request: checkout::Update,
                     title: "Update checkout",
                     description: "Replaces the whole checkout. Anything you omit, including discount codes and the address, \
                         is removed.",
                 }
                 /// Pay for a checkout and place the order.
                 CompleteCheckout {
-                    name: "complete_checkout",
-                    rest: Post "/checkout-sessions/{id}/complete",
-                    payload: Some("checkout"),
-                    service: SHOPPING,
-                    capability: CHECKOUT,
-                    class: Purchase,
-                    resource: Checkout,
-                    effect: Concluding,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: checkout::Complete,
+                    name: "complete_checkout", rest: Post "/checkout-sessions/{id}/complete", payload: Some("checkout"),
+                    service: SHOPPING, capability: CHECKOUT, class: Purchase, resource: Checkout,
+                    effect: Concluding, states: Nothing, carries: "id", request: checkout::Complete,
                     title: "Complete checkout",
                     description: "Pay for a checkout that is `ready_for_complete` and place the order. Requires an \
                         idempotency key: use a new idempotency key per purchase and the same key to retry; a retry never \
@@ -482,36 +379,18 @@ macro_rules! operation_table {
                 }
                 /// Cancel a checkout.
                 CancelCheckout {
-                    name: "cancel_checkout",
-                    rest: Post "/checkout-sessions/{id}/cancel",
-                    payload: None,
-                    service: SHOPPING,
-                    capability: CHECKOUT,
-                    class: Purchase,
-                    resource: Checkout,
-                    effect: Canceling,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: ById,
+                    name: "cancel_checkout", rest: Post "/checkout-sessions/{id}/cancel", payload: None,
+                    service: SHOPPING, capability: CHECKOUT, class: Purchase, resource: Checkout,
+                    effect: Canceling, states: Nothing, carries: "id", request: ById,
                     title: "Cancel checkout",
                     description: "Cancel a checkout that is not completed. Returns its final state. Requires an idempotency \
                         key.",
                 }
                 /// Get an order.
                 GetOrder {
-                    name: "get_order",
-                    rest: Get "/orders/{id}",
-                    payload: None,
-                    service: SHOPPING,
-                    capability: ORDER,
-                    class: Order,
-                    resource: Order,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "id",
-                    freshness: None,
-                    request: ById,
+                    name: "get_order", rest: Get "/orders/{id}", payload: None,
+                    service: SHOPPING, capability: ORDER, class: Order, resource: Order,
+                    effect: Safe, states: Nothing, carries: "id", request: ById,
                     title: "Get order",
                     description: "Get an order that this platform placed: items, totals, shipments and refunds.",
                 }
@@ -521,19 +400,9 @@ macro_rules! operation_table {
             Directory: DirectoryRequest {
                 /// Search merchants by text, filters or both, with pagination.
                 SearchMerchants {
-                    name: "search_merchants",
-                    rest: Post "/merchants/search",
-                    payload: Some("merchant"),
-                    flat: true,
-                    service: RESTAURANT,
-                    capability: MERCHANT,
-                    class: Browsing,
-                    resource: Directory,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "merchants",
-                    freshness: None,
-                    request: merchant::search::Request,
+                    name: "search_merchants", rest: Post "/merchants/search", payload: Some("merchant"), flat: true,
+                    service: RESTAURANT, capability: MERCHANT, class: Browsing, resource: Directory,
+                    effect: Safe, states: Nothing, carries: "merchants", request: merchant::search::Request,
                     title: "Search merchants (draft)",
                     description: "Find merchants, such as restaurants, by free text in `query` (empty for all) and by \
                         filters: `category` includes its subcategories; one location must match all of `open_now`, \
@@ -542,37 +411,18 @@ macro_rules! operation_table {
                 }
                 /// Get one merchant in full.
                 GetMerchant {
-                    name: "get_merchant",
-                    rest: Get "/merchants/{id}",
-                    payload: None,
-                    flat: true,
-                    service: RESTAURANT,
-                    capability: MERCHANT,
-                    class: Browsing,
-                    resource: Directory,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "merchant",
-                    freshness: None,
-                    request: merchant::detail::Request,
+                    name: "get_merchant", rest: Get "/merchants/{id}", payload: None, flat: true,
+                    service: RESTAURANT, capability: MERCHANT, class: Browsing, resource: Directory,
+                    effect: Safe, states: Nothing, carries: "merchant", request: merchant::detail::Request,
                     title: "Get merchant (draft)",
                     description: "Get a merchant by its ID, with its locations, opening hours and fulfillment methods. An \
                         unknown ID returns the message `NOT_FOUND` and no `merchant`. Draft, not part of a UCP release.",
                 }
                 /// Search locations by text, filters or both, with pagination.
                 SearchLocations {
-                    name: "search_locations",
-                    rest: Post "/locations/search",
-                    payload: Some("location"),
-                    service: COMMON,
-                    capability: LOCATION_SEARCH,
-                    class: Browsing,
-                    resource: Directory,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "locations",
-                    freshness: None,
-                    request: merchant::location::SearchRequest,
+                    name: "search_locations", rest: Post "/locations/search", payload: Some("location"),
+                    service: COMMON, capability: LOCATION_SEARCH, class: Browsing, resource: Directory,
+                    effect: Safe, states: Nothing, carries: "locations", request: merchant::location::SearchRequest,
                     title: "Search locations",
                     description: "Find places of business by free text, by `distance` (meters around a `center` with \
                         `latitude` and `longitude`), and by filters: `hours.open_at` (an RFC 3339 time) and `amenities`. All \
@@ -580,18 +430,9 @@ macro_rules! operation_table {
                 }
                 /// Resolve a list of identifiers to locations.
                 LookupLocations {
-                    name: "lookup_locations",
-                    rest: Post "/locations/lookup",
-                    payload: Some("location"),
-                    service: COMMON,
-                    capability: LOCATION_LOOKUP,
-                    class: Browsing,
-                    resource: Directory,
-                    effect: Safe,
-                    states: Nothing,
-                    carries: "locations",
-                    freshness: None,
-                    request: merchant::location::LookupRequest,
+                    name: "lookup_locations", rest: Post "/locations/lookup", payload: Some("location"),
+                    service: COMMON, capability: LOCATION_LOOKUP, class: Browsing, resource: Directory,
+                    effect: Safe, states: Nothing, carries: "locations", request: merchant::location::LookupRequest,
                     title: "Look up locations",
                     description: "Resolve up to 100 location IDs to locations. `distance` and filters, as in \
                         search_locations, narrow the result. `inputs` of each location names the IDs that matched it.",
@@ -603,21 +444,21 @@ macro_rules! operation_table {
 
 pub(crate) use operation_table;
 
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
 macro_rules! operations {
     ($(#[doc = $kind_doc:literal] $kind:ident: $kind_request:ident { $($(#[doc = $doc:literal])+ $variant:ident {
-        name: $name:literal,
-        rest: $method:ident $path:literal,
-        payload: $payload:expr,
-        $(flat: $flat:literal,)?
-        service: $service:expr,
-        capability: $capability:expr,
-        class: $class:ident,
-        resource: $resource:ident,
-        effect: $effect:ident,
-        states: $states:ident,
-        carries: $carries:literal,
-        freshness: $freshness:expr,
-        request: $request:ty,
+        name: $name:literal, rest: $method:ident $path:literal, payload: $payload:expr, $(flat: $flat:literal,)?
+        service: $service:expr, capability: $capability:expr, class: $class:ident, resource: $resource:ident,
+        effect: $effect:ident, states: $states:ident, carries: $carries:literal, request: $request:ty,
+        $(freshness: $freshness:expr,)?
         title: $title:literal,
         description: $description:literal,
     })+ })+) => {
@@ -632,7 +473,6 @@ macro_rules! operations {
             pub const ALL: &[Self] = &[$($(Self::$variant),+),+];
 
             /// Returns the row of the operation in the table.
-            #[must_use]
             pub const fn row(self) -> &'static Row {
                 match self {
                     $($(Self::$variant => const { &Row {
@@ -648,7 +488,7 @@ macro_rules! operations {
                         effect: Effect::$effect,
                         states: States::$states,
                         carries: $carries,
-                        freshness: $freshness,
+                        freshness: optional!($($freshness)?),
                         title: $title,
                         description: $description,
                     } }),+),+
@@ -662,19 +502,16 @@ operation_table!(operations);
 
 impl Operation {
     /// Returns the operation of a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.row().name == name)
     }
 
     /// Returns `true` if a request states the content of a checkout.
-    #[must_use]
     pub const fn drafts_checkout(self) -> bool {
         matches!((self.row().resource, self.row().states), (Resource::Checkout, States::Draft))
     }
 
     /// Returns `true` if the path of the operation names a resource.
-    #[must_use]
     pub fn takes_id(self) -> bool {
         self.row().path.contains("{id}")
     }
@@ -695,19 +532,16 @@ pub struct Offering {
 
 impl Offering {
     /// Returns everything that the domain supports.
-    #[must_use]
     pub fn everything() -> Self {
         Self::of(Operation::ALL)
     }
 
     /// Returns the given operations with all extensions.
-    #[must_use]
     pub fn of(operations: &[Operation]) -> Self {
         Self { operations: operations.to_vec(), extensions: EXTENSIONS.to_vec(), sealed_in: None }
     }
 
     /// Returns `true` if an extension, by its name in the operation table, is available to callers of a release.
-    #[must_use]
     pub fn extends(&self, extension: &str, release: Release) -> bool {
         let fits = extension != AP2_MANDATE || self.sealed_in.is_none_or(|only| only == release);
         fits && self.extensions.contains(&extension)
@@ -739,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_do_not_collide() {
+    fn names_and_routes_of_operations_are_unique() {
         let names: HashSet<_> = Operation::ALL.iter().map(|operation| operation.row().name).collect();
         let routes: HashSet<_> =
             Operation::ALL.iter().map(|operation| (operation.row().method, operation.row().path)).collect();

@@ -23,13 +23,11 @@ pub enum Outcome<A> {
 
 impl<A> Outcome<A> {
     /// Returns the outcome for an identifier without a resource.
-    #[must_use]
     pub fn nothing_under(id: &str, reason: Message) -> Self {
         Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()), conflict: false }
     }
 
     /// Returns the outcome for a resource whose state does not allow the operation.
-    #[must_use]
     pub fn past(id: &str, reason: Message) -> Self {
         Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()), conflict: true }
     }

@@ -169,7 +169,6 @@ named! {
 impl Step {
     /// Returns the step that a call was, once it has been answered; `None` if it was none, failed, or told again what
     /// was told before.
-    #[must_use]
     pub fn of(facts: &Facts) -> Option<Self> {
         let replayed = facts.repetition.is_some_and(|repetition| repetition != Repetition::New);
         if facts.refused.is_some() || facts.error.is_some() || replayed {
@@ -242,7 +241,6 @@ impl State {
 impl CallRecord {
     /// Begins the record of a call at the time that `clock` tells, in the stage [`Stage::Identify`]. The words of a
     /// search are kept if `keeps_queries` is `true`.
-    #[must_use]
     pub fn begin(clock: fn() -> Instant, keeps_queries: bool, trace: Option<Arc<Trace>>) -> Arc<Self> {
         Self::new(clock, keeps_queries, trace, true)
     }
@@ -270,7 +268,6 @@ impl CallRecord {
     }
 
     /// Returns the trace of the call.
-    #[must_use]
     pub fn trace(&self) -> Option<&Arc<Trace>> {
         self.trace.as_ref()
     }
@@ -317,7 +314,6 @@ pub async fn scope<F: Future>(record: Arc<CallRecord>, future: F) -> F::Output {
 }
 
 /// Returns the current record, to take it along into another task.
-#[must_use]
 pub fn current() -> Option<Arc<CallRecord>> {
     CURRENT.with_borrow(Clone::clone)
 }

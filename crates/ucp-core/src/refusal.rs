@@ -55,7 +55,6 @@ pub enum Kind {
 
 impl Kind {
     /// Returns `true` if the identical call can succeed when it is repeated later.
-    #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(
             self,
@@ -78,43 +77,36 @@ macro_rules! codes {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the name used in JSON.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
             /// Returns the kind of failure.
-            #[must_use]
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$variant => Kind::$kind),+ }
             }
 
             /// Returns `true` if the identical call can succeed when it is repeated later.
-            #[must_use]
             pub const fn retryable(self) -> bool {
                 self.kind().retryable()
             }
 
             /// Returns a sentence that describes the error, for callers and generated documents.
-            #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim()),+ }
             }
 
             /// Returns the condition that leads to the code.
-            #[must_use]
             pub const fn cause(self) -> &'static str {
                 match self { $(Self::$variant => $cause),+ }
             }
 
             /// Returns the fix for the caller.
-            #[must_use]
             pub const fn fix(self) -> &'static str {
                 match self { $(Self::$variant => $fix),+ }
             }
 
             /// Returns a refusal with the code, for documents.
-            #[must_use]
             pub fn example(self) -> Refusal {
                 let refusal = match self {
                     $(Self::$variant => Refusal::new(self, $content)$(.at($path))?$(.accepting($accepted))?),+
@@ -293,7 +285,6 @@ pub struct Cause(Option<Arc<Box<dyn Error + Send + Sync>>>);
 
 impl Cause {
     /// Returns the cause, if there is one.
-    #[must_use]
     pub fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.as_deref().map(|cause| &**cause as _)
     }
@@ -316,7 +307,6 @@ impl Eq for Cause {}
 impl Refusal {
     /// Returns the description with the part of the request at fault and what is accepted instead, for readers who see
     /// one text and no members beside it, as agents do through the SDKs of MCP.
-    #[must_use]
     pub fn told(&self) -> String {
         let mut told = self.content.clone();
         if let Some(path) = self.path.as_deref().filter(|path| !told.contains(&format!("`{path}`"))) {
@@ -330,7 +320,6 @@ impl Refusal {
 
     /// Returns what [`told`](Self::told) returns, and whether and when to repeat the call: all that a model needs which
     /// reads one text and decides what to do next.
-    #[must_use]
     pub fn advised(&self) -> String {
         let advice = match (self.code.retryable(), self.retry_after) {
             (true, Some(1)) => "Retry the same call after 1 second.".to_owned(),
@@ -360,14 +349,12 @@ impl Refusal {
     }
 
     /// Creates a refusal for a failure of the gateway itself; add its cause with [`because`](Self::because).
-    #[must_use]
     pub fn internal() -> Self {
         Self::new(Code::InternalError, "Internal error. Give the request ID to the operator of the gateway.")
     }
 
     /// Creates a refusal for stored data that cannot be read, now or later; add what is damaged with
     /// [`because`](Self::because).
-    #[must_use]
     pub fn damaged() -> Self {
         Self::new(
             Code::StoredDataDamaged,
@@ -432,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_says_where_what_else_and_when() {
+    fn advice_names_accepted_values_and_whether_to_retry() {
         let refusal =
             Refusal::invalid("$.pagination.limit", "`$.pagination.limit` is too small.").accepting("at least 1");
         assert_eq!(

@@ -18,7 +18,6 @@ macro_rules! releases {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The date that names the release on the wire, `YYYY-MM-DD`.
-            #[must_use]
             pub const fn date(self) -> &'static str {
                 match self { $(Self::$variant => $date),+ }
             }
@@ -45,13 +44,11 @@ impl Release {
     pub const COUNT: usize = Self::ALL.len();
 
     /// The release a date names, by exact match: dates are names, not ranges (trap T-45).
-    #[must_use]
     pub fn from_date(date: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|release| release.date() == date)
     }
 
     /// The position of this release in [`Release::ALL`].
-    #[must_use]
     pub const fn ordinal(self) -> usize {
         self as usize
     }

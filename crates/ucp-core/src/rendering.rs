@@ -40,7 +40,6 @@ pub struct Rendering {
 
 impl Rendering {
     /// The rendering of a product with so many variants.
-    #[must_use]
     pub fn new(members: Box<str>, options: Box<str>, variants: usize) -> Self {
         Self { members, options, variants: std::iter::repeat_with(OnceLock::new).take(variants).collect() }
     }

@@ -6,7 +6,6 @@
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 /// `text` without accents and letter case, for comparison only.
-#[must_use]
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -24,7 +23,6 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// `text` without characters that no one sees; line breaks and tabs stay.
-#[must_use]
 pub fn clean(text: &str) -> String {
     text.chars()
         .filter(|letter| !is_invisible(*letter) && (!letter.is_control() || matches!(letter, '\n' | '\t')))
@@ -32,7 +30,6 @@ pub fn clean(text: &str) -> String {
 }
 
 /// A name that a caller made up, as messages quote it: at most 64 characters, none of them a control character.
-#[must_use]
 pub fn quoted(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_control()).take(64).collect()
 }
@@ -40,14 +37,12 @@ pub fn quoted(name: &str) -> String {
 /// Returns `true` if no text needs a character: a control character other than tab and line breaks, or a noncharacter of
 /// Unicode.
 /// Databases, XML and terminals stumble over them.
-#[must_use]
 pub const fn is_unfit(letter: char) -> bool {
     let control = matches!(letter, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}');
     control || matches!(letter, '\u{fdd0}'..='\u{fdef}') || letter as u32 & 0xfffe == 0xfffe
 }
 
 /// The first character of `text` that [no text needs](is_unfit).
-#[must_use]
 pub fn unfit(text: &str) -> Option<char> {
     // Most texts are plain, and are compared byte by byte.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
@@ -57,7 +52,6 @@ pub fn unfit(text: &str) -> Option<char> {
 }
 
 /// Returns `true` if a character shows nothing but steers or hides what is around it.
-#[must_use]
 pub const fn is_invisible(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'

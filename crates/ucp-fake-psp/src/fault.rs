@@ -101,7 +101,6 @@ impl Fault {
     ];
 
     /// Returns `true` if the request is carried out before the answer goes wrong.
-    #[must_use]
     pub const fn acts(self) -> bool {
         match self {
             Self::HangAfter
@@ -127,7 +126,6 @@ impl Fault {
     }
 
     /// Returns the response to send instead of `reply`, for faults that send one.
-    #[must_use]
     pub fn spoil(self, reply: Reply) -> Reply {
         let page = |status| Reply { status, body: "<html><body>Nothing to see here.</body></html>".into() };
         let with = |member: &str, value: serde_json::Value| {

@@ -14,7 +14,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -44,7 +44,6 @@ impl Request {
     }
 
     /// The step and the payment that it is about, if the address is known.
-    #[must_use]
     pub fn step(&self) -> Option<(Step, String)> {
         let parts: Vec<&str> = self.path().trim_start_matches('/').split('/').collect();
         match (self.method.as_str(), parts.as_slice()) {
@@ -136,98 +135,61 @@ pub struct Report {
 
 impl Report {
     /// Reads the journal of a provider that is not running, or may be killed at any time.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn read(journal: &Path) -> io::Result<Self> {
-        let mut books = Books::default();
+        let mut books = Books::<Value>::default();
         books.load(&std::fs::read_to_string(journal)?);
         Ok(books.report)
     }
 
     /// Returns the number of captures of a payment; 0 if the payment is unknown.
-    #[must_use]
     pub fn captures_of(&self, payment: &str) -> u32 {
         self.payments.get(payment).map_or(0, |payment| payment.captures)
     }
 
     /// Returns the number of captures of all payments of a checkout.
-    #[must_use]
     pub fn captures_of_checkout(&self, checkout: &str) -> u32 {
         self.payments.values().filter(|payment| payment.checkout_id == checkout).map(|payment| payment.captures).sum()
     }
 }
 
-/// A line of the journal.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    key: String,
-    fingerprint: String,
-    reply: Reply,
-    payment: Option<Payment>,
+/// What a journal keeps of a payment besides the payment itself, with an identifier: nothing, or an intent of Stripe.
+pub(crate) trait Intent: Serialize + DeserializeOwned {
+    /// Returns the identifier.
+    fn id(&self) -> &str;
 }
 
+impl Intent for Value {
+    fn id(&self) -> &str {
+        ""
+    }
+}
+
+/// A line of the journal.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Line<I> {
+    pub(crate) key: String,
+    pub(crate) fingerprint: String,
+    pub(crate) reply: Reply,
+    pub(crate) payment: Option<Payment>,
+    pub(crate) intent: Option<I>,
+}
+
+/// Everything that a provider knows, and its journal.
 #[derive(Default)]
-struct Books {
-    report: Report,
-    answers: HashMap<String, (String, Reply)>,
-    orders: HashMap<String, Vec<Order>>,
-    script: Vec<Order>,
-    tokens: Vec<String>,
+pub(crate) struct Books<I> {
+    pub(crate) report: Report,
+    pub(crate) intents: BTreeMap<String, I>,
+    pub(crate) answers: HashMap<String, (String, Reply)>,
+    pub(crate) orders: HashMap<String, Vec<Order>>,
+    pub(crate) script: Vec<Order>,
+    pub(crate) tokens: Vec<String>,
     journal: Option<File>,
 }
 
-impl Books {
-    fn load(&mut self, journal: &str) {
-        // The last line of a killed provider may be torn: it was not answered.
-        for line in journal.lines().filter_map(|line| serde_json::from_str(line).ok()) {
-            self.apply(line);
-        }
-    }
-
-    fn apply(&mut self, Line { key, fingerprint, reply, payment }: Line) {
-        self.answers.insert(key, (fingerprint, reply));
-        if let Some(payment) = payment {
-            self.report.payments.insert(payment.id.clone(), payment);
-        }
-    }
-
-    /// Writes a line to disk, then believes it.
-    fn commit(&mut self, line: Line) -> io::Result<()> {
-        if let Some(journal) = &mut self.journal {
-            let mut text = serde_json::to_string(&line)?;
-            text.push('\n');
-            journal.write_all(text.as_bytes())?;
-            journal.sync_data()?;
-        }
-        self.apply(line);
-        Ok(())
-    }
-
-    /// The order to misbehave at this step, used up by one.
-    fn order(&mut self, step: Step, id: &str) -> Option<Fault> {
-        let scripted = self.script.iter_mut();
-        let order = scripted
-            .chain(self.orders.get_mut(id).into_iter().flatten())
-            .find(|order| order.step == step && order.times > 0)?;
-        order.times -= 1;
-        Some(order.fault)
-    }
-}
-
-/// The provider, without a port.
-pub struct Psp {
-    keys: Keys,
-    books: Mutex<Books>,
-}
-
-impl Psp {
-    /// A provider that continues the journal, if there is one. Without a journal it forgets.
-    ///
-    /// # Errors
-    /// If the journal cannot be read or written.
-    pub fn new(keys: Keys, journal: Option<&Path>) -> io::Result<Self> {
-        let mut books = Books::default();
+impl<I: Intent + Default> Books<I> {
+    /// Opens the books, which go on after the journal, if there is one. Without a journal they are forgotten.
+    pub(crate) fn open(journal: Option<&Path>) -> io::Result<Mutex<Self>> {
+        let mut books = Self::default();
         if let Some(path) = journal {
             let mut text = match std::fs::read_to_string(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -240,21 +202,68 @@ impl Psp {
             file.set_len(text.len() as u64)?;
             books.journal = Some(file);
         }
-        Ok(Self { keys, books: Mutex::new(books) })
+        Ok(Mutex::new(books))
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn load(&mut self, journal: &str) {
+        // The last line of a killed provider may be torn: it was not answered.
+        for line in journal.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            self.apply(line);
+        }
+    }
+
+    fn apply(&mut self, line: Line<I>) {
+        if !line.key.is_empty() {
+            self.answers.insert(line.key, (line.fingerprint, line.reply));
+        }
+        self.report.payments.extend(line.payment.map(|payment| (payment.id.clone(), payment)));
+        self.intents.extend(line.intent.map(|intent| (intent.id().to_owned(), intent)));
+    }
+
+    /// Writes a line to disk, then believes it.
+    pub(crate) fn commit(&mut self, line: Line<I>) -> io::Result<()> {
+        if let Some(journal) = &mut self.journal {
+            let mut text = serde_json::to_string(&line)?;
+            text.push('\n');
+            journal.write_all(text.as_bytes())?;
+            journal.sync_data()?;
+        }
+        self.apply(line);
+        Ok(())
+    }
+
+    /// The order to misbehave at this step, used up by one.
+    pub(crate) fn order(&mut self, step: Step, id: &str) -> Option<Fault> {
+        let scripted = self.script.iter_mut();
+        let mut orders = scripted.chain(self.orders.get_mut(id).into_iter().flatten());
+        let order = orders.find(|order| order.step == step && order.times > 0)?;
+        order.times -= 1;
+        Some(order.fault)
+    }
+}
+
+/// The provider, without a port.
+pub struct Psp {
+    keys: Keys,
+    books: Mutex<Books<Value>>,
+}
+
+impl Psp {
+    /// A provider that continues the journal, if there is one. Without a journal it forgets.
+    pub fn new(keys: Keys, journal: Option<&Path>) -> io::Result<Self> {
+        Ok(Self { keys, books: Books::open(journal)? })
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books<Value>> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everything that happened.
-    #[must_use]
     pub fn report(&self) -> Report {
         self.books().report.clone()
     }
 
     /// Returns `true` if a credential with this token arrived since this process started.
-    #[must_use]
     pub fn saw(&self, token: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen == token)
     }
@@ -265,7 +274,6 @@ impl Psp {
     }
 
     /// Returns the fault to produce for this request, if any, and counts one use of its order.
-    #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = request.step()?;
         let mut books = self.books();
@@ -282,7 +290,6 @@ impl Psp {
     }
 
     /// Carries a request out and answers it.
-    #[must_use]
     pub fn answer(&self, request: &Request) -> Reply {
         if let Err(wrong) = self.authentic(request) {
             return Reply::error(401, "unauthorized", wrong);
@@ -313,13 +320,18 @@ impl Psp {
             Err(refused) => refused,
             Ok(payment) => {
                 let reply = payment.reply();
-                let line = Line { key, fingerprint, reply: reply.clone(), payment: Some(payment) };
+                let line = Line { key, fingerprint, reply: reply.clone(), payment: Some(payment), intent: None };
                 match books.commit(line) {
                     Ok(()) => reply,
                     Err(error) => Reply::error(500, "internal", &error.to_string()),
                 }
             }
         }
+    }
+
+    /// Buyers see no page of this provider.
+    pub fn page(&self, _: &Request) -> Option<Reply> {
+        None
     }
 
     /// Checks the API key, the digest of the body and the signature.
@@ -364,7 +376,7 @@ impl Psp {
     }
 }
 
-fn inquire(books: &mut Books, id: &str) -> Reply {
+fn inquire(books: &mut Books<Value>, id: &str) -> Reply {
     let Some(payment) = books.report.payments.get_mut(id) else {
         return Reply::error(404, "payment_not_found", "There is no such payment.");
     };
@@ -393,18 +405,9 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
     {
         return Err(Reply::error(409, "payment_differs", "The payment exists, with another amount or checkout."));
     }
-    let blank = |status: &str, word: &str| Payment {
-        id: id.to_owned(),
-        checkout_id: body.checkout_id.clone(),
-        amount: body.amount,
-        currency: body.currency.clone(),
-        status: status.to_owned(),
-        authorizations: 0,
-        captures: 0,
-        voids: 0,
-        taken: 0,
-        refunded: 0,
-        word: word.to_owned(),
+    let blank = |status: &str, word: &str| {
+        let (names, amount) = ((id.to_owned(), body.checkout_id.clone()), (body.amount, body.currency.clone()));
+        Payment { word: word.to_owned(), ..Payment::of(names, amount, status, [0; 3]) }
     };
     match (step, known) {
         // The same order under another key is carried out once more, as is a capture below: that is what a gateway that

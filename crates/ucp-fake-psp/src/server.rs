@@ -74,50 +74,36 @@ pub trait Provider: Send + Sync + 'static {
     fn report(&self) -> Report;
 
     /// Answers the browser of a buyer, if the request comes from one.
-    fn page(&self, _request: &Request) -> Option<Reply> {
-        None
-    }
+    fn page(&self, request: &Request) -> Option<Reply>;
 }
 
-impl Provider for Psp {
-    fn fault(&self, request: &Request) -> Option<Fault> {
-        self.fault(request)
-    }
+macro_rules! providers {
+    ($($provider:ty),+) => {
+        $(impl Provider for $provider {
+            fn fault(&self, request: &Request) -> Option<Fault> {
+                self.fault(request)
+            }
 
-    fn answer(&self, request: &Request) -> Reply {
-        self.answer(request)
-    }
+            fn answer(&self, request: &Request) -> Reply {
+                self.answer(request)
+            }
 
-    fn inject(&self, order: Order) {
-        self.inject(order);
-    }
+            fn inject(&self, order: Order) {
+                self.inject(order);
+            }
 
-    fn report(&self) -> Report {
-        self.report()
-    }
+            fn report(&self) -> Report {
+                self.report()
+            }
+
+            fn page(&self, request: &Request) -> Option<Reply> {
+                self.page(request)
+            }
+        })+
+    };
 }
 
-impl Provider for Stripe {
-    fn fault(&self, request: &Request) -> Option<Fault> {
-        self.fault(request)
-    }
-
-    fn answer(&self, request: &Request) -> Reply {
-        self.answer(request)
-    }
-
-    fn inject(&self, order: Order) {
-        self.inject(order);
-    }
-
-    fn report(&self) -> Report {
-        self.report()
-    }
-
-    fn page(&self, request: &Request) -> Option<Reply> {
-        self.page(request)
-    }
-}
+providers!(Psp, Stripe);
 
 struct Shared<P> {
     psp: P,
@@ -141,9 +127,6 @@ pub type FakeStripe = Server<Stripe>;
 
 impl FakePsp {
     /// Starts a provider on the loopback interface.
-    ///
-    /// # Errors
-    /// If there is no such port, or the journal cannot be read or written.
     pub fn start(options: Options) -> io::Result<Self> {
         let Options { keys, journal, port, scheme, late, slow } = options;
         Self::serving(Psp::new(keys, journal.as_deref())?, port, scheme, late, slow)
@@ -152,9 +135,6 @@ impl FakePsp {
 
 impl FakeStripe {
     /// Starts Stripe on the loopback interface. The signing secret is not used.
-    ///
-    /// # Errors
-    /// If there is no such port, or the journal cannot be read or written.
     pub fn start(options: Options) -> io::Result<Self> {
         let Options { keys, journal, port, scheme, late, slow } = options;
         Self::serving(Stripe::new(keys.api_key, journal.as_deref())?, port, scheme, late, slow)
@@ -184,13 +164,11 @@ impl<P: Provider> Server<P> {
     }
 
     /// Its address, `http://127.0.0.1:PORT`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The provider itself, to ask what happened and to order faults.
-    #[must_use]
     pub fn psp(&self) -> &P {
         &self.shared.psp
     }

@@ -7,9 +7,8 @@
 //! confirmation and `void` its cancellation. The page of 3-D Secure leads to `/fake/3ds/ID/pass` and `/fake/3ds/ID/fail`.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    fs::{File, OpenOptions},
-    io::{self, Write as _},
+    collections::BTreeMap,
+    io,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
@@ -22,12 +21,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     fault::{Fault, Order, Step},
-    psp::{Payment, Report, Request},
+    psp::{self, Line, Payment, Report, Request},
     reply::Reply,
 };
 
 /// A `PaymentIntent`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Intent {
     id: String,
     amount: i64,
@@ -89,57 +88,25 @@ impl Intent {
         payment
     }
 
+    fn is_of(&self, attempt: &str) -> bool {
+        self.metadata.get("ucp_attempt").is_some_and(|own| own == attempt)
+    }
+
     /// Returns `true` if money can move because of it.
     fn matters(&self) -> bool {
         self.authorizations > 0 || self.error.is_some() || self.voids > 0 || self.status != "requires_payment_method"
     }
 }
 
-/// A line of the journal. The members of a line of the other provider are called the same.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    key: String,
-    fingerprint: String,
-    reply: Reply,
-    payment: Option<Payment>,
-    intent: Option<Intent>,
+impl psp::Intent for Intent {
+    fn id(&self) -> &str {
+        &self.id
+    }
 }
 
-#[derive(Default)]
-struct Books {
-    report: Report,
-    intents: BTreeMap<String, Intent>,
-    answers: HashMap<String, (String, Reply)>,
-    orders: HashMap<String, Vec<Order>>,
-    script: Vec<Order>,
-    tokens: Vec<String>,
-    journal: Option<File>,
-}
+type Books = psp::Books<Intent>;
 
 impl Books {
-    fn apply(&mut self, line: Line) {
-        if !line.key.is_empty() {
-            self.answers.insert(line.key, (line.fingerprint, line.reply));
-        }
-        if let Some(payment) = line.payment {
-            self.report.payments.insert(payment.id.clone(), payment);
-        }
-        if let Some(intent) = line.intent {
-            self.intents.insert(intent.id.clone(), intent);
-        }
-    }
-
-    fn commit(&mut self, line: Line) -> io::Result<()> {
-        if let Some(journal) = &mut self.journal {
-            let mut text = serde_json::to_string(&line)?;
-            text.push('\n');
-            journal.write_all(text.as_bytes())?;
-            journal.sync_data()?;
-        }
-        self.apply(line);
-        Ok(())
-    }
-
     /// Keeps a payment as it is now, with the answer under the key.
     fn keep(&mut self, key: String, fingerprint: String, reply: Reply, intent: Option<Intent>) -> Reply {
         let payment = intent.as_ref().filter(|intent| intent.matters()).map(Intent::payment);
@@ -147,14 +114,6 @@ impl Books {
             Ok(()) => reply,
             Err(error) => Reply::error(500, "api_error", &error.to_string()),
         }
-    }
-
-    fn order(&mut self, step: Step, id: &str) -> Option<Fault> {
-        let scripted = self.script.iter_mut();
-        let mut orders = scripted.chain(self.orders.get_mut(id).into_iter().flatten());
-        let order = orders.find(|order| order.step == step && order.times > 0)?;
-        order.times -= 1;
-        Some(order.fault)
     }
 }
 
@@ -173,26 +132,8 @@ enum Target {
 
 impl Stripe {
     /// Stripe that continues the journal, if there is one.
-    ///
-    /// # Errors
-    /// If the journal cannot be read or written.
     pub fn new(api_key: String, journal: Option<&Path>) -> io::Result<Self> {
-        let mut books = Books::default();
-        if let Some(path) = journal {
-            let mut text = match std::fs::read_to_string(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-                read => read?,
-            };
-            for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
-                books.apply(line);
-            }
-            // A torn line must not swallow the next one.
-            text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
-            file.set_len(text.len() as u64)?;
-            books.journal = Some(file);
-        }
-        Ok(Self { api_key, books: Mutex::new(books) })
+        Ok(Self { api_key, books: Books::open(journal)? })
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
@@ -200,29 +141,24 @@ impl Stripe {
     }
 
     /// Everything that happened, by attempts.
-    #[must_use]
     pub fn report(&self) -> Report {
         self.books().report.clone()
     }
 
     /// Returns `true` if a payment method or token arrived that contains this, since this process started.
-    #[must_use]
     pub fn saw(&self, part: &str) -> bool {
         self.books().tokens.iter().any(|seen| seen.contains(part))
     }
 
     /// Returns the refunded amount of all payments of an attempt, in minor units.
-    #[must_use]
     pub fn refunded(&self, attempt: &str) -> i64 {
-        let books = self.books();
-        let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
-        books.intents.values().filter(of).map(|intent| intent.refunded).sum()
+        self.books().intents.values().filter(|intent| intent.is_of(attempt)).map(|intent| intent.refunded).sum()
     }
 
     /// Has the buyer's bank send back what was refunded of the payment of an attempt.
     pub fn send_refunds_back(&self, attempt: &str) {
         for intent in self.books().intents.values_mut() {
-            if intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt) {
+            if intent.is_of(attempt) {
                 intent.refunded = 0;
                 intent.refunds.iter_mut().for_each(|refund| refund["status"] = "failed".into());
             }
@@ -230,10 +166,8 @@ impl Stripe {
     }
 
     /// Returns the number of payments of an attempt.
-    #[must_use]
     pub fn intents_of(&self, attempt: &str) -> usize {
-        let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
-        self.books().intents.values().filter(of).count()
+        self.books().intents.values().filter(|intent| intent.is_of(attempt)).count()
     }
 
     /// Forgets all idempotency keys, as Stripe does after a day.
@@ -247,7 +181,6 @@ impl Stripe {
     }
 
     /// Returns the fault to produce for this request, if any, and counts one use of its order.
-    #[must_use]
     pub fn fault(&self, request: &Request) -> Option<Fault> {
         let (step, id) = match target(request)? {
             Target::Intent(step, id) => (step, id),
@@ -267,7 +200,6 @@ impl Stripe {
     }
 
     /// Carries a request out and answers it.
-    #[must_use]
     pub fn answer(&self, request: &Request) -> Reply {
         let header = |name: &str| request.headers.get(name).map(String::as_str);
         if header("authorization") != Some(&format!("Bearer {}", self.api_key)) {
@@ -312,7 +244,6 @@ impl Stripe {
     }
 
     /// Answers the browser of a buyer: `/fake/3ds/ID` and what it leads to.
-    #[must_use]
     pub fn page(&self, request: &Request) -> Option<Reply> {
         let path = request.url.splitn(4, '/').nth(3)?.split('?').next()?;
         let parts: Vec<&str> = path.split('/').collect();

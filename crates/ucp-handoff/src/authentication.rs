@@ -31,7 +31,7 @@ use ucp_core::{
 use url::Url;
 
 use crate::{
-    Options, Shop, Token, form,
+    Options, OptionsState, Token, form,
     guard::Way,
     opened,
     page::{Answer, Frame, nothing_here, unreadable},
@@ -123,7 +123,7 @@ pub(crate) fn origin(url: &str) -> Option<String> {
 }
 
 /// The surface of one occurrence of an action.
-pub(crate) async fn surface(State(shop): Shop, occurrence: Occurrence, headers: HeaderMap) -> Answer {
+pub(crate) async fn surface(State(shop): OptionsState, occurrence: Occurrence, headers: HeaderMap) -> Answer {
     let Ok(Path((token, id))) = occurrence else { return nothing_here(&shop.frame(&[], &headers)) };
     let (token, checkout, challenge) = match outstanding(&shop, Ok(Path(token)), &headers).await {
         Ok(found) => found,
@@ -149,7 +149,7 @@ pub(crate) async fn surface(State(shop): Shop, occurrence: Occurrence, headers: 
 }
 
 /// The page that the bank leads back to.
-pub(crate) async fn returned(State(shop): Shop, token: Token, headers: HeaderMap) -> Answer {
+pub(crate) async fn returned(State(shop): OptionsState, token: Token, headers: HeaderMap) -> Answer {
     let (token, checkout, _) = match outstanding(&shop, token, &headers).await {
         Ok(found) => found,
         Err(answer) => return answer,
@@ -166,7 +166,7 @@ pub(crate) async fn returned(State(shop): Shop, token: Token, headers: HeaderMap
 }
 
 /// The page on which a shop that only plays looks at the buyer's device.
-pub(crate) async fn device(State(shop): Shop, token: Token, headers: HeaderMap) -> Answer {
+pub(crate) async fn device(State(shop): OptionsState, token: Token, headers: HeaderMap) -> Answer {
     let (token, _, challenge) = match outstanding(&shop, token, &headers).await {
         Ok(found) => found,
         Err(answer) => return answer,
@@ -181,7 +181,7 @@ pub(crate) async fn device(State(shop): Shop, token: Token, headers: HeaderMap) 
 }
 
 /// The page on which a shop that only plays asks the buyer to confirm.
-pub(crate) async fn bank(State(shop): Shop, token: Token, headers: HeaderMap) -> Answer {
+pub(crate) async fn bank(State(shop): OptionsState, token: Token, headers: HeaderMap) -> Answer {
     let (_, checkout, challenge) = match outstanding(&shop, token, &headers).await {
         Ok(found) => found,
         Err(answer) => return answer,
@@ -210,7 +210,12 @@ pub(crate) async fn bank(State(shop): Shop, token: Token, headers: HeaderMap) ->
 }
 
 /// The answer of a buyer on that page.
-pub(crate) async fn confirm(State(shop): Shop, token: Token, headers: HeaderMap, body: axum::body::Body) -> Answer {
+pub(crate) async fn confirm(
+    State(shop): OptionsState,
+    token: Token,
+    headers: HeaderMap,
+    body: axum::body::Body,
+) -> Answer {
     let frame = shop.frame(&[], &headers);
     let Ok(Path(token)) = token else { return nothing_here(&frame) };
     if !shop.is_safe() {

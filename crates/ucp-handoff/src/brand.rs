@@ -23,7 +23,6 @@ impl Color {
     const WHITE: Self = Self([0xff; 3]);
 
     /// Returns the color of `#` and six hexadecimal digits.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
         let part = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
@@ -83,7 +82,6 @@ pub struct Brand {
 
 impl Brand {
     /// Returns the look of a shop with its color for links and buttons, and the URL of its logo.
-    #[must_use]
     pub fn new(color: Option<Color>, logo: Option<Url>) -> Self {
         let mut style = STYLE.to_owned();
         if let Some(color) = color {
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grounds_are_those_of_the_style() {
+    fn background_colors_are_those_of_the_style_sheet() {
         for ground in GROUNDS {
             let text = ground.hexadecimal();
             let short = if text == "#ffffff" { "#fff" } else { &text };

@@ -18,14 +18,14 @@ const BACK: &str = "ucp-back";
 
 /// Path of the pages of a shop, which is the path of its cookies.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct CookiePlace {
     /// `true` over https.
     pub(crate) secure: bool,
     /// Path below which the shop is reached, without a slash at its end; empty for the whole host.
     pub(crate) path: String,
 }
 
-impl Place {
+impl CookiePlace {
     /// Returns the place of a shop with this public URL.
     pub(crate) fn of(public_url: &Url) -> Self {
         let path = public_url.path().trim_end_matches('/').to_owned();
@@ -71,7 +71,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// The browser that sends these headers, or a new one.
-    pub(crate) fn of(headers: &HeaderMap, place: &Place, random: impl FnOnce() -> [u8; 16]) -> Self {
+    pub(crate) fn of(headers: &HeaderMap, place: &CookiePlace, random: impl FnOnce() -> [u8; 16]) -> Self {
         let secret = cookies(headers, &place.name(SESSION)).find(|value| is_secret(value)).map(str::to_owned);
         match secret {
             Some(secret) => Self { secret, fresh: false },
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// The cookie that makes this browser known, if it is not yet.
-    pub(crate) fn cookie(&self, place: &Place) -> Option<HeaderValue> {
+    pub(crate) fn cookie(&self, place: &CookiePlace) -> Option<HeaderValue> {
         if self.fresh { place.cookie(SESSION, &self.secret, "") } else { None }
     }
 }
@@ -145,7 +145,7 @@ impl Way {
 
     /// The way of a page of this token whose address has lost where it leads back to: what this browser kept of it, if
     /// that would be taken from the address too.
-    pub(crate) fn or_kept(mut self, headers: &HeaderMap, token: &str, owner: &str, here: &Place) -> Self {
+    pub(crate) fn or_kept(mut self, headers: &HeaderMap, token: &str, owner: &str, here: &CookiePlace) -> Self {
         if self.back.is_none() {
             self.back = cookies(headers, &here.name(BACK)).find_map(|value| {
                 let (page, place) = value.split_once('.')?;
@@ -157,7 +157,7 @@ impl Way {
     }
 
     /// The cookie that keeps where the page of this token leads back to. One is kept at a time.
-    pub(crate) fn kept(&self, token: &str, here: &Place) -> Option<HeaderValue> {
+    pub(crate) fn kept(&self, token: &str, here: &CookiePlace) -> Option<HeaderValue> {
         let place = self.back.as_ref().filter(|place| place.as_str().len() <= MAX_BACK)?;
         let value = format!("{}.{}", name_of(token), URL_SAFE_NO_PAD.encode(place.as_str()));
         here.cookie(BACK, &value, &format!(" Max-Age={BACK_KEPT};"))
@@ -228,8 +228,8 @@ mod tests {
 
     const OWNER: &str = "https://agent.example.com/profile.json";
 
-    fn at(url: &str) -> Place {
-        Place::of(&Url::parse(url).expect("an address"))
+    fn at(url: &str) -> CookiePlace {
+        CookiePlace::of(&Url::parse(url).expect("an address"))
     }
 
     #[test]

@@ -224,10 +224,8 @@ impl Default for Languages {
 }
 
 impl Languages {
-    /// Returns the built-in languages, and those whose files are in a directory.
-    ///
-    /// # Errors
-    /// A file that cannot be read or used.
+    /// Returns the built-in languages, and those whose files are in a directory. Fails if a file cannot be read or
+    /// used.
     pub fn read(directory: Option<&Path>) -> Result<Self, LanguageError> {
         let mut tables = BTreeMap::new();
         for (tag, text) in BUILT_IN {

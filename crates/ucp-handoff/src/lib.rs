@@ -59,7 +59,7 @@ pub use self::{
     language::{LanguageError, Languages},
 };
 use self::{
-    guard::{Place, Session, Way},
+    guard::{CookiePlace, Session, Way},
     page::{Answer, Frame},
 };
 
@@ -101,7 +101,7 @@ pub fn router(options: Options) -> Router {
 /// Time after which a page looks again whether the buyer's device has been looked at, in seconds.
 const DEVICE_REFRESH: &str = "3";
 
-type Shop = State<Arc<Options>>;
+type OptionsState = State<Arc<Options>>;
 type Token = Result<Path<String>, PathRejection>;
 
 impl Options {
@@ -111,8 +111,8 @@ impl Options {
     }
 
     /// Returns where browsers find the pages.
-    fn place(&self) -> Place {
-        Place::of(&self.public_url)
+    fn place(&self) -> CookiePlace {
+        CookiePlace::of(&self.public_url)
     }
 
     /// Returns the frame of a page in the first language that there is of `wanted`, the browser's and the shop's.
@@ -143,7 +143,7 @@ impl Options {
 }
 
 /// Applies the rate limit to visitors of the pages, who have the share of strangers at a shop.
-async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
+async fn admitted(State(shop): OptionsState, request: Request, next: Next) -> Response {
     record::note(|facts| facts.transport = Transport::Page);
     let (head, body) = request.into_parts();
     match shop.ingress.visit(&head) {
@@ -152,7 +152,7 @@ async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
     }
 }
 
-async fn show(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap) -> Answer {
+async fn show(State(shop): OptionsState, token: Token, uri: Uri, headers: HeaderMap) -> Answer {
     shown(&shop, token, &uri, &headers).await.unwrap_or_else(|answer| answer)
 }
 
@@ -199,7 +199,7 @@ fn rendered(
     answer.with_cookie(session.cookie(&shop.place())).with_cookie(kept)
 }
 
-async fn take(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap, body: axum::body::Body) -> Answer {
+async fn take(State(shop): OptionsState, token: Token, uri: Uri, headers: HeaderMap, body: axum::body::Body) -> Answer {
     taken(&shop, token, &uri, &headers, body).await.unwrap_or_else(|answer| answer)
 }
 
@@ -243,7 +243,7 @@ async fn taken(
     }
 }
 
-async fn order(State(shop): Shop, token: Token, headers: HeaderMap) -> Answer {
+async fn order(State(shop): OptionsState, token: Token, headers: HeaderMap) -> Answer {
     let frame = shop.frame(&[], &headers);
     if !shop.is_safe() {
         return page::unsafe_connection(&frame);
@@ -286,7 +286,7 @@ fn refused(frame: &Frame<'_>, way: &Way, refusal: &Refusal) -> Answer {
     page::failed(frame, way, status, content)
 }
 
-async fn wrong_method(State(shop): Shop, method: Method, uri: Uri, headers: HeaderMap) -> Answer {
+async fn wrong_method(State(shop): OptionsState, method: Method, uri: Uri, headers: HeaderMap) -> Answer {
     let frame = shop.frame(&[], &headers);
     let allowed = if uri.path().contains("/order/") { "GET, HEAD" } else { "GET, HEAD, POST" };
     let content = frame.texts().wrong_method.with(&[("method", &method)]);

@@ -16,7 +16,7 @@ use ucp_core::{
     catalog::product::Link,
     money::Currency,
     purchase::{
-        line_item::Item,
+        line_item::PurchasedItem,
         totals::{Total, TotalKind},
     },
     sales::handoff::Over,
@@ -59,7 +59,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns the frame of a page that shows the pictures of these items.
-    pub(crate) fn picturing<'i>(mut self, items: impl Iterator<Item = &'i Item>) -> Self {
+    pub(crate) fn picturing<'i>(mut self, items: impl Iterator<Item = &'i PurchasedItem>) -> Self {
         let urls = items.filter_map(|item| Url::parse(item.image_url.as_deref()?).ok());
         let origins = urls.filter(is_picture).map(|url| url.origin().ascii_serialization());
         for origin in origins {
@@ -89,7 +89,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Renders the picture of an item, if it may be shown.
-    pub(crate) fn picture(&self, item: &Item) -> Markup {
+    pub(crate) fn picture(&self, item: &PurchasedItem) -> Markup {
         let url = item.image_url.as_deref().and_then(|url| Url::parse(url).ok());
         let shown = url.filter(|url| self.picture_origins.contains(&url.origin().ascii_serialization()));
         html! {
@@ -405,7 +405,7 @@ mod tests {
     fn pictures_come_from_few_places_that_the_policy_names() {
         let (languages, brand) = (Languages::default(), Brand::new(None, None));
         assert!(!frame(&languages, &brand).policy().contains("img-src"));
-        let item = |url: &str| -> Item {
+        let item = |url: &str| -> PurchasedItem {
             serde_json::from_value(serde_json::json!({ "id": "v", "title": "T", "price": 1, "image_url": url }))
                 .expect("an item")
         };

@@ -299,11 +299,11 @@ impl Shop {
 }
 
 /// Returns what agents are told about the shop.
-fn about(name: &str, settings: &Settings, shop: &ports::Shop, data: &DataDirectory) -> About {
+fn about(name: &str, settings: &Settings, shop: &ports::ShopPort, data: &DataDirectory) -> About {
     let ucp_config::Pages { name: own, logo_url, description, .. } = &settings.sections.pages;
     let catalog = match shop {
-        ports::Shop::Facts { catalog, .. } => Some(Arc::clone(catalog)),
-        ports::Shop::Upstream(_) => None,
+        ports::ShopPort::Facts { catalog, .. } => Some(Arc::clone(catalog)),
+        ports::ShopPort::Upstream(_) => None,
     };
     let products = data.products().map(|products| Arc::new(products.clone()) as _);
     About::new(own.as_deref().unwrap_or(name))

@@ -7,7 +7,6 @@ use url::{Host, Url};
 const LONGEST_ADDRESS: usize = 2_000;
 
 /// Returns an address that a client may open: https, or http on this machine. Any other address is dropped.
-#[must_use]
 pub fn address(text: &str) -> Option<String> {
     if is_address(text) {
         return Some(text.to_owned());
@@ -47,7 +46,6 @@ fn parsed(text: &str) -> Option<String> {
 
 /// Returns `true` if an address may stand in a merchant's own file: on the web, and nothing that a client would run. Unlike
 /// an [address] from a shop elsewhere, it need not be encrypted.
-#[must_use]
 pub fn is_web_address(address: &str) -> bool {
     let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
     let on_the_web =
@@ -104,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_an_address_already_stays(
+        fn valid_addresses_are_unchanged(
             host in "[a-z0-9.-]{0,6}(xn--)?[a-z0-9.-]{0,6}[.][a-z0-9]{0,3}",
             path in "(/|[.]|[.][.]|[?]|=|&|_|-|[a-zA-Z0-9]|%2e|%|:|@|#|\\\\|'|é){0,8}",
         ) {

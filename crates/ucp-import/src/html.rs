@@ -68,7 +68,6 @@ const BLOCKS: [&[u8]; 36] = [
 ];
 
 /// The text of an HTML fragment, a line for every block.
-#[must_use]
 pub fn to_text(fragment: &str) -> String {
     let mut text = Text::default();
     let mut dropped: Option<Dropped> = None;
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_what_a_shopper_reads() {
+    fn visible_text_of_html_is_kept() {
         for (fragment, text) in [
             ("", ""),
             ("plain", "plain"),
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_what_no_shopper_sees() {
+    fn invisible_content_of_html_is_dropped() {
         for (fragment, text) in [
             ("a<script>alert('</p>')</script>b", "ab"),
             ("a<SCRIPT type=x>1</script >b", "ab"),
@@ -274,7 +273,7 @@ mod tests {
         }
 
         #[test]
-        fn words_stay(text in "[a-zA-Z0-9,.é]{1,8}( [a-zA-Z0-9,.é]{1,8}){0,6}") {
+        fn plain_words_are_unchanged(text in "[a-zA-Z0-9,.é]{1,8}( [a-zA-Z0-9,.é]{1,8}){0,6}") {
             prop_assert_eq!(to_text(&text), text);
         }
     }

@@ -134,10 +134,7 @@ fn object(bytes: &[u8], line: u64, what: &str) -> Result<Value, BadRow> {
     Ok(value)
 }
 
-/// A document as what it should be.
-///
-/// # Errors
-/// The path of the first member that does not fit, and why.
+/// A document as what it should be. Fails with the path of the first member that does not fit, and why.
 pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(value).map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         let mut path = String::from("$");

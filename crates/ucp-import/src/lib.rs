@@ -55,7 +55,6 @@ pub struct BadRow {
 
 impl BadRow {
     /// A fault on a line.
-    #[must_use]
     pub fn faulty(line: u64, place: Option<String>, reason: impl AsRef<str>) -> Self {
         Self {
             verdict: Verdict::Faulty,
@@ -66,13 +65,11 @@ impl BadRow {
     }
 
     /// A product that is not offered.
-    #[must_use]
     pub fn skipped(line: u64, place: impl Into<String>, reason: impl AsRef<str>) -> Self {
         Self { verdict: Verdict::Skipped, ..Self::faulty(line, Some(place.into()), reason) }
     }
 
     /// The end of what can be read.
-    #[must_use]
     pub fn unreadable(line: u64, reason: impl AsRef<str>) -> Self {
         Self { verdict: Verdict::Unreadable, ..Self::faulty(line, None, reason) }
     }
@@ -89,7 +86,6 @@ impl fmt::Display for BadRow {
 }
 
 /// `text` fit for a terminal: short, on one line, without control or direction characters.
-#[must_use]
 pub fn printable(text: &str) -> String {
     let mut line: String = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(LONGEST_REASON) {
@@ -109,7 +105,6 @@ pub struct Progress {
 
 impl Progress {
     /// Returns the number of bytes that have been read so far.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -18,13 +18,11 @@ const LONGEST_LINE: usize = 500;
 const LONGEST_TEXT: usize = 20_000;
 
 /// Returns why a text of a row cannot be kept, if it has characters that [no text needs](ucp_core::text::is_unfit).
-#[must_use]
 pub fn unfit(text: &str) -> Option<String> {
     ucp_core::text::unfit(text).map(|letter| format!("must not hold the character U+{:04X}", u32::from(letter)))
 }
 
 /// Returns a text as one line without invisible characters, cut to 500 characters; `None` if nothing is left of it.
-#[must_use]
 pub fn line(text: &str) -> Option<String> {
     if is_line(text) {
         return Some(text.to_owned());
@@ -47,7 +45,6 @@ fn is_line(text: &str) -> bool {
 }
 
 /// Returns the plain text of an HTML fragment, cut to 20,000 characters; `None` if it is empty.
-#[must_use]
 pub fn plain(fragment: &str) -> Option<String> {
     let text = cut(to_text(fragment), LONGEST_TEXT);
     (!text.is_empty()).then_some(text)
@@ -371,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tidy_already_is_not_changed() {
+    fn clean_documents_are_unchanged() {
         let sound = json!({
             "id": "p\u{200b}", "title": "Tea – 100 g", "description": { "plain": "Soft.\n\nGreen." }, "price": 1.50,
             "url": "https://shop.example/p", "image_url": "http://localhost/p.png", "": { "a.b": ["é", "\t"] },
@@ -400,7 +397,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
+        fn clean_lines_are_unchanged(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
             let words = clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(line(&text).unwrap_or_default(), words);
         }

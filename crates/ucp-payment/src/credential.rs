@@ -38,50 +38,34 @@ pub(crate) fn usable<'a>(
     now: Timestamp,
 ) -> Result<&'a Credential, Message> {
     let Tender { instrument, credential } = tender;
-    if instrument.handler_id != declaration.id {
-        return Err(problem(
-            ".handler_id",
-            format!("The instrument is not one of the payment handler `{}`.", declaration.id),
-        ));
+    let Declaration { id, instruments, .. } = declaration;
+    let unusable = |part, content: &str| Err(problem(part, content.to_owned()));
+    if instrument.handler_id != *id {
+        return unusable(".handler_id", &format!("The instrument is not one of the payment handler `{id}`."));
     }
-    if !declaration.instruments.contains(&instrument.kind) {
-        let taken = declaration.instruments.join("`, `");
-        return Err(problem(
-            ".type",
-            format!("The payment handler `{}` takes instruments of type `{taken}` only.", declaration.id),
-        ));
+    if !instruments.contains(&instrument.kind) {
+        let taken = instruments.join("`, `");
+        return unusable(".type", &format!("The payment handler `{id}` takes instruments of type `{taken}` only."));
     }
-    let credential = credential.as_ref().ok_or_else(|| {
-        problem(".credential", "The instrument has no credential. A credential with a token is needed to pay.".into())
-    })?;
+    let Some(credential) = credential else {
+        let content = "The instrument has no credential. A credential with a token is needed to pay.";
+        return unusable(".credential", content);
+    };
     let kind = credential.kind.to_ascii_lowercase();
     let members = credential.reveal();
     if CARD_NUMBERS.contains(&kind.as_str()) || (kind != NETWORK_TOKEN && members.contains_key("number")) {
-        return Err(problem(
-            ".credential",
-            "Card numbers are not taken. Have the card tokenised, and send a credential with its token.".into(),
-        ));
+        let content = "Card numbers are not taken. Have the card tokenised, and send a credential with its token.";
+        return unusable(".credential", content);
     }
-    match members.get("expires_at").filter(|expiry| !expiry.is_null()) {
-        None => {}
+    let content = match members.get("expires_at").filter(|expiry| !expiry.is_null()) {
+        None => return Ok(credential),
         Some(expiry) => match expiry.as_str().and_then(|expiry| expiry.parse::<Timestamp>().ok()) {
-            Some(expiry) if expiry > now => {}
-            Some(_) => {
-                return Err(problem(
-                    ".credential.expires_at",
-                    "The credential has expired. A new one is needed.".into(),
-                ));
-            }
-            None => {
-                return Err(problem(
-                    ".credential.expires_at",
-                    "The time at which the credential expires cannot be read. An RFC 3339 date and time is expected."
-                        .into(),
-                ));
-            }
+            Some(expiry) if expiry > now => return Ok(credential),
+            Some(_) => "The credential has expired. A new one is needed.",
+            None => "The time at which the credential expires cannot be read. An RFC 3339 date and time is expected.",
         },
-    }
-    Ok(credential)
+    };
+    unusable(".credential.expires_at", content)
 }
 
 /// Returns the token of a credential.

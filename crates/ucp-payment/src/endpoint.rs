@@ -26,9 +26,7 @@ pub enum UnusableEndpoint {
 
 impl Endpoint {
     /// Parses an address; `plain_loopback` allows http to an IP address of the loopback interface, for development.
-    ///
-    /// # Errors
-    /// [`UnusableEndpoint`] for the first rule that the address breaks.
+    /// Fails with [`UnusableEndpoint`] for the first rule that the address breaks.
     pub fn parse(text: &str, plain_loopback: bool) -> Result<Self, UnusableEndpoint> {
         let mut url = Url::parse(text).map_err(|_| UnusableEndpoint::NotAbsolute)?;
         let loopback = match url.host().ok_or(UnusableEndpoint::NotAbsolute)? {
@@ -52,7 +50,6 @@ impl Endpoint {
     }
 
     /// Returns the normalized URL.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_payments_cannot_leave_their_place() {
+    fn identifiers_in_urls_are_one_path_segment() {
         let endpoint = Endpoint::parse("https://psp.example/v1/", false).expect("an address");
         assert_eq!(endpoint.join(&["payments"]).as_str(), "https://psp.example/v1/payments");
         let url = endpoint.join(&["payments", "a/../b?c", "void"]);

@@ -17,7 +17,7 @@
 //! clock. So an attempt counts as made from the moment it is stored, even if the gateway is killed before it calls
 //! `pay`, and every process gives the same answers as the one before it.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -90,7 +90,6 @@ struct Memo {
 
 /// Returns the default declaration of a sandbox with this identifier. Its `config` lists the tokens, so that readers of
 /// the profile can try them.
-#[must_use]
 pub fn declaration(id: &str) -> Declaration {
     let tokens: Vec<&str> = Scenario::TOKENS.iter().map(|(token, _)| *token).collect();
     let config = match json!({ "environment": "sandbox", "supported_tokens": tokens }) {
@@ -116,16 +115,11 @@ pub struct Sandbox {
     capture: CaptureMode,
 }
 
-impl fmt::Debug for Sandbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sandbox").field("declaration", &self.declaration).field("slow", &self.slow).finish()
-    }
-}
+ucp_core::opaque!(Sandbox { declaration, slow });
 
 impl Sandbox {
     /// Creates a sandbox with a declaration; `slow` is the time for which the end of a payment with `slow_token` is
     /// unknown, such as [`SLOW`].
-    #[must_use]
     pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
         Self { declaration, clock, slow, capture: CaptureMode::Automatic }
     }

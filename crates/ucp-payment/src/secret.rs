@@ -1,6 +1,6 @@
 //! Secrets that only a payment service provider may see.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc};
 
 /// API key or signing secret. `Debug` prints only the type; there is no serialized form.
 #[derive(Clone)]
@@ -16,7 +16,6 @@ const MAX_LENGTH: usize = 1024;
 
 impl Secret {
     /// Returns the secret.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -33,11 +32,7 @@ impl FromStr for Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+ucp_core::opaque!(Secret);
 
 #[cfg(test)]
 mod tests {

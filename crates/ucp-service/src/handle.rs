@@ -16,7 +16,7 @@ use ucp_core::{
     message::{Message, Severity},
     operation::{Class, Effect, Row},
     ports::{
-        Backend, Catalog, Commerce, Decision, ForwardedCall, Shop, Then, UcpUpstream,
+        Backend, Catalog, Commerce, Decision, ForwardedCall, ShopPort, Then, UcpUpstream,
         caller::{BuyerSignals, Caller},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },
@@ -264,7 +264,7 @@ impl Inner {
             },
             identity: identity(operation, platform.release, id.as_deref(), &payload),
         });
-        let relayed = matches!(self.backend.shop, Shop::Upstream(_)).then(|| ForwardedCall {
+        let relayed = matches!(self.backend.shop, ShopPort::Upstream(_)).then(|| ForwardedCall {
             operation,
             release: platform.release,
             id: id.clone(),
@@ -329,11 +329,11 @@ impl Inner {
                 })?;
                 Outcome::Answer(directory.answer(request, &*self.backend.cursors, self.backend.shop.now()).await?)
             }
-            (_, Shop::Upstream(relay)) => return relay_to(&**relay, &platform, relayed, view).await,
-            (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
+            (_, ShopPort::Upstream(relay)) => return relay_to(&**relay, &platform, relayed, view).await,
+            (Request::Catalog(request), ShopPort::Facts { catalog, .. }) => {
                 browse(&**catalog, &*self.backend.cursors, request, &platform.buyer_signals).await?
             }
-            (Request::Sale(request), Shop::Facts { sales, .. }) => {
+            (Request::Sale(request), ShopPort::Facts { sales, .. }) => {
                 let decision = sales.decide(&platform.caller(), request).await?;
                 looked_after(sales, &platform.caller(), decision).await?
             }
@@ -388,7 +388,7 @@ const TRIES: usize = 16;
 
 /// Carries out a call that changes something: once per idempotency key, one at a time per resource, and answered only
 /// when the change and the answer are committed.
-async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<Encoded, Refusal> {
+async fn carry_out(shop: &ShopPort, locks: &ResourceLocks, write: Write) -> Result<Encoded, Refusal> {
     let Write { request, relayed, platform, id, keyed, holder, _admission } = write;
     let (operation, caller, ledger): (_, Caller, _) = (request.operation(), platform.caller(), shop.ledger());
     let contended = match &request {
@@ -415,14 +415,14 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
             return replayed(&kept, identity);
         }
         let (encoded, change) = match shop {
-            Shop::Facts { sales, .. } => {
+            ShopPort::Facts { sales, .. } => {
                 match Box::pin(decided(sales, &platform, &request, holder.as_ref(), &mut followed)).await? {
                     Some(decided) => decided,
                     None => continue,
                 }
             }
             // The shop itself stores the change.
-            Shop::Upstream(relay) => {
+            ShopPort::Upstream(relay) => {
                 (relay_to(&**relay, &platform, relayed.clone(), View::Full).await?, Box::default())
             }
         };
@@ -446,7 +446,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         let room = if followed.paid { holder.clone().map(all) } else { holder.clone() };
         let committed = ledger.commit(Change { holder: room, ..*change }, keep).await;
         // A purchase at another shop is made by now, and is told whether or not the answer can be kept.
-        let bought = matches!(shop, Shop::Upstream(_)) && operation.row().effect == Effect::Concluding;
+        let bought = matches!(shop, ShopPort::Upstream(_)) && operation.row().effect == Effect::Concluding;
         if bought && matches!(committed, Err(_) | Ok(Committed::Full(_))) {
             tracing::error!(?committed, "storing the response for retries failed; it was sent once");
             return Ok(encoded);

@@ -210,7 +210,7 @@ mod tests {
     const FOUND: Found = Found { seq: 1, target: Target::Product };
 
     #[test]
-    fn what_was_read_before_a_change_is_not_kept_after_it() {
+    fn reads_from_before_a_change_are_not_cached_after_it() {
         let cache = Cache::new(1 << 20);
         let before = cache.now();
         cache.keep_product(before, key(1), &product("a"), 100);

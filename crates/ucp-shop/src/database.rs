@@ -18,7 +18,10 @@ use crate::products::{self, Prepared, Stored};
 
 /// A shop in its store, as an import needs it: it reads and writes, but answers no catalog calls and has no index.
 ///
-/// A running [`Shop`](crate::Shop) on the same directory, in any process, notices what is written here by itself.
+/// A running [`EmbeddedShop`](crate::EmbeddedShop) on the same directory, in any process, notices what is written here by itself.
+///
+/// Opening and reading fail with [`StoreError`] if the database cannot be read, writing with [`WriteError`] or [`StoreError`]:
+/// then nothing was stored.
 #[derive(Debug)]
 pub struct Database {
     identity: String,
@@ -42,25 +45,19 @@ pub struct Opening {
 
 impl Opening {
     /// Returns a shop without products, on the default terms.
-    #[must_use]
     pub fn of(market: Market) -> Self {
         Self { market, terms: Terms::default(), records: Vec::new(), beside: |_| Ok(()) }
     }
 }
 
 impl Database {
-    /// Opens the default shop in `data_dir`.
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`] if there is none; other [`StoreError`]s if it cannot be opened.
+    /// Opens the default shop in `data_dir`. Fails with [`StoreError::Missing`] if there is none; other [`StoreError`]s
+    /// if it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         Self::of(SqliteStore::open(data_dir)?)
     }
 
     /// Opens the default shop in `data_dir`, or creates it with the content that `fill` returns if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`] if it can neither be opened nor created.
     pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::of_or_create(SqliteStore::open_or_create(data_dir)?, fill)
     }
@@ -69,9 +66,6 @@ impl Database {
     ///
     /// The shop and its products appear in one transaction: a process that is killed in the middle leaves no shop, and
     /// of two processes that try at once one creates it and the other opens it.
-    ///
-    /// # Errors
-    /// [`StoreError`] if it can neither be opened nor created.
     pub fn of_or_create(store: SqliteStore, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: store.path().to_owned(), source };
         if !store.snapshot(exists).map_err(open)? {
@@ -80,10 +74,8 @@ impl Database {
         Self::of(store)
     }
 
-    /// Opens the shop of a store.
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`] if there is none; other [`StoreError`]s if it cannot be opened.
+    /// Opens the shop of a store. Fails with [`StoreError::Missing`] if there is none; other [`StoreError`]s if it
+    /// cannot be opened.
     pub fn of(store: SqliteStore) -> Result<Self, StoreError> {
         let path = store.path();
         let row = |db: ShopConnection<'_>| {
@@ -102,22 +94,17 @@ impl Database {
     }
 
     /// Returns the shop's market.
-    #[must_use]
     pub fn market(&self) -> Arc<Market> {
         Arc::clone(&self.market)
     }
 
     /// Returns the terms of sale as of the opening of the shop.
-    #[must_use]
     pub fn terms(&self) -> Arc<Terms> {
         Arc::clone(&self.terms)
     }
 
     /// Stores other terms of sale, which hold from the next opening of the shop. For callers outside an async runtime;
     /// [`Terms::check`] validates terms.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database failed; then nothing was stored.
     pub fn set_terms_blocking(&self, terms: &Terms) -> Result<(), StoreError> {
         let text = writable(self.store.path(), "terms", terms)?;
         let set = move |db: ShopConnection<'_>| {
@@ -131,9 +118,6 @@ impl Database {
     /// A product whose id the shop knows is updated in place. A product that cannot be stored is rejected as a whole
     /// and does not affect the others. A stock number that is stated as before changes nothing; of another one, what is held
     /// for payments and what was sold after `as_of` is subtracted.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let market = self.market();
         // Checking and serializing keeps a thread busy.
@@ -143,9 +127,6 @@ impl Database {
     }
 
     /// As [`put`](Self::put), for callers outside an async runtime.
-    ///
-    /// # Errors
-    /// As [`put`](Self::put).
     pub fn put_blocking(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Stored, WriteError> {
         let prepared = prepare(records, &self.market);
         self.store.execute_blocking(move |db| products::put(db, prepared, as_of))
@@ -153,17 +134,11 @@ impl Database {
 
     /// Removes products: one transaction for all of them. Returns for each identifier whether there was such a product.
     /// For callers outside an async runtime.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was removed.
     pub fn remove_blocking(&self, ids: Vec<String>) -> Result<Vec<bool>, WriteError> {
         self.store.execute_blocking(move |db| Ok(products::remove(db, &ids)?))
     }
 
     /// Returns the identifiers of all products, in no particular order.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn ids(&self) -> Result<Vec<String>, StoreError> {
         self.store
             .snapshot(products::ids)
@@ -171,7 +146,6 @@ impl Database {
     }
 
     /// Returns the store of the shop.
-    #[must_use]
     pub const fn store(&self) -> &SqliteStore {
         &self.store
     }

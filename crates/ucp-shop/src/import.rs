@@ -44,7 +44,6 @@ pub enum Format {
 
 impl Format {
     /// Recognizes a format by the extension of the file name, or else by the first bytes.
-    #[must_use]
     pub fn detect(file_name: Option<&str>, start: &[u8]) -> Option<Self> {
         let extension =
             file_name.and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension.to_ascii_lowercase());
@@ -124,7 +123,7 @@ pub enum Unimportable {
 }
 
 /// Item of the reader of a format: a product with its first line, or the reason why it is left out.
-pub type Item = Result<(u64, Record), BadRow>;
+pub type ImportedProduct = Result<(u64, Record), BadRow>;
 
 /// Statement of a file about one product.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +136,6 @@ pub enum Change {
 
 impl Change {
     /// Returns the identifier of the product.
-    #[must_use]
     pub fn id(&self) -> &str {
         match self {
             Self::Put(record) => &record.id,
@@ -221,7 +219,7 @@ impl Import {
         let start = buffered.fill_buf()?;
         let start = &start[..start.len().min(SNIFFED)];
         let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
-        let put = |item: Item| item.map(|(line, record)| (line, Change::from(record)));
+        let put = |item: ImportedProduct| item.map(|(line, record)| (line, Change::from(record)));
         let rows: Box<dyn Iterator<Item = _> + Send> = match (format, format.google()) {
             (_, Some(kind)) => Box::new(google::Products::new(buffered, kind, market.clone(), now, sizes)?.map(put)),
             (Format::ShopifyCsv, None) => Box::new(shopify::Products::new(buffered, market.clone())?.map(put)),
@@ -231,29 +229,22 @@ impl Import {
     }
 
     /// Returns the format of the file.
-    #[must_use]
     pub const fn format(&self) -> Format {
         self.format
     }
 
     /// Returns the time as of which the source states its products: that of the last change of a file, now of any other.
-    #[must_use]
     pub const fn as_of(&self) -> Timestamp {
         self.as_of
     }
 
     /// Returns how far the source has been read.
-    #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
     }
 }
 
-impl fmt::Debug for Import {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Import").field("format", &self.format).field("progress", &self.progress).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Import { format, progress });
 
 impl Iterator for Import {
     type Item = Result<(u64, Change), BadRow>;
@@ -306,7 +297,7 @@ fn addresses(record: &Record) -> impl Iterator<Item = (String, &str)> {
 }
 
 /// Applies the checks that products of all formats have to pass.
-fn finish(record: Record, line: u64, market: &Market) -> Item {
+fn finish(record: Record, line: u64, market: &Market) -> ImportedProduct {
     let record = record.check(market).map_err(|fault| BadRow::faulty(line, Some(fault.path), fault.reason))?;
     if let Some((place, _)) = addresses(&record).find(|(_, address)| !is_web_address(address)) {
         return Err(BadRow::faulty(line, Some(place), "must be an address that starts with `https://` or `http://`"));
@@ -355,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_known() {
+    fn an_import_reports_its_progress() {
         let mut products = import(format!("{JSON}\n"), None).expect("recognised");
         let progress = products.progress().clone();
         assert_eq!((products.format(), progress.total), (Format::Jsonl, None));
@@ -365,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_a_length() {
+    fn an_import_of_a_file_knows_its_length() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("catalog.csv");
         std::fs::write(&path, CSV).expect("written");

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`Shop`] | the catalog port: cache, search, and the watch for changes |
+//! | [`EmbeddedShop`] | the catalog port: cache, search, and the watch for changes |
 //! | [`Database`] | the products themselves, in the SQLite store: all that an import needs |
 //! | [`import`] | reading a merchant's files |
 //! | [`replica`] | a shop whose products several gateways share in a database |
@@ -28,7 +28,7 @@ pub mod synchronised;
 pub use database::{Database, Opening};
 pub use index::Progress;
 pub use products::Stored;
-pub use shop::{Options, Shop};
+pub use shop::{EmbeddedShop, Options};
 
 #[cfg(test)]
 mod tests;

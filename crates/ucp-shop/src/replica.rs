@@ -1,7 +1,7 @@
 //! A shop whose products come from elsewhere: a copy of what several gateways share, to search and to read from.
 //!
 //! Products keep the places and the numbers that they have there. So a cursor means the same in every copy, and the newest
-//! revision of a copy is the number up to which it has followed.
+//! revision of a copy is the number up to which it has followed. Errors are those of the [`Database`].
 
 use std::collections::HashMap;
 
@@ -17,9 +17,7 @@ use crate::{
     products::{self, parse},
 };
 
-/// Makes the shop of a store a copy of a shared one, which is filled by [`Database::replicate`].
-///
-/// # Errors
+/// Makes the shop of a store a copy of a shared one, which is filled by [`Database::replicate`]. Fails with
 /// [`StoreError::Damaged`] if the store has another shop; other [`StoreError`]s if it cannot be written.
 pub fn adopt(store: &SqliteStore, shop: &SharedShop) -> Result<(), StoreError> {
     let SharedShop { identity, market, terms } = shop;
@@ -45,9 +43,6 @@ pub fn adopt(store: &SqliteStore, shop: &SharedShop) -> Result<(), StoreError> {
 }
 
 /// Empties a copy, which has to follow from the beginning.
-///
-/// # Errors
-/// [`StoreError`] if the store cannot be written; then nothing has changed.
 pub fn restart(store: &SqliteStore) -> Result<(), StoreError> {
     store.transaction(|db| {
         for table in ["stock", "identifiers", "products"] {
@@ -58,9 +53,6 @@ pub fn restart(store: &SqliteStore) -> Result<(), StoreError> {
 }
 
 /// Makes products that are new in a store take places above a number. Has an effect before there are any.
-///
-/// # Errors
-/// [`StoreError`] if the store cannot be written.
 pub fn begin_places_at(store: &SqliteStore, place: i64) -> Result<(), StoreError> {
     store.transaction(|db| {
         let begun = db.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('products', ?)", [place]);
@@ -70,9 +62,6 @@ pub fn begin_places_at(store: &SqliteStore, place: i64) -> Result<(), StoreError
 
 impl Database {
     /// Returns the shop as others can share it.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn shared(&self) -> Result<SharedShop, StoreError> {
         let read = self.store().snapshot(|db| {
             db.query_row("SELECT identity, market, terms FROM shop WHERE shop = ?", [db.shop()], |row| {
@@ -83,9 +72,6 @@ impl Database {
     }
 
     /// Returns all products as others can share them, also those that were removed, in the order of their places.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn shared_products(&self) -> Result<Vec<SharedProduct>, StoreError> {
         let read = self.store().snapshot(|db| {
             let mut stock = db.prepare(
@@ -118,9 +104,6 @@ impl Database {
     }
 
     /// Returns the number up to which the copy has followed.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn followed(&self) -> Result<i64, StoreError> {
         self.store()
             .snapshot(newest_revision)
@@ -128,9 +111,6 @@ impl Database {
     }
 
     /// Returns the number up to which the copy has followed, with the documents that changed under it by their identifiers.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn last_followed(&self) -> Result<(i64, HashMap<String, String>), StoreError> {
         let read = self.store().snapshot(|db| {
             let number = newest_revision(db)?;
@@ -143,9 +123,6 @@ impl Database {
 
     /// Stores products as they are elsewhere, in one transaction. A number is followed as a whole: `products` holds all that
     /// changed under it.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn replicate(&self, products: Vec<SharedProduct>) -> Result<(), WriteError> {
         let write = move |db: ShopConnection<'_>| products.iter().try_for_each(|product| replicate(db, product));
         self.store().execute(move |db| Ok(write(db)?)).await

@@ -48,14 +48,12 @@ pub const SAMPLES: &[Sample] = &[
 ];
 
 /// Returns the data set of a name.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Sample> {
     SAMPLES.iter().find(|sample| sample.name == name)
 }
 
 impl Sample {
     /// Returns the content of a new shop.
-    #[must_use]
     pub fn opening(&self) -> Opening {
         (self.opening)()
     }

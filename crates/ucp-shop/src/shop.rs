@@ -7,7 +7,6 @@
 use std::{
     collections::HashSet,
     error::Error,
-    fmt,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
@@ -59,34 +58,27 @@ pub struct Options {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("data_dir", &self.data_dir).field("shop", &self.shop).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Options { data_dir, shop });
 
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
-    #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, progress: None }
     }
 }
 
-/// An open shop. Cloning it is cheap and yields the same shop.
+/// An open shop. Cloning it is cheap and yields the same shop. Errors are those of its [`Database`].
 #[derive(Clone, Debug)]
-pub struct Shop {
-    inner: Arc<Inner>,
+pub struct EmbeddedShop {
+    inner: Arc<EmbeddedShopState>,
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
 }
 
-impl Shop {
+impl EmbeddedShop {
     /// Opens the shop in the data directory.
     ///
-    /// Blocks until the search index is up to date, which takes time only if many changes are not in it.
-    ///
-    /// # Errors
+    /// Blocks until the search index is up to date, which takes time only if many changes are not in it. Fails with
     /// [`StoreError::Missing`] if there is no shop; other [`StoreError`]s if it cannot be opened. An unusable search
     /// index is no error: everything but searching works without it, and the shop keeps trying.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
@@ -95,38 +87,26 @@ impl Shop {
 
     /// Opens the shop in the data directory, or creates it with the content that `fill` returns if there is none. See
     /// [`Database::open_or_create`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::open_in(&SqliteStore::open_or_create(&options.data_dir)?, options, fill)
     }
 
     /// As [`open_or_create`](Self::open_or_create), in a store of the data directory that is open already.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_in(store: &SqliteStore, options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::of(Database::of_or_create(store.of(options.shop.clone())?, fill)?, options)
     }
 
     /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. See
     /// [`Database::of_market`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn of_market(store: SqliteStore, market: &Market, options: &Options) -> Result<Self, StoreError> {
         Self::of(Database::of_market(store, market)?, options)
     }
 
     /// Opens the shop whose products are in `database`, in the data directory.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn of(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(EmbeddedShopState {
             index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market)
                 .reporting(options.progress.clone()),
             cache: Cache::new(options.cache_bytes),
@@ -142,9 +122,6 @@ impl Shop {
 
     /// Stores products, as [`Database::put`] does. When this returns, lookups and searches see them; searches a little
     /// later if another process is writing the search index at that time.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>, as_of: Timestamp) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let outcomes = self.inner.database.put(records, as_of).await?;
         self.refresh().await;
@@ -167,9 +144,6 @@ impl Shop {
 
     /// Compares the search index with the products, and describes the difference. Waits for no other process that is
     /// writing either of them.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn index_fault(&self) -> Result<Option<String>, StoreError> {
         let store = self.inner.database.store();
         let stored = store.snapshot(revision::count);
@@ -184,9 +158,6 @@ impl Shop {
     }
 
     /// Returns the number of products whose last change is not in the search index yet.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn index_lag(&self) -> Result<u64, StoreError> {
         let store = self.inner.database.store();
         let lag = store.snapshot(|db| revision::count_since(db, self.inner.index.revision()));
@@ -194,20 +165,18 @@ impl Shop {
     }
 
     /// Returns `true` if the shop can be searched, `false` while its index is being made.
-    #[must_use]
     pub fn is_searchable(&self) -> bool {
         self.inner.index.snapshot().is_some()
     }
 
     /// Returns the database, for work on other tables.
-    #[must_use]
     pub fn database(&self) -> &Arc<Database> {
         &self.inner.database
     }
 }
 
 #[derive(Debug)]
-struct Inner {
+struct EmbeddedShopState {
     database: Arc<Database>,
     cache: Cache,
     index: Index,
@@ -222,7 +191,7 @@ struct Inner {
 }
 
 #[async_trait]
-impl Catalog for Shop {
+impl Catalog for EmbeddedShop {
     fn market(&self) -> Arc<Market> {
         self.inner.database.market()
     }
@@ -260,10 +229,8 @@ impl Catalog for Shop {
     }
 }
 
-/// Runs `work` on the blocking pool, once `turns` has a free permit.
-///
-/// # Errors
-/// The error of `work`; [`PortError::Internal`] if it panics or the process is shutting down.
+/// Runs `work` on the blocking pool, once `turns` has a free permit. Fails with the error of `work`;
+/// [`PortError::Internal`] if it panics or the process is shutting down.
 async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, PortError> + Send + 'static,
@@ -281,7 +248,7 @@ async fn blocking<T: Send + 'static>(
     .await
 }
 
-impl Inner {
+impl EmbeddedShopState {
     /// Returns the cache key of a product in the caller's language and currency.
     fn key(&self, seq: i64, presentation: &Presentation) -> Key {
         let market = &self.database.market;
@@ -439,7 +406,7 @@ fn unreadable(error: rusqlite::Error) -> PortError {
 }
 
 /// Refreshes cache and index for the first time, and starts the thread that does so after every change.
-fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+fn watch(inner: Arc<EmbeddedShopState>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
     // Before the first call, and on this thread: an asynchronous caller should not wait for it elsewhere.
     state.start();
@@ -448,7 +415,7 @@ fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreErro
 
 /// State of the background thread.
 struct Watch {
-    inner: Arc<Inner>,
+    inner: Arc<EmbeddedShopState>,
     connection: Connection,
     /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,

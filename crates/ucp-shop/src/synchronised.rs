@@ -2,7 +2,7 @@
 //! those that the shop has said to have changed.
 //!
 //! A step of a run is one transaction: products and the state from which the run goes on are stored together, so that a
-//! run that is killed goes on after its last step.
+//! run that is killed goes on after its last step. Errors are those of the [`Database`].
 
 use std::collections::HashSet;
 
@@ -96,9 +96,6 @@ pub struct ChangedProduct {
 impl Database {
     /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. A copy of a
     /// market with other currencies, or another language, is emptied.
-    ///
-    /// # Errors
-    /// [`StoreError`] if it can neither be opened nor created.
     pub fn of_market(store: SqliteStore, market: &Market) -> Result<Self, StoreError> {
         let database = Self::of_or_create(store.clone(), || Opening::of(market.clone()))?;
         let before = database.market();
@@ -154,9 +151,6 @@ impl Database {
     }
 
     /// Begins to keep the catalog as a copy: all products that there are count as not seen by any run. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub fn begin_sync(&self, state: String) -> Result<(), WriteError> {
         self.store().execute_blocking(move |db| {
             db.execute(
@@ -170,9 +164,6 @@ impl Database {
 
     /// Carries out a step of a run: one transaction. Products that are gone are marked. The outcomes are in the order of the
     /// changes. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub fn step(&self, step: Step) -> Result<Vec<Stepped>, WriteError> {
         let market = self.market();
         let Step { changes, run, state, as_of, question, named } = step;
@@ -229,9 +220,6 @@ impl Database {
 
     /// Returns products that the full run of this number has not seen and the shop has not said to be gone, in the order of
     /// their numbers after `after`, at most `limit`.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn unseen(&self, run: i64, after: i64, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
         self.read(|db| {
             db.prepare_cached(
@@ -247,9 +235,6 @@ impl Database {
     }
 
     /// Counts the products that are gone, and all.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn missing(&self, missing: Missing) -> Result<(u64, u64), StoreError> {
         let (from, to) = missing.bounds();
         let counted = self.read(|db| {
@@ -262,10 +247,8 @@ impl Database {
         Ok((counted.0.unsigned_abs(), counted.1.unsigned_abs()))
     }
 
-    /// Removes the products that are gone, some at a time, and returns their number. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; what was removed before stays removed.
+    /// Removes the products that are gone, some at a time, and returns their number. Blocks. Fails with [`WriteError`]
+    /// if the database failed; what was removed before stays removed.
     pub fn remove_missing(&self, missing: Missing) -> Result<u64, WriteError> {
         let (from, to) = missing.bounds();
         let mut removed = 0;
@@ -292,9 +275,6 @@ impl Database {
 
     /// Stores the identifiers of products that the shop has said to have changed, with the state of the synchronization if that
     /// changes too. Returns `false` if too many wait; then nothing was stored. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then nothing was stored.
     pub fn add_changed(&self, ids: Vec<String>, state: Option<String>) -> Result<bool, WriteError> {
         self.store().execute_blocking(move |db| {
             let waiting: i64 =
@@ -315,9 +295,6 @@ impl Database {
     }
 
     /// Returns the changed products that wait longest, at most `limit`.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn changed(&self, limit: usize) -> Result<Vec<ChangedProduct>, StoreError> {
         self.read(|db| {
             db.prepare_cached("SELECT seq, id FROM changed_products WHERE shop = ? ORDER BY seq LIMIT ?")?
@@ -330,9 +307,6 @@ impl Database {
 
     /// Returns the number of the newest product that the shop has said to have changed and that waits, for
     /// [`forget_changed`](Self::forget_changed).
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
     pub fn newest_changed(&self) -> Result<i64, StoreError> {
         self.read(|db| {
             db.prepare_cached("SELECT ifnull(max(seq), 0) FROM changed_products WHERE shop = ?")?
@@ -341,9 +315,6 @@ impl Database {
     }
 
     /// Forgets the products that the shop has said to have changed, up to a number. Blocks.
-    ///
-    /// # Errors
-    /// [`WriteError`] if the database failed; then none was forgotten.
     pub fn forget_changed(&self, newest: i64) -> Result<(), WriteError> {
         self.store().execute_blocking(move |db| {
             db.execute("DELETE FROM changed_products WHERE shop = ? AND seq <= ?", (db.shop(), newest))?;

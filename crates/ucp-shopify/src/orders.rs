@@ -16,7 +16,7 @@ use ucp_core::{
     money::{Amount, Currency},
     ports::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
-        line_item::{Item, MAX_QUANTITY},
+        line_item::{MAX_QUANTITY, PurchasedItem},
         totals::{Total, TotalKind, Totals},
     },
 };
@@ -225,7 +225,7 @@ impl LinePayload {
             |variant| format!("gid://shopify/{VARIANT}/{variant}"),
         );
         Ok(PlacedLine {
-            item: Item {
+            item: PurchasedItem {
                 id,
                 title: self
                     .name

@@ -10,14 +10,14 @@ use ucp_core::{
     message::Message,
     ports::{Catalog, Named, Page, PortError, Query, caller::BuyerSignals},
 };
-use ucp_shop::Shop;
+use ucp_shop::EmbeddedShop;
 
 use crate::{source::Source, synchroniser::Synchroniser};
 
 /// A synchronized catalog.
 #[derive(Clone, Debug)]
 pub struct SynchronisedCatalog {
-    copy: Shop,
+    copy: EmbeddedShop,
     live: Option<ContractShop>,
     synchroniser: Synchroniser,
 }
@@ -26,7 +26,7 @@ impl SynchronisedCatalog {
     /// Creates the catalog of a copy, which `synchroniser` keeps. Prices and stock of single products are asked for at
     /// `live`.
     #[must_use]
-    pub const fn new(copy: Shop, live: Option<ContractShop>, synchroniser: Synchroniser) -> Self {
+    pub const fn new(copy: EmbeddedShop, live: Option<ContractShop>, synchroniser: Synchroniser) -> Self {
         Self { copy, live, synchroniser }
     }
 

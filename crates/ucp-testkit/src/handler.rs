@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt,
     sync::Mutex,
     time::Duration,
 };
@@ -93,11 +92,7 @@ enum Standing {
     Forgotten,
 }
 
-impl fmt::Debug for ScriptedHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedHandler").field("id", &self.declaration.id).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(ScriptedHandler { declaration.id });
 
 impl ScriptedHandler {
     /// Maximum time that an attempt can be under way.
@@ -135,10 +130,7 @@ impl ScriptedHandler {
         self.held.send_replace(held);
     }
 
-    /// Waits until this number of attempts to pay have begun.
-    ///
-    /// # Panics
-    /// If they have not after [`PATIENCE`].
+    /// Waits until this number of attempts to pay have begun. Panics if they have not after [`PATIENCE`].
     pub async fn begun(&self, attempts: usize) {
         let mut begun = self.begun.subscribe();
         let enough = begun.wait_for(|begun| *begun >= attempts);
@@ -146,19 +138,16 @@ impl ScriptedHandler {
     }
 
     /// Returns the number of attempts to pay that have begun.
-    #[must_use]
     pub fn attempts(&self) -> usize {
         *self.begun.borrow()
     }
 
     /// Number of times that it was asked for the result of an attempt.
-    #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.truth).asked
     }
 
     /// All the money that was captured.
-    #[must_use]
     pub fn captures(&self) -> Vec<Capture> {
         locked(&self.truth).captures.clone()
     }

@@ -4,7 +4,6 @@
 //! requests from its [`Peer`] and writes any bytes. The host records connections, requests and bytes written.
 
 use std::{
-    fmt,
     future::Future,
     io,
     net::SocketAddr,
@@ -45,11 +44,8 @@ struct Seen {
 impl Host {
     /// Starts a host at a free port that runs `behaviour` on every connection.
     ///
-    /// The connection is closed when `behaviour` ends. Its error is ignored: clients often hang up on hosts.
-    ///
-    /// # Panics
-    ///
-    /// If there is no free port.
+    /// The connection is closed when `behaviour` ends. Its error is ignored: clients often hang up on hosts. Panics if
+    /// there is no free port.
     pub async fn start<F, R>(behaviour: F) -> Self
     where
         F: Fn(Peer) -> R + Send + Sync + 'static,
@@ -58,11 +54,7 @@ impl Host {
         Self::at("127.0.0.1:0", behaviour).await
     }
 
-    /// Starts a host like [`start`](Self::start), at a given address of this machine.
-    ///
-    /// # Panics
-    ///
-    /// If the address is in use.
+    /// Starts a host like [`start`](Self::start), at a given address of this machine. Panics if the address is in use.
     pub async fn at<F, R>(address: impl ToSocketAddrs, behaviour: F) -> Self
     where
         F: Fn(Peer) -> R + Send + Sync + 'static,
@@ -122,11 +114,7 @@ impl Host {
         (host.await, issued.cert.der().to_vec())
     }
 
-    /// Returns an address at which nothing listens.
-    ///
-    /// # Panics
-    ///
-    /// If there is no free port.
+    /// Returns an address at which nothing listens. Panics if there is no free port.
     #[must_use]
     pub fn nobody() -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -134,37 +122,31 @@ impl Host {
     }
 
     /// Returns the address that the host listens at.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns the URL of a path: `http://127.0.0.1:<port><path>`.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Returns the number of accepted connections.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
     /// Returns the requests that were read, with their bodies, in order.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         locked(&self.seen.requests).clone()
     }
 
     /// Returns the number of requests that were read, with their bodies.
-    #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.seen.requests).len()
     }
 
     /// Returns the number of bytes written.
-    #[must_use]
     pub fn written(&self) -> u64 {
         self.seen.written.load(Ordering::SeqCst)
     }
@@ -175,7 +157,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// One connection of a [`Host`].
+/// One connection of a [`Host`]. Everything fails if the client hangs up, or does not speak HTTP.
 pub struct Peer {
     stream: Box<dyn Stream>,
     /// Bytes that were read after the last request.
@@ -183,18 +165,10 @@ pub struct Peer {
     seen: Arc<Seen>,
 }
 
-impl fmt::Debug for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peer").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Peer);
 
 impl Peer {
     /// Reads the next request, with its body.
-    ///
-    /// # Errors
-    ///
-    /// If the client hangs up before, or does not speak HTTP.
     pub async fn request(&mut self) -> io::Result<Request> {
         let head = loop {
             if let Some(end) = self.buffer.windows(4).position(|end| end == b"\r\n\r\n") {
@@ -214,10 +188,6 @@ impl Peer {
     /// Reads the head of the next request and leaves the body unread: hanging up then resets the connection.
     ///
     /// A client that speaks TLS gets the status 400 in plain text, and the connection is closed.
-    ///
-    /// # Errors
-    ///
-    /// If the client hangs up before, or does not speak HTTP.
     pub async fn head(&mut self) -> io::Result<Request> {
         let mut head = std::mem::take(&mut self.buffer);
         while !head.ends_with(b"\r\n\r\n") {
@@ -231,10 +201,6 @@ impl Peer {
     }
 
     /// Reads the body of a request whose [head](Self::head) was read.
-    ///
-    /// # Errors
-    ///
-    /// If the client hangs up before.
     pub async fn body(&mut self, mut request: Request) -> io::Result<Request> {
         let length = request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
@@ -252,10 +218,6 @@ impl Peer {
     }
 
     /// Writes raw bytes.
-    ///
-    /// # Errors
-    ///
-    /// If the client has hung up.
     pub async fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref()).await?;
         self.stream.flush().await?;
@@ -264,39 +226,24 @@ impl Peer {
     }
 
     /// Writes a response with `Content-Length`.
-    ///
-    /// # Errors
-    ///
-    /// If the client has hung up.
     pub async fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> io::Result<()> {
         self.write(answer(status, headers, body)).await
     }
 
     /// Ends the connection from this side, and waits until the client hangs up too.
-    ///
-    /// # Errors
-    ///
-    /// If the connection breaks.
     pub async fn finish(&mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
         self.hangs_up().await
     }
 
     /// Waits until the client hangs up.
-    ///
-    /// # Errors
-    ///
-    /// If the connection breaks.
     pub async fn hangs_up(&mut self) -> io::Result<()> {
         while self.stream.read(&mut [0; 1_024]).await? > 0 {}
         Ok(())
     }
 
-    /// Forwards the connection in both directions to the server at another address.
-    ///
-    /// # Errors
-    ///
-    /// If connecting fails or one of the two connections breaks.
+    /// Forwards the connection in both directions to the server at another address. Fails if connecting fails or one of
+    /// the two connections breaks.
     pub async fn forward(mut self, address: impl ToSocketAddrs) -> io::Result<()> {
         let mut behind = TcpStream::connect(address).await?;
         tokio::io::copy_bidirectional(&mut self.stream, &mut behind).await.map(drop)

@@ -40,10 +40,7 @@ pub struct Leashed {
 
 impl Leashed {
     /// Starts a command with an empty standard input and the given output streams, in place of those of `command`.
-    ///
-    /// # Panics
-    ///
-    /// If there is no shell.
+    /// Panics if there is no shell.
     #[must_use]
     pub fn start(command: &Command, stdout: impl Into<Stdio>, stderr: impl Into<Stdio>) -> Self {
         let mut leashed = Command::new("sh");
@@ -73,43 +70,26 @@ impl Leashed {
     }
 
     /// Returns the process ID.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Takes the pipe of its standard output.
-    ///
-    /// # Panics
-    ///
-    /// If the stream is not a pipe, or was taken before.
+    /// Takes the pipe of its standard output. Panics if the stream is not a pipe, or was taken before.
     pub fn stdout(&mut self) -> ChildStdout {
         self.child.stdout.take().expect("its standard output")
     }
 
-    /// Takes the pipe of its standard error.
-    ///
-    /// # Panics
-    ///
-    /// If the stream is not a pipe, or was taken before.
+    /// Takes the pipe of its standard error. Panics if the stream is not a pipe, or was taken before.
     pub fn stderr(&mut self) -> ChildStderr {
         self.child.stderr.take().expect("its standard error")
     }
 
-    /// Returns the exit status; `None` while it runs.
-    ///
-    /// # Panics
-    ///
-    /// If the system does not report the status.
+    /// Returns the exit status; `None` while it runs. Panics if the system does not report the status.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a status")
     }
 
-    /// Sends a signal by name.
-    ///
-    /// # Panics
-    ///
-    /// If the signal cannot be sent.
+    /// Sends a signal by name. Panics if the signal cannot be sent.
     pub fn signal(&self, name: &str) {
         // `kill` is built into every shell; a program of this name is not on every machine.
         let command = format!("kill -{name} {}", self.id());
@@ -117,22 +97,14 @@ impl Leashed {
         assert!(sent.success(), "SIG{name} can be sent to {}", self.name);
     }
 
-    /// Waits for its end.
-    ///
-    /// # Panics
-    ///
-    /// If it does not end within [`PATIENCE`].
+    /// Waits for its end. Panics if it does not end within [`PATIENCE`].
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         let what = format!("{} ends", self.name);
         eventually(&what, PATIENCE, || self.ended())
     }
 
-    /// Kills it, unless it has ended already. Returns the exit status.
-    ///
-    /// # Panics
-    ///
-    /// If the system does not report the status.
+    /// Kills it, unless it has ended already. Returns the exit status. Panics if the system does not report the status.
     pub fn kill(&mut self) -> ExitStatus {
         // It may have ended already.
         drop(self.child.kill());
@@ -188,21 +160,14 @@ impl Drop for Leashed {
     }
 }
 
-/// Runs a command to its end. Meanwhile, `fine` checks its standard output; an error stops the command.
-///
-/// # Panics
-///
-/// If it does not end within [`PATIENCE`], or `fine` returns an error. It is killed then.
+/// Runs a command to its end. Meanwhile, `fine` checks its standard output; an error stops the command. Panics if it
+/// does not end within [`PATIENCE`], or `fine` returns an error. It is killed then.
 #[track_caller]
 pub fn run(command: &Command, fine: impl Fn(&str) -> Result<(), String>) -> Output {
     Leashed::start(command, Stdio::piped(), Stdio::piped()).output(fine)
 }
 
-/// Runs a command that reads `input` to its end.
-///
-/// # Panics
-///
-/// If it does not end within [`PATIENCE`]. It is killed then.
+/// Runs a command that reads `input` to its end. Panics if it does not end within [`PATIENCE`]. It is killed then.
 #[track_caller]
 pub fn run_with(command: &mut Command, input: &[u8]) -> Output {
     Leashed::start_with(command, input).output(|_| Ok(()))
@@ -240,16 +205,11 @@ impl Lines {
     }
 
     /// Returns the next line if it has come.
-    #[must_use]
     pub fn come(&self) -> Option<String> {
         self.0.try_recv().ok()
     }
 
-    /// Returns the next line; `None` at the end.
-    ///
-    /// # Panics
-    ///
-    /// If neither comes within [`PATIENCE`].
+    /// Returns the next line; `None` at the end. Panics if neither comes within [`PATIENCE`].
     #[track_caller]
     pub fn next(&self, what: &str) -> Option<String> {
         match self.0.recv_timeout(PATIENCE) {
@@ -259,11 +219,8 @@ impl Lines {
         }
     }
 
-    /// Returns the lines up to and including the first one for which `last` is true, or up to the end.
-    ///
-    /// # Panics
-    ///
-    /// If no line comes for [`PATIENCE`].
+    /// Returns the lines up to and including the first one for which `last` is true, or up to the end. Panics if no
+    /// line comes for [`PATIENCE`].
     #[track_caller]
     pub fn until(&self, what: &str, last: impl Fn(&str) -> bool) -> Vec<String> {
         let mut lines = Vec::new();
@@ -278,11 +235,8 @@ impl Lines {
     }
 }
 
-/// Returns an address of this machine at which nothing listens. Its port is below those that the system gives to outgoing
-/// connections, so that none takes it before somebody listens there.
-///
-/// # Panics
-/// If no port is free.
+/// Returns an address of this machine at which nothing listens. Its port is below those that the system gives to
+/// outgoing connections, so that none takes it before somebody listens there. Panics if no port is free.
 #[must_use]
 pub fn free_address() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);

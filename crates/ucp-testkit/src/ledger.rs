@@ -90,11 +90,7 @@ struct Trouble {
     fates: Option<Fates>,
 }
 
-impl fmt::Debug for MemoryLedger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryLedger").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(MemoryLedger);
 
 /// Documents of one kind, in the order in which they were made.
 #[derive(Clone)]
@@ -246,37 +242,31 @@ impl MemoryLedger {
     }
 
     /// The mandate that is kept for a checkout.
-    #[must_use]
     pub fn mandate(&self, checkout: &str) -> Option<Mandate> {
         locked(&self.books).mandates.get(checkout).cloned()
     }
 
     /// Returns the remaining stock of a variant; `None` if it is not counted.
-    #[must_use]
     pub fn remaining(&self, variant: &str) -> Option<u64> {
         locked(&self.books).stock.get(variant).copied()
     }
 
     /// Every cart, of whomever.
-    #[must_use]
     pub fn carts(&self) -> Vec<Cart> {
         locked(&self.books).carts.all().map(|stored| stored.document).collect()
     }
 
     /// Every checkout, of whomever.
-    #[must_use]
     pub fn checkouts(&self) -> Vec<Checkout> {
         locked(&self.books).checkouts.all().map(|stored| stored.document).collect()
     }
 
     /// Every order, of whomever.
-    #[must_use]
     pub fn orders(&self) -> Vec<Order> {
         locked(&self.books).orders.all().map(|stored| stored.document).collect()
     }
 
     /// Returns the number of commits that have changed something or stored a response.
-    #[must_use]
     pub fn commits(&self) -> usize {
         locked(&self.books).commits
     }

@@ -51,7 +51,7 @@ pub use host::Host;
 pub use ledger::{Fate, MemoryLedger};
 pub use log::Log;
 pub use shelf::Shelf;
-pub use shop::Shop;
+pub use shop::TestShop;
 pub use time::Clock;
 pub use wait::{PATIENCE, eventually, joined, until, within};
 

@@ -12,28 +12,19 @@ use crate::locked;
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Returns the log so far.
-    ///
-    /// # Panics
-    ///
-    /// If the log is not UTF-8.
-    #[must_use]
+    /// Returns the log so far. Panics if the log is not UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8(locked(&self.0).clone()).expect("UTF-8")
     }
 
     /// Returns `true` if a text was logged.
-    #[must_use]
     pub fn has(&self, text: &str) -> bool {
         // Compiled with the standard library, this is fast without optimization too.
         String::from_utf8_lossy(&locked(&self.0)).contains(text)
     }
 
     /// Returns the log of this process from now on, at every level and from every thread: one log for all callers.
-    ///
-    /// # Panics
-    ///
-    /// If the process has another global subscriber.
+    /// Panics if the process has another global subscriber.
     #[cfg(feature = "log")]
     pub fn of_everything() -> &'static Self {
         static LOG: std::sync::OnceLock<Log> = std::sync::OnceLock::new();

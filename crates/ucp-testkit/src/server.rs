@@ -68,22 +68,15 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// One that answers whole requests. The function is called on a thread that may wait.
-    ///
-    /// # Panics
-    ///
-    /// If there is no free port.
+    /// One that answers whole requests. The function is called on a thread that may wait. Panics if there is no free
+    /// port.
     #[must_use]
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::choosing(|_| Some(()), move |request, ()| answer(request))
     }
 
     /// One that chooses how to answer as soon as it has the head of a request. Where it chooses nothing, it hangs up
-    /// without having read the body: the client gets a reset.
-    ///
-    /// # Panics
-    ///
-    /// If there is no free port.
+    /// without having read the body: the client gets a reset. Panics if there is no free port.
     #[must_use]
     pub fn choosing<C: Send + 'static>(
         choose: impl Fn(&Request) -> Option<C> + Send + Sync + 'static,
@@ -96,19 +89,16 @@ impl Server {
     }
 
     /// Returns the listen address.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.host.address()
     }
 
     /// Its URL with a path.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         self.host.url(path)
     }
 
     /// The requests that it read, in their order.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.host.requests()
     }
@@ -172,11 +162,7 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// One at a port of its own, which it holds until the process ends.
-    ///
-    /// # Panics
-    ///
-    /// If there is no free port.
+    /// One at a port of its own, which it holds until the process ends. Panics if there is no free port.
     #[must_use]
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -192,23 +178,16 @@ impl Canary {
     }
 
     /// Its port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// A URL of it that somebody could be made to visit.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/secret", self.address)
     }
 
-    /// Number of connections since this was last asked.
-    ///
-    /// # Panics
-    ///
-    /// If it no longer listens.
-    #[must_use]
+    /// Number of connections since this was last asked. Panics if it no longer listens.
     #[track_caller]
     pub fn visits(&self) -> usize {
         // A visit of its own shows that it counts, and comes behind all others.
@@ -221,11 +200,7 @@ impl Canary {
         })
     }
 
-    /// Checks that nobody has connected to it.
-    ///
-    /// # Panics
-    ///
-    /// If there was a connection.
+    /// Checks that nobody has connected to it. Panics if there was a connection.
     #[track_caller]
     pub fn is_untouched(&self) {
         assert_eq!(self.visits(), 0, "somebody visited the canary");

@@ -1,9 +1,6 @@
 //! A catalog whose goods change between calls.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -26,11 +23,7 @@ pub struct Shelf {
     closed: Mutex<bool>,
 }
 
-impl fmt::Debug for Shelf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shelf").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Shelf);
 
 impl Default for Shelf {
     fn default() -> Self {
@@ -57,10 +50,7 @@ impl Shelf {
         locked(&self.goods).push(record.check(&self.market).expect("a usable record"));
     }
 
-    /// Changes a good.
-    ///
-    /// # Panics
-    /// If there is none with this id.
+    /// Changes a good. Panics if there is none with this id.
     pub fn change(&self, id: &str, change: impl FnOnce(&mut VariantRecord)) {
         let mut goods = locked(&self.goods);
         let variant = goods.iter_mut().flat_map(|record| &mut record.variants).find(|variant| variant.id == id);

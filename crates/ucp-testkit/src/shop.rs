@@ -34,7 +34,7 @@ const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 /// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales) is what is
 /// tested.
 #[derive(Clone, Debug)]
-pub struct Shop {
+pub struct TestShop {
     /// The goods.
     pub shelf: Arc<Shelf>,
     /// The books.
@@ -47,7 +47,7 @@ pub struct Shop {
     pub sales: SalesService,
 }
 
-impl Shop {
+impl TestShop {
     /// A shop that sells on these terms.
     #[must_use]
     pub fn new(terms: Terms) -> Self {
@@ -69,13 +69,8 @@ impl Shop {
     }
 
     /// Carries out a call as the gateway does, without a key: what was decided is committed before it is answered, and
-    /// decided again when it was stale.
-    ///
-    /// # Errors
-    /// The errors of the sales service and of the ledger.
-    ///
-    /// # Panics
-    /// If the call is stale again and again.
+    /// decided again when it was stale. Fails with the errors of the sales service and of the ledger. Panics if the
+    /// call is stale again and again.
     pub async fn call(&self, caller: &Caller, request: SaleRequest) -> Result<Outcome, Refusal> {
         for _ in 0..16 {
             let Decision { outcome, change, then } = self.sales.decide(caller, request.clone()).await?;
@@ -98,9 +93,6 @@ impl Shop {
     }
 
     /// Carries out the tasks that are due, as the gateway does, each once. Returns their number.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn carry_out_due(&self) -> Result<usize, Refusal> {
         let now = self.clock.now();
         let room = Room { kinds: &Kind::ALL, per_lane: usize::MAX, total: usize::MAX, except: &[] };
@@ -118,9 +110,6 @@ impl Shop {
     }
 
     /// Carries out all tasks, due or not, each once. Returns the number of those that came to an end.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn carry_out_all(&self) -> Result<usize, Refusal> {
         let tasks = self.ledger.tasks(usize::MAX).await?;
         for task in &tasks {
@@ -131,11 +120,10 @@ impl Shop {
     }
 
     /// The shop as a backend.
-    #[must_use]
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
         Backend {
-            shop: ports::Shop::Facts { catalog, sales: Arc::new(self.sales.clone()) },
+            shop: ports::ShopPort::Facts { catalog, sales: Arc::new(self.sales.clone()) },
             directory: None,
             cursors: Arc::new(PlainCursors),
         }
@@ -179,10 +167,6 @@ pub fn draft(lines: &[(&str, u64)]) -> Draft {
 
 /// A paid order for nine of the item `a` at a dollar each, of which nothing is sent yet. It was placed at second
 /// 1,800,000,000 of the Unix epoch.
-///
-/// # Panics
-///
-/// Never: the document is an order.
 #[must_use]
 pub fn order(owner: &str, id: &str) -> Order {
     let total = json!([{ "kind": "total", "amount": 900 }]);

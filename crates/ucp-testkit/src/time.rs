@@ -18,7 +18,6 @@ impl Default for Clock {
 
 impl Clock {
     /// The time.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         *locked(&self.0)
     }
@@ -29,7 +28,6 @@ impl Clock {
     }
 
     /// The clock, as ports are handed it.
-    #[must_use]
     pub fn port(&self) -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
         let clock = self.clone();
         Arc::new(move || clock.now())

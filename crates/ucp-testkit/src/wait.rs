@@ -19,11 +19,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Returns the output of a future, which has to complete in time. With a paused clock the time is virtual.
-///
-/// # Panics
-///
-/// If it does not; the message has the location of the call and `what`.
+/// Returns the output of a future, which has to complete in time. With a paused clock the time is virtual. Panics if it
+/// does not; the message has the location of the call and `what`.
 #[track_caller]
 pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<Output = F::Output> {
     let caller = Location::caller();
@@ -35,31 +32,22 @@ pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<O
     }
 }
 
-/// Returns the outputs of several futures that run beside each other, in their order.
-///
-/// # Panics
-///
-/// If one of them takes longer than [`PATIENCE`]; the message has the location of the call.
+/// Returns the outputs of several futures that run beside each other, in their order. Panics if one of them takes
+/// longer than [`PATIENCE`]; the message has the location of the call.
 #[track_caller]
 pub fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
     within("every one of several calls", PATIENCE, join_all(futures))
 }
 
-/// Returns the outputs of two futures that run beside each other.
-///
-/// # Panics
-///
-/// If one of them takes longer than [`PATIENCE`]; the message has the location of the call.
+/// Returns the outputs of two futures that run beside each other. Panics if one of them takes longer than [`PATIENCE`];
+/// the message has the location of the call.
 #[track_caller]
 pub fn both<A: Future, B: Future>(one: A, other: B) -> impl Future<Output = (A::Output, B::Output)> {
     within("both of two calls", PATIENCE, join(one, other))
 }
 
-/// Asks again and again from a task, until there is an answer.
-///
-/// # Panics
-///
-/// If there is none in time; the message has the location of the call and `what`.
+/// Asks again and again from a task, until there is an answer. Panics if there is none in time; the message has the
+/// location of the call and `what`.
 #[track_caller]
 pub fn until<T>(what: &str, most: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
     within(what, most, async move {
@@ -72,11 +60,8 @@ pub fn until<T>(what: &str, most: Duration, mut look: impl AsyncFnMut() -> Optio
     })
 }
 
-/// Asks again and again from a thread, until there is an answer.
-///
-/// # Panics
-///
-/// If there is none in time; the message has `what`.
+/// Asks again and again from a thread, until there is an answer. Panics if there is none in time; the message has
+/// `what`.
 #[track_caller]
 pub fn eventually<T>(what: &str, most: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -89,11 +74,7 @@ pub fn eventually<T>(what: &str, most: Duration, mut look: impl FnMut() -> Optio
     }
 }
 
-/// Returns what a thread returned.
-///
-/// # Panics
-///
-/// If the thread panicked, or does not end in time.
+/// Returns what a thread returned. Panics if the thread panicked, or does not end in time.
 #[track_caller]
 pub fn joined<T>(what: &str, most: Duration, thread: JoinHandle<T>) -> T {
     eventually(what, most, || thread.is_finished().then_some(()));
@@ -115,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_later_is_waited_for() {
+    async fn until_waits_for_a_later_result() {
         let mut looks = 0;
         let found = until("the third look", PATIENCE, async || {
             looks += 1;

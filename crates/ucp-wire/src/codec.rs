@@ -21,10 +21,8 @@ use crate::{
 /// Decodes a payload: rewrites older spellings, validates against the request schema, and converts to a domain request.
 ///
 /// `id` is the resource ID that the transport names. `languages` are the language tags from the transport, in order of
-/// preference; the payload's own language comes first.
-///
-/// # Errors
-/// The first violation, with its path; [`Code::UnknownMethod`] if the release does not have the operation.
+/// preference; the payload's own language comes first. Fails with the first violation, with its path;
+/// [`Code::UnknownMethod`] if the release does not have the operation.
 pub fn read(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -69,13 +67,11 @@ fn decode(
 
 /// Encodes an outcome in full for callers of a release. `active` are the capabilities negotiated with the caller; the
 /// answer declares those that belong to the operation.
-#[must_use]
 pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
     encode_view(dialect, operation, outcome, active, View::Full)
 }
 
 /// Encodes an outcome like [`encode`], in a view.
-#[must_use]
 pub fn encode_view(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -130,7 +126,6 @@ pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut
 }
 
 /// Encodes an order for the webhook of its platform (rules WHK-01 to WHK-03).
-#[must_use]
 pub fn webhook_event(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
     let outcome = Outcome::Answer(Answer::Order(view));
     dialect.webhook_event(encode(dialect, Operation::GetOrder, &outcome, active).document, occasion)

@@ -184,7 +184,6 @@ pub(crate) fn advertised<'a>(dialect: &dyn Dialect, site: &Site<'a>) -> impl Ite
 }
 
 /// Returns the services that a gateway with these operations has in a release, in the order of the operation table.
-#[must_use]
 pub fn services(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<&'static str> {
     let mut services = Vec::new();
     for operation in operations.iter().filter(|operation| publishes(dialect, **operation)) {
@@ -197,7 +196,6 @@ pub fn services(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<&'static
 }
 
 /// Returns `true` if an operation is in the release's specification, so that profile and documents list it.
-#[must_use]
 pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
     let capability = operation.row().capability;
     dialect.shapes(operation).is_some()
@@ -205,7 +203,6 @@ pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
 }
 
 /// Returns the names of capabilities in a release, for a business that uses `names` of its own.
-#[must_use]
 pub fn names(dialect: &dyn Dialect, names: &Names) -> Names {
     let mut names = names.clone();
     for offer in dialect.offers().iter().filter(|offer| offer.known_as != offer.name) {
@@ -216,7 +213,6 @@ pub fn names(dialect: &dyn Dialect, names: &Names) -> Names {
 
 /// Adds the merchant authorization to a checkout. `document` is the JSON object that was signed, without `ap2` (rule
 /// AP2-02).
-#[must_use]
 pub fn authorized(mut document: String, merchant_authorization: &str) -> String {
     if document.ends_with('}') {
         document.pop();

@@ -16,13 +16,11 @@ use crate::{
 pub const DEFAULT_PUBLIC_URL: &str = "http://127.0.0.1:8080";
 
 /// Returns the path prefix of the endpoint of one release.
-#[must_use]
 pub fn release_path(release: Release) -> String {
     format!("/ucp/{release}")
 }
 
 /// Returns every document that describes the gateway, by its path in the repository, with a folder for each release.
-#[must_use]
 pub fn documents(public_url: &str) -> BTreeMap<String, Value> {
     let mut documents = BTreeMap::new();
     for release in Release::ALL {
@@ -41,7 +39,6 @@ pub fn documents(public_url: &str) -> BTreeMap<String, Value> {
 
 /// Returns the JSON Schemas of those of `operations` that a release publishes, one for each direction, and of a
 /// protocol failure, by name.
-#[must_use]
 pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
     for operation in operations.iter().filter(|operation| publishes(dialect, **operation)) {
@@ -61,7 +58,6 @@ pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<Stri
 }
 
 /// Formats a document as it is checked in: indented, with a final newline.
-#[must_use]
 pub fn pretty(document: &Value) -> String {
     let mut text =
         serde_json::to_string_pretty(document).unwrap_or_else(|error| unreachable!("JSON serialises: {error}"));

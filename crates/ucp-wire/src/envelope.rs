@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use ucp_core::{Operation, Release, message::Message, negotiation::Active};
 
 /// Returns `true` if an answer is an error response without a resource.
-#[must_use]
 pub fn is_failure(body: &Map<String, Value>) -> bool {
     body.get("ucp").is_some_and(|ucp| ucp["status"] == "error")
 }

@@ -16,10 +16,8 @@ use ucp_core::{
 use crate::{dialect::Dialect, schema};
 
 /// Reads a payload that a model wrote: members that are left empty are removed, and JSON text becomes what it says.
-///
-/// # Errors
-/// [`MalformedJson`](ucp_core::Code::MalformedJson) or [`RequestTooLarge`](ucp_core::Code::RequestTooLarge) for a JSON
-/// text that names a member twice, nests too deep, or holds too much.
+/// Fails with [`MalformedJson`](ucp_core::Code::MalformedJson) or [`RequestTooLarge`](ucp_core::Code::RequestTooLarge)
+/// for a JSON text that names a member twice, nests too deep, or holds too much.
 pub fn read(dialect: &dyn Dialect, operation: Operation, payload: &mut Value) -> Result<(), Refusal> {
     match dialect.shapes(operation).and_then(schema::Shapes::request_schema) {
         Some(schema) => Reader::of(schema).read(payload, "$"),
@@ -27,10 +25,7 @@ pub fn read(dialect: &dyn Dialect, operation: Operation, payload: &mut Value) ->
     }
 }
 
-/// Reads the `meta` of a tool in the same way.
-///
-/// # Errors
-/// The same as [`read`].
+/// Reads the `meta` of a tool in the same way, with the same errors.
 pub fn read_meta(meta: &mut Value) -> Result<(), Refusal> {
     static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
         let mut schema = schema::meta(Effect::Safe);
@@ -41,10 +36,7 @@ pub fn read_meta(meta: &mut Value) -> Result<(), Refusal> {
     Reader::of(&SCHEMA).read(meta, "$.meta")
 }
 
-/// Reads the arguments of a tool, if they are JSON text.
-///
-/// # Errors
-/// The same as [`read`].
+/// Reads the arguments of a tool, if they are JSON text, with the same errors.
 pub fn read_arguments(arguments: &mut Value) -> Result<(), Refusal> {
     static SCHEMA: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
     Reader::of(&SCHEMA).read(arguments, "$.params.arguments")

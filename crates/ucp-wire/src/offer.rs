@@ -15,9 +15,9 @@ pub struct Offer {
     pub version: &'static str,
     /// The capabilities that it extends; empty for a root capability.
     pub extends: &'static [&'static str],
-    /// Path of the specification page, below the specification's root.
+    /// Path of the specification page, below `specification/`.
     pub spec: &'static str,
-    /// Path of the JSON Schema, below the specification's root.
+    /// Path of the JSON Schema, below `schemas/` and without `.json`.
     pub schema: &'static str,
     /// `true` if it is in the release's specification. Other capabilities can be negotiated but are not advertised.
     pub published: bool,
@@ -41,17 +41,19 @@ impl Offer {
         spec: &'static str,
         schema: &'static str,
     ) -> Self {
+        let (published, signed, stated, tells) = (true, false, false, false);
+        let known_as = name;
         Self {
             name,
             version,
             extends: &[],
             spec,
             schema,
-            published: true,
-            known_as: name,
-            signed: false,
-            stated: false,
-            tells: false,
+            published,
+            known_as,
+            signed,
+            stated,
+            tells,
             presentations: &[],
         }
     }
@@ -94,13 +96,11 @@ impl Offer {
     }
 
     /// Returns its declaration for the negotiation.
-    #[must_use]
     pub fn declaration(&self) -> Declaration {
         self.declaration_under(&Names::default())
     }
 
     /// Returns its declaration for a business that uses names of its own.
-    #[must_use]
     pub fn declaration_under(&self, names: &Names) -> Declaration {
         Declaration {
             name: names.of(self.name).to_owned(),

@@ -28,7 +28,7 @@ use crate::{
     offer::Offer,
     refusal::http_status,
     schema::{self, Direction},
-    site::published_at,
+    site::specification,
     titles::pascal,
 };
 
@@ -49,7 +49,6 @@ pub fn failures() -> impl Iterator<Item = Code> {
 }
 
 /// Builds the document for those of `operations` that the release of `dialect` publishes, served under `endpoint`.
-#[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
@@ -164,7 +163,7 @@ fn tags(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<Tag> {
     let offers = dialect.offers().iter().filter(|offer| offer.published).filter(tagged);
     let tag = |offer: &Offer| {
         let specification = ExternalDocsBuilder::new()
-            .url(published_at(dialect.release(), offer.spec))
+            .url(specification(dialect.release(), offer.spec))
             .description(Some("Specification"))
             .build();
         TagBuilder::new()

@@ -31,7 +31,6 @@ const MCP_FAILURES: &[(i32, &str)] = &[
 ];
 
 /// Builds the document for those of `operations` that the release of `dialect` publishes, served under `endpoint`.
-#[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
@@ -205,7 +204,6 @@ pub enum Detail {
 /// Schemas are valid for the strictest reader ([`legible`]). Input schemas contain no references, because clients show
 /// and use parts of them separately. `anonymous` makes the
 /// platform profile optional, for a transport that knows the platform.
-#[must_use]
 pub fn tools(
     dialect: &dyn Dialect,
     operations: &[Operation],

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_readers_stumble_over_is_gone() {
+    fn schemas_of_tools_are_simplified_for_strict_readers() {
         let mut schema = json!({
             "type": "object",
             "properties": {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_an_end() {
+    fn outlines_of_nested_schemas_end_at_their_depth() {
         let mut schema = json!({ "type": "object", "properties": { "z": { "type": "string" } }, "required": ["z"] });
         for _ in 0..20 {
             schema = json!({ "type": "object", "properties": { "a": schema } });

@@ -12,7 +12,6 @@ use crate::{
 
 /// Builds a profile with registries as maps from names to entries, the form since 2026-01-23. `key_members` are the
 /// names of the members that hold the public keys.
-#[must_use]
 pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> Value {
     let release = dialect.release();
     let version = release.date();

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// A call that was not carried out, with the reason.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct Body<'a> {
@@ -22,18 +23,14 @@ pub struct Body<'a> {
     /// Text for people.
     pub content: &'a str,
     /// The part of the request that is at fault, as RFC 9535 JSONPath from the root of the payload.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<&'a str>,
     /// Values that would have been accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<&'a str>,
     /// `true` if the same call can succeed later.
     pub retryable: bool,
     /// Seconds after which to retry.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
     /// URL where the buyer can continue without this call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub continue_url: Option<&'a str>,
 }
@@ -53,7 +50,6 @@ impl<'a> From<&'a Refusal> for Body<'a> {
 }
 
 /// The HTTP status of a failure, on REST and (rule ERR-02) on MCP over HTTP.
-#[must_use]
 pub const fn http_status(code: Code) -> u16 {
     match code.kind() {
         Kind::Malformed | Kind::InvalidArguments | Kind::InvalidEnvelope | Kind::InvalidIdentity => 400,
@@ -77,7 +73,6 @@ pub const fn http_status(code: Code) -> u16 {
 }
 
 /// The code of the JSON-RPC error object that says a failure.
-#[must_use]
 pub const fn json_rpc(code: Code) -> i32 {
     match code.kind() {
         Kind::Malformed => -32700,
@@ -101,7 +96,6 @@ pub const fn json_rpc(code: Code) -> i32 {
 }
 
 /// Encodes a refusal in the form used since 2026-04-08.
-#[must_use]
 pub fn refuse(refusal: &Refusal) -> Refused {
     let body = json(&Body::from(refusal));
     Refused {

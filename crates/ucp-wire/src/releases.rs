@@ -8,7 +8,6 @@ use crate::{
 };
 
 /// Returns the module of a release.
-#[must_use]
 pub fn dialect(release: Release) -> &'static dyn Dialect {
     match release {
         Release::V2026_01_11 => &V2026_01_11,

@@ -21,9 +21,7 @@ pub(crate) fn normalize(operation: Operation, payload: &mut Value) {
     }
 }
 
-/// Converts a payload that passed the request schema of its operation to a domain request.
-///
-/// # Errors
+/// Converts a payload that passed the request schema of its operation to a domain request. Fails with
 /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for violations that a schema cannot express.
 pub(crate) fn decode(
     operation: Operation,

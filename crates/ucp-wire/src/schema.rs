@@ -127,14 +127,12 @@ fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
 
 impl Shapes {
     /// Creates the shapes of an operation with the request `Q`, the answer `A`, and the answer `N` without a resource.
-    #[must_use]
     pub fn of<Q: JsonSchema, A: JsonSchema, N: JsonSchema>() -> Self {
         Self { request: Some(Shape::Derived(SchemaGenerator::subschema_for::<Q>)), ..Self::without_request::<A, N>() }
     }
 
     /// Creates the shapes of an operation without a payload, with the answer `A`, and the answer `N` without a
     /// resource.
-    #[must_use]
     pub fn without_request<A: JsonSchema, N: JsonSchema>() -> Self {
         Self {
             request: None,
@@ -167,9 +165,7 @@ impl Shapes {
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
-    /// Validates a request payload. The payload of an operation without one is not looked at.
-    ///
-    /// # Errors
+    /// Validates a request payload. The payload of an operation without one is not looked at. Fails with
     /// [`Code::InvalidRequest`] for the first violation.
     pub fn check_request(&self, payload: &Value) -> Result<(), Refusal> {
         let Some(request) = &self.request else { return Ok(()) };
@@ -341,13 +337,11 @@ pub enum Direction {
 }
 
 /// Creates a generator whose schemas refer to shared definitions.
-#[must_use]
 pub fn generator(direction: Direction) -> SchemaGenerator {
     settings(direction).into_generator()
 }
 
 /// Creates a generator whose schemas contain no references, for readers that cannot follow them.
-#[must_use]
 pub fn inlining_generator(direction: Direction) -> SchemaGenerator {
     settings(direction).with(|settings| settings.inline_subschemas = true).into_generator()
 }
@@ -380,7 +374,6 @@ pub fn bundle(generator: &mut SchemaGenerator, root: impl FnOnce(&mut SchemaGene
 }
 
 /// Cleans up a schema without references for publication.
-#[must_use]
 pub fn standing_alone(mut schema: Schema) -> Value {
     tidy(&mut schema);
     schema.to_value()
@@ -455,11 +448,8 @@ fn enumerate(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Compiles a self-contained schema of this crate.
-///
-/// # Panics
-/// If the schema is invalid: a mistake in the crate that every test run finds.
-#[must_use]
+/// Compiles a self-contained schema of this crate. Panics if the schema is invalid: a mistake in the crate that every
+/// test run finds.
 pub fn validator(schema: &Value) -> Validator {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
@@ -536,7 +526,6 @@ pub fn error(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// Returns the schema of the `meta` member of MCP arguments: the platform profile and the idempotency key.
-#[must_use]
 pub fn meta(effect: Effect) -> Value {
     let key = if effect.writes() {
         "Unique ID (UUID) for this change. Reuse it only to retry the same call."

@@ -14,9 +14,13 @@ use crate::offer::Offer;
 pub const SPECIFICATION: &str = "https://ucp.dev";
 
 /// Returns the URL of a page or schema of the specification of a release.
-#[must_use]
 pub fn published_at(release: Release, path: &str) -> String {
     format!("{SPECIFICATION}/{release}/{path}")
+}
+
+/// Returns the URL of a page of the specification of a release.
+pub(crate) fn specification(release: Release, page: &str) -> String {
+    published_at(release, &format!("specification/{page}"))
 }
 
 /// File name of the published description of REST.
@@ -44,26 +48,24 @@ pub struct Site<'a> {
 
 impl Site<'_> {
     /// Returns the URLs of the specification and the schema of a capability in a release.
-    #[must_use]
     pub fn documents(&self, release: Release, offer: &Offer) -> (String, String) {
         let own = self.names.own(offer.name);
         let stated = |of: fn(&OwnName) -> &Option<String>| own.and_then(|own| of(own).clone());
         (
-            stated(|own| &own.spec).unwrap_or_else(|| published_at(release, offer.spec)),
-            stated(|own| &own.schema).unwrap_or_else(|| published_at(release, offer.schema)),
+            stated(|own| &own.spec).unwrap_or_else(|| specification(release, offer.spec)),
+            stated(|own| &own.schema)
+                .unwrap_or_else(|| published_at(release, &format!("schemas/{}.json", offer.schema))),
         )
     }
 
     /// Returns the URL of the specification of a service in a release.
-    #[must_use]
     pub fn overview(&self, release: Release, service: &str) -> String {
         let own = self.names.own(service).and_then(|own| own.spec.clone());
-        own.unwrap_or_else(|| published_at(release, "specification/overview"))
+        own.unwrap_or_else(|| specification(release, "overview"))
     }
 
     /// Returns the URL of the document that describes a transport of a service. `document` is the file name of the
     /// published one; a service under a name of its own is described by the gateway's own document.
-    #[must_use]
     pub fn description(&self, release: Release, service: &str, document: &str) -> String {
         match self.names.own(service) {
             None => {

@@ -14,7 +14,6 @@ pub struct Document {
 
 impl Document {
     /// Creates an empty document with room for `capacity` bytes.
-    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self { text: String::with_capacity(capacity) }
     }
@@ -64,7 +63,6 @@ impl Document {
     }
 
     /// Returns the finished text.
-    #[must_use]
     pub fn finish(self) -> String {
         self.text
     }
@@ -94,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_stand_where_json_wants_them() {
+    fn members_and_elements_are_separated_by_commas() {
         let mut document = Document::default();
         document.object(|object| {
             object.raw(r#""a":1"#);

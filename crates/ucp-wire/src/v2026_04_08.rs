@@ -34,21 +34,18 @@ pub struct V2026_04_08;
 const VERSION: &str = Release::V2026_04_08.date();
 
 const OFFERS: &[Offer] = &[
-    Offer::root(CATALOG_SEARCH, VERSION, "specification/catalog/search", "schemas/shopping/catalog_search.json"),
-    Offer::root(CATALOG_LOOKUP, VERSION, "specification/catalog/lookup", "schemas/shopping/catalog_lookup.json"),
-    Offer::root(CART, VERSION, "specification/cart", "schemas/shopping/cart.json"),
-    Offer::root(CHECKOUT, VERSION, "specification/checkout", "schemas/shopping/checkout.json"),
-    Offer::root(ORDER, VERSION, "specification/order", "schemas/shopping/order.json"),
-    Offer::root(FULFILLMENT, VERSION, "specification/fulfillment", "schemas/shopping/fulfillment.json")
-        .extending(&[CHECKOUT]),
-    Offer::root(DISCOUNT, VERSION, "specification/discount", "schemas/shopping/discount.json")
-        .extending(&[CART, CHECKOUT]),
-    Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
-        .extending(&[CHECKOUT]),
-    Offer::root(AP2_MANDATE, VERSION, "specification/ap2-mandates", "schemas/shopping/ap2_mandate.json")
+    Offer::root(CATALOG_SEARCH, VERSION, "catalog/search", "shopping/catalog_search"),
+    Offer::root(CATALOG_LOOKUP, VERSION, "catalog/lookup", "shopping/catalog_lookup"),
+    Offer::root(CART, VERSION, "cart", "shopping/cart"),
+    Offer::root(CHECKOUT, VERSION, "checkout", "shopping/checkout"),
+    Offer::root(ORDER, VERSION, "order", "shopping/order"),
+    Offer::root(FULFILLMENT, VERSION, "fulfillment", "shopping/fulfillment").extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "discount", "shopping/discount").extending(&[CART, CHECKOUT]),
+    Offer::root(BUYER_CONSENT, VERSION, "buyer-consent", "shopping/buyer_consent").extending(&[CHECKOUT]),
+    Offer::root(AP2_MANDATE, VERSION, "ap2-mandates", "shopping/ap2_mandate")
         .extending(&[CHECKOUT])
         .signing(MANDATE_FORMATS),
-    Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
+    Offer::root(MERCHANT, VERSION, "merchant", "menu/merchant"),
 ];
 
 static SHAPES: LazyLock<HashMap<Operation, Shapes>> =

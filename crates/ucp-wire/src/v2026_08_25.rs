@@ -41,67 +41,25 @@ const VERSION: &str = Release::V2026_08_25.date();
 const PAYMENT_AP2_MANDATE: &str = "dev.ucp.common.payment.ap2_mandate";
 
 const OFFERS: &[Offer] = &[
-    Offer::root(
-        CATALOG_SEARCH,
-        VERSION,
-        "specification/shopping/catalog/search",
-        "schemas/shopping/catalog_search.json",
-    ),
-    Offer::root(
-        CATALOG_LOOKUP,
-        VERSION,
-        "specification/shopping/catalog/lookup",
-        "schemas/shopping/catalog_lookup.json",
-    ),
-    Offer::root(CART, VERSION, "specification/shopping/cart", "schemas/shopping/cart.json"),
-    Offer::root(CHECKOUT, VERSION, "specification/shopping/checkout", "schemas/shopping/checkout.json"),
-    Offer::root(ORDER, VERSION, "specification/shopping/order", "schemas/shopping/order.json"),
-    Offer::root(
-        FULFILLMENT,
-        VERSION,
-        "specification/shopping/extensions/fulfillment",
-        "schemas/shopping/fulfillment.json",
-    )
-    .extending(&[CHECKOUT]),
-    Offer::root(DISCOUNT, VERSION, "specification/shopping/extensions/discount", "schemas/shopping/discount.json")
+    Offer::root(CATALOG_SEARCH, VERSION, "shopping/catalog/search", "shopping/catalog_search"),
+    Offer::root(CATALOG_LOOKUP, VERSION, "shopping/catalog/lookup", "shopping/catalog_lookup"),
+    Offer::root(CART, VERSION, "shopping/cart", "shopping/cart"),
+    Offer::root(CHECKOUT, VERSION, "shopping/checkout", "shopping/checkout"),
+    Offer::root(ORDER, VERSION, "shopping/order", "shopping/order"),
+    Offer::root(FULFILLMENT, VERSION, "shopping/extensions/fulfillment", "shopping/fulfillment").extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "shopping/extensions/discount", "shopping/discount").extending(&[CART, CHECKOUT]),
+    Offer::root(BUYER_CONSENT, VERSION, "shopping/extensions/buyer-consent", "shopping/buyer_consent")
         .extending(&[CART, CHECKOUT]),
-    Offer::root(
-        BUYER_CONSENT,
-        VERSION,
-        "specification/shopping/extensions/buyer-consent",
-        "schemas/shopping/buyer_consent.json",
-    )
-    .extending(&[CART, CHECKOUT]),
-    Offer::root(
-        PAYMENT_AP2_MANDATE,
-        VERSION,
-        "specification/payment/extensions/ap2-mandates",
-        "schemas/common/payment_ap2_mandate.json",
-    )
-    .known_as(AP2_MANDATE)
-    .extending(&[CHECKOUT])
-    .signing(MANDATE_FORMATS),
-    Offer::root(
-        PAYMENT_AUTHENTICATION,
-        VERSION,
-        "specification/payment/extensions/authentication",
-        "schemas/common/payment_authentication.json",
-    )
-    .extending(&[CHECKOUT])
-    .stated(),
-    Offer::root(
-        LOCATION_SEARCH,
-        VERSION,
-        "specification/common/location/search",
-        "schemas/common/location_search.json",
-    ),
-    Offer::root(
-        LOCATION_LOOKUP,
-        VERSION,
-        "specification/common/location/lookup",
-        "schemas/common/location_lookup.json",
-    ),
-    Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
+    Offer::root(PAYMENT_AP2_MANDATE, VERSION, "payment/extensions/ap2-mandates", "common/payment_ap2_mandate")
+        .known_as(AP2_MANDATE)
+        .extending(&[CHECKOUT])
+        .signing(MANDATE_FORMATS),
+    Offer::root(PAYMENT_AUTHENTICATION, VERSION, "payment/extensions/authentication", "common/payment_authentication")
+        .extending(&[CHECKOUT])
+        .stated(),
+    Offer::root(LOCATION_SEARCH, VERSION, "common/location/search", "common/location_search"),
+    Offer::root(LOCATION_LOOKUP, VERSION, "common/location/lookup", "common/location_lookup"),
+    Offer::root(MERCHANT, VERSION, "merchant", "menu/merchant"),
 ];
 
 static SHAPES: LazyLock<HashMap<Operation, Shapes>> =

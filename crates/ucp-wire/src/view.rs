@@ -40,10 +40,8 @@ pub enum View {
 }
 
 impl View {
-    /// Reads the parameter `view` from the query of a URL; `None` if there is none. Other parameters are ignored.
-    ///
-    /// # Errors
-    /// [`Code::InvalidRequest`] for an unknown view.
+    /// Reads the parameter `view` from the query of a URL; `None` if there is none. Other parameters are ignored. Fails
+    /// with [`Code::InvalidRequest`] for an unknown view.
     pub fn of(query: Option<&str>) -> Result<Option<Self>, Refusal> {
         let mut parameters = query.unwrap_or_default().split('&').filter_map(|parameter| parameter.split_once('='));
         match parameters.find(|(name, _)| *name == "view").map(|(_, value)| value) {
@@ -57,7 +55,6 @@ impl View {
     }
 
     /// Returns an answer in this view. Only answers of the catalog have views.
-    #[must_use]
     pub fn show(self, operation: Operation, document: String) -> String {
         let is_whole = match self {
             Self::Full => true,

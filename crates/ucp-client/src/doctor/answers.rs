@@ -9,7 +9,7 @@ use ucp_core::Operation;
 use ucp_wire::{dialect, documents::schemas, relay};
 
 use super::{report::Examination, rule::Rule};
-use crate::shop::{Answer, Call, Shop, Transport};
+use crate::shop::{Answer, Call, CalledShop, Transport};
 
 /// Time within which a read should be answered.
 const READ: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ impl Answers {
     /// Calls an operation and looks at the answer; `None` if there is none.
     pub(super) async fn ask(
         &mut self,
-        shop: &Shop,
+        shop: &CalledShop,
         transport: Transport,
         call: &Call<'_>,
         examination: &mut Examination,
@@ -71,7 +71,7 @@ impl Answers {
 
     /// Returns the validator of answers with a resource, or of those without one. Against both at once, an error would
     /// not say which member is wrong.
-    fn validator(&mut self, shop: &Shop, operation: Operation, failed: bool) -> Option<&Validator> {
+    fn validator(&mut self, shop: &CalledShop, operation: Operation, failed: bool) -> Option<&Validator> {
         let name = operation.row().name;
         let compile = || {
             let mut schema = schemas(dialect(shop.release), &[operation]).remove(&format!("{name}.response"))?;

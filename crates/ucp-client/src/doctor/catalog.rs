@@ -10,7 +10,7 @@ use url::{Host, Url};
 use super::{answers::Answers, report::Examination, rule::Rule};
 use crate::{
     http::tokens,
-    shop::{Answer, Call, Shop, Transport},
+    shop::{Answer, Call, CalledShop, Transport},
 };
 
 /// Number of products that are looked at one by one.
@@ -44,7 +44,7 @@ const RULES: &[Rule] = &[
 
 /// The catalog, asked over one transport.
 struct Catalog<'a> {
-    shop: &'a Shop,
+    shop: &'a CalledShop,
     transport: Transport,
     answers: &'a mut Answers,
     examination: &'a mut Examination,
@@ -52,7 +52,7 @@ struct Catalog<'a> {
 
 /// Looks at a sample of the products, and returns those that can be bought.
 pub(super) async fn examine(
-    shop: &Shop,
+    shop: &CalledShop,
     transport: Transport,
     answers: &mut Answers,
     examination: &mut Examination,

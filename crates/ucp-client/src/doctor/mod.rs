@@ -30,7 +30,7 @@ use self::{answers::Answers, report::Examination};
 pub use self::{platform::platform, report::Report, rule::Rule};
 use crate::{
     http::Http,
-    shop::{Shop, TRANSPORTS, profile_url},
+    shop::{CalledShop, TRANSPORTS, profile_url},
 };
 
 /// Options of an examination.
@@ -56,7 +56,7 @@ pub async fn shop(http: Http, address: &Url, options: &Options) -> Report {
     profile::declarations(&document, at, &mut examination);
     profile::business(&document, at, &mut examination);
     profile::versions(&http, &document, &address, &mut examination).await;
-    let shop = match Shop::find(http, &address, options.release).await {
+    let shop = match CalledShop::find(http, &address, options.release).await {
         Ok(shop) => shop,
         Err(lost) => {
             examination.check(Rule::ProfileOperations, false, at, || lost.to_string());

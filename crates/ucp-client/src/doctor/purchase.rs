@@ -6,7 +6,7 @@ use ucp_core::Operation;
 use ucp_wire::relay;
 
 use super::{answers::Answers, report::Examination, rule::Rule};
-use crate::shop::{Answer, Call, Said, Shop, Transport};
+use crate::shop::{Answer, Call, CalledShop, Said, Transport};
 
 const RULES: &[Rule] = &[
     Rule::PurchaseTotals,
@@ -25,7 +25,7 @@ pub(super) fn skipped(examination: &mut Examination) {
 
 /// Makes a checkout, looks at it, and cancels it.
 pub(super) async fn examine(
-    shop: &Shop,
+    shop: &CalledShop,
     transport: Transport,
     products: &[Value],
     item: Option<&str>,
@@ -108,7 +108,7 @@ fn private(answer: &Answer, at: &str, examination: &mut Examination) {
 
 /// Cancels the checkout, and tries to change it afterwards.
 async fn cancel(
-    shop: &Shop,
+    shop: &CalledShop,
     transport: Transport,
     id: &str,
     lines: &Value,

@@ -62,13 +62,11 @@ pub struct Report {
 
 impl Report {
     /// Returns `true` if a rule with the weight of an error is not kept.
-    #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Returns the number of findings of a weight.
-    #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
         let further = |finding: &Finding| self.more.get(finding.rule.name()).copied().unwrap_or_default();
         let mut seen = BTreeSet::new();

@@ -36,25 +36,21 @@ macro_rules! rules {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the name of the rule.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
             /// Returns the weight of the rule.
-            #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity),+ }
             }
 
             /// Returns what must be.
-            #[must_use]
             pub const fn says(self) -> &'static str {
                 match self { $(Self::$variant => $says),+ }
             }
 
             /// Returns what to do where it is not so.
-            #[must_use]
             pub const fn cure(self) -> &'static str {
                 match self { $(Self::$variant => $cure),+ }
             }

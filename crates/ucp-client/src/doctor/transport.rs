@@ -8,7 +8,7 @@ use ucp_wire::relay;
 use super::{answers::Answers, report::Examination, rule::Rule};
 use crate::{
     http::tokens,
-    shop::{Answer, Call, Refused, Said, Shop, TRANSPORTS, Transport},
+    shop::{Answer, Call, CalledShop, Refused, Said, TRANSPORTS, Transport},
 };
 
 /// Maximum size of the list of tools, in bytes.
@@ -21,7 +21,7 @@ const DESCRIPTION: std::ops::RangeInclusive<usize> = 20..=1_000;
 const NOTHING: &str = "no-such-thing-8c1f4a";
 
 /// Looks at the list of tools.
-pub(super) async fn tools(shop: &Shop, examination: &mut Examination) {
+pub(super) async fn tools(shop: &CalledShop, examination: &mut Examination) {
     use Rule::{McpAnswers, ToolsCaller, ToolsComplete, ToolsDescription, ToolsLegible, ToolsSchema, ToolsSize};
     let all = [ToolsComplete, ToolsSchema, ToolsLegible, ToolsCaller, ToolsDescription, ToolsSize];
     let Some(mcp) = &shop.mcp else {
@@ -106,7 +106,7 @@ fn illegible_below(schema: &Value, path: &str) -> Option<String> {
 
 /// Returns a read that can be asked of the shop without knowing anything about it, with a payload that is wrong in the
 /// type of one member.
-fn question(shop: &Shop) -> Option<(Operation, Value, Value)> {
+fn question(shop: &CalledShop) -> Option<(Operation, Value, Value)> {
     let reads = [
         (
             Operation::SearchCatalog,
@@ -119,7 +119,7 @@ fn question(shop: &Shop) -> Option<(Operation, Value, Value)> {
 }
 
 /// Returns a read of something that does not exist.
-fn missing(shop: &Shop) -> Option<Call<'static>> {
+fn missing(shop: &CalledShop) -> Option<Call<'static>> {
     if shop.offers(Operation::GetProduct) {
         return Some(Call::new(Operation::GetProduct, json!({ "id": NOTHING })));
     }
@@ -129,7 +129,7 @@ fn missing(shop: &Shop) -> Option<Call<'static>> {
 }
 
 /// Asks both transports the same, and looks at what each says about mistakes.
-pub(super) async fn both(shop: &Shop, answers: &mut Answers, examination: &mut Examination) {
+pub(super) async fn both(shop: &CalledShop, answers: &mut Answers, examination: &mut Examination) {
     let mut said: Vec<Answer> = Vec::new();
     let mut told: Vec<Vec<String>> = Vec::new();
     for transport in TRANSPORTS.into_iter().filter(|transport| shop.has(*transport)) {
@@ -204,7 +204,7 @@ fn refusal(answer: &Answer, transport: Transport, at: &str, examination: &mut Ex
 }
 
 /// Compares what the transports answered.
-fn parity(shop: &Shop, said: &[Answer], told: &[Vec<String>], examination: &mut Examination) {
+fn parity(shop: &CalledShop, said: &[Answer], told: &[Vec<String>], examination: &mut Examination) {
     if let [rest, mcp] = said
         && let (Some(first), Some(second)) = (rest.resource(), mcp.resource())
     {
@@ -245,7 +245,7 @@ fn difference(one: &Value, other: &Value, path: &str) -> Option<String> {
 }
 
 /// Sends a body that is no JSON to each transport.
-async fn malformed(shop: &Shop, examination: &mut Examination) {
+async fn malformed(shop: &CalledShop, examination: &mut Examination) {
     const BODY: &[u8] = b"{\"query\":";
     let rest = shop.rest.as_ref().and_then(|_| {
         let operation = [Operation::SearchCatalog, Operation::LookupCatalog, Operation::CreateCheckout];
@@ -270,7 +270,7 @@ async fn malformed(shop: &Shop, examination: &mut Examination) {
 }
 
 /// Asks for a path and a tool that do not exist.
-async fn unknown(shop: &Shop, examination: &mut Examination) {
+async fn unknown(shop: &CalledShop, examination: &mut Examination) {
     if let Ok(url) = shop.rest_url(NOTHING, None)
         && let Ok(exchange) = shop.http.get(&url).await
     {

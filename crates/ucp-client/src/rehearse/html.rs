@@ -16,7 +16,6 @@ code{font:13px ui-monospace,monospace;word-break:break-word;color:#54616f}.bad{c
 @media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ee}th,td{border-color:#2b3540}.track{background:#222b35}code{color:#9fb0c2}.bad{color:#ff8a80}}";
 
 /// Formats the report as a page.
-#[must_use]
 pub fn page(report: &Report) -> String {
     let Ends { sessions, ordered, ready, handed_over, given_up } = report.ends();
     let page = html! {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use ucp_core::Operation;
 
-use crate::shop::{Call, Shop, Transport};
+use crate::shop::{Call, CalledShop, Transport};
 
 /// Number of products that are known.
 const MOST: usize = 100;
@@ -13,7 +13,7 @@ const PAGE: usize = 25;
 
 /// Something that can be bought.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Item {
+pub(super) struct CatalogItem {
     pub(super) product: Option<Value>,
     pub(super) title: String,
     pub(super) variant: String,
@@ -26,14 +26,14 @@ pub(super) struct Item {
 /// The goods that are known, in the order in which the shop shows them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<CatalogItem>,
 }
 
 impl Knowledge {
     /// Reads some pages of the catalog; `named` goods are known where there is no catalog.
-    pub(super) async fn gather(shop: &Shop, transport: Transport, named: &[String]) -> Self {
+    pub(super) async fn gather(shop: &CalledShop, transport: Transport, named: &[String]) -> Self {
         if !named.is_empty() || !shop.offers(Operation::SearchCatalog) {
-            let item = |id: &String| Item { variant: id.clone(), title: id.clone(), ..Item::default() };
+            let item = |id: &String| CatalogItem { variant: id.clone(), title: id.clone(), ..CatalogItem::default() };
             return Self { items: named.iter().map(item).collect() };
         }
         let mut items = Vec::new();
@@ -66,12 +66,12 @@ pub(super) fn elements(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn item(product: &Value) -> Option<Item> {
+fn item(product: &Value) -> Option<CatalogItem> {
     let variant = elements(&product["variants"]).find(|variant| variant["availability"]["available"] != false)?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let merchant =
         elements(&product["categories"]).filter(|category| category["taxonomy"] != "google_product_category");
-    Some(Item {
+    Some(CatalogItem {
         title: text(&product["title"])?,
         variant: text(&variant["id"])?,
         sku: text(&variant["sku"]),

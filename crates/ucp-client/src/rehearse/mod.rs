@@ -39,7 +39,7 @@ use self::{
     session::{End, Persona, Session, Step},
     shopper::{GivingUp, Shopper},
 };
-use crate::shop::{Shop, Transport};
+use crate::shop::{CalledShop, Transport};
 
 /// Payment instruments that shoppers use.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ pub struct Options {
 }
 
 /// Sends the shoppers to the shop; `ended` is told of each that has ended.
-pub async fn rehearse(shop: &Shop, transport: Transport, options: &Options, ended: impl Fn()) -> Report {
+pub async fn rehearse(shop: &CalledShop, transport: Transport, options: &Options, ended: impl Fn()) -> Report {
     let began = Instant::now();
     let knowledge = Knowledge::gather(shop, transport, &options.items).await;
     let sessions = stream::iter(0..options.sessions).map(|index| {
@@ -98,7 +98,13 @@ pub async fn rehearse(shop: &Shop, transport: Transport, options: &Options, ende
     }
 }
 
-async fn session(shop: &Shop, transport: Transport, knowledge: &Knowledge, index: usize, options: &Options) -> Session {
+async fn session(
+    shop: &CalledShop,
+    transport: Transport,
+    knowledge: &Knowledge,
+    index: usize,
+    options: &Options,
+) -> Session {
     let persona = Persona::ALL[index % Persona::ALL.len()];
     let mut shopper = Shopper {
         shop,

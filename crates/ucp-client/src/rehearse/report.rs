@@ -76,7 +76,6 @@ pub type Reasons = BTreeMap<(Step, String), (usize, String)>;
 
 impl Report {
     /// Returns the sessions of each persona by their end.
-    #[must_use]
     pub fn personas(&self) -> BTreeMap<Persona, Ends> {
         let mut personas: BTreeMap<Persona, Ends> = BTreeMap::new();
         for session in &self.sessions {
@@ -86,7 +85,6 @@ impl Report {
     }
 
     /// Returns all sessions by their end.
-    #[must_use]
     pub fn ends(&self) -> Ends {
         let mut ends = Ends::default();
         self.sessions.iter().for_each(|session| ends.count(&session.end));
@@ -94,7 +92,6 @@ impl Report {
     }
 
     /// Returns the funnel: each step with what it cost.
-    #[must_use]
     pub fn funnel(&self) -> BTreeMap<Step, StepCost> {
         let mut funnel: BTreeMap<Step, StepCost> =
             Step::ALL.into_iter().map(|step| (step, StepCost::default())).collect();
@@ -116,7 +113,6 @@ impl Report {
     }
 
     /// Returns why shoppers gave up, and where.
-    #[must_use]
     pub fn reasons(&self) -> Reasons {
         let mut reasons = Reasons::new();
         for session in &self.sessions {
@@ -128,7 +124,6 @@ impl Report {
     }
 
     /// Returns what hindered shoppers, with the number of sessions and an example.
-    #[must_use]
     pub fn obstacles(&self) -> BTreeMap<Obstacle, (usize, String)> {
         let mut obstacles: BTreeMap<Obstacle, (usize, String)> = BTreeMap::new();
         for (obstacle, seen) in self.sessions.iter().flat_map(|session| &session.obstacles) {
@@ -138,7 +133,6 @@ impl Report {
     }
 
     /// Returns the slowest calls: session, operation, step and time.
-    #[must_use]
     pub fn slowest(&self) -> Vec<(usize, &'static str, Step, Duration)> {
         let each = self.sessions.iter().flat_map(|session| {
             session.calls.iter().map(|call| (session.number, call.operation.row().name, call.step, call.took))
@@ -150,13 +144,11 @@ impl Report {
     }
 
     /// Returns the number of sessions per minute.
-    #[must_use]
     pub fn per_minute(&self) -> u128 {
         self.sessions.len() as u128 * 60_000 / self.took.as_millis().max(1)
     }
 
     /// Formats what is the same in every rehearsal with this seed.
-    #[must_use]
     pub fn counts(&self) -> String {
         let mut text = String::new();
         // Writing to a text cannot fail.
@@ -234,7 +226,6 @@ impl fmt::Display for Report {
 }
 
 /// Formats the report as `JUnit` XML: a test case per session, grouped by persona.
-#[must_use]
 pub fn junit(report: &Report) -> String {
     let Ends { sessions, given_up, .. } = report.ends();
     let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());

@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 use ucp_core::Operation;
 
 use super::{
-    knowledge::{Item, Knowledge, elements},
+    knowledge::{CatalogItem, Knowledge, elements},
     random::Random,
     session::{CallCost, Obstacle, Step},
 };
 use crate::{
     http::shortened,
-    shop::{Answer, Call, Said, Shop, Transport},
+    shop::{Answer, Call, CalledShop, Said, Transport},
 };
 
 /// Number of results that a shopper looks at.
@@ -36,7 +36,7 @@ pub(super) struct Choice {
 
 /// A shopper under way.
 pub(super) struct Shopper<'a> {
-    pub(super) shop: &'a Shop,
+    pub(super) shop: &'a CalledShop,
     pub(super) transport: Transport,
     pub(super) knowledge: &'a Knowledge,
     pub(super) random: Random,
@@ -193,7 +193,7 @@ impl Shopper<'_> {
         }
     }
 
-    pub(super) fn item(&mut self) -> Option<Item> {
+    pub(super) fn item(&mut self) -> Option<CatalogItem> {
         self.random.pick(&self.knowledge.items).cloned()
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::Semaphore, time::timeout};
 use ucp_client::{
     http::{Exchange, Http, Request, Token},
-    shop::{Answer, Call, Refused, Said, Shop, TRANSPORTS, Transport},
+    shop::{Answer, Call, CalledShop, Refused, Said, TRANSPORTS, Transport},
 };
 use ucp_config::Settings;
 use ucp_core::{
@@ -73,7 +73,7 @@ impl fmt::Debug for Endpoints {
 struct Known {
     address: Url,
     release: Option<Release>,
-    shop: Arc<Shop>,
+    shop: Arc<CalledShop>,
     until: Instant,
 }
 
@@ -234,7 +234,7 @@ impl Endpoints {
     }
 
     /// Returns the shop at an address, which is discovered unless that was done a moment ago.
-    async fn find(&self, address: &Url, release: Option<Release>) -> Result<Arc<Shop>, Refusal> {
+    async fn find(&self, address: &Url, release: Option<Release>) -> Result<Arc<CalledShop>, Refusal> {
         let now = Instant::now();
         {
             let mut known = self.known();
@@ -251,7 +251,7 @@ impl Endpoints {
                 .accepting("the address of a shop that speaks UCP, below which is its profile")
         };
         let http = Http::guarded(&options).map_err(|error| unreachable(format!("The shop {error}")))?;
-        let shop = timeout(PATIENCE, Shop::find(http, address, release)).await;
+        let shop = timeout(PATIENCE, CalledShop::find(http, address, release)).await;
         let late = || unreachable(format!("The shop was not discovered within {} seconds", PATIENCE.as_secs()));
         let shop = shop.map_err(|_| late())?.map_err(|lost| unreachable(lost.to_string()))?;
         let shop = Arc::new(shop);
@@ -276,7 +276,7 @@ fn named_release(date: Option<&str>) -> Result<Option<Release>, Refusal> {
 }
 
 /// Says in words what a shop has not that the playground could show.
-fn lacks(shop: &Shop) -> Vec<&'static str> {
+fn lacks(shop: &CalledShop) -> Vec<&'static str> {
     let offering = &shop.profile.offering;
     let misses = |operation: Operation| !offering.operations.contains(&operation);
     let lacks = |extension: &str| !offering.extensions.contains(&extension);

@@ -25,7 +25,7 @@ use ucp_net::{
     failure::{Answered, Unfit},
 };
 use ucp_testkit::{
-    Shop,
+    TestShop,
     shop::{card, draft, platform},
 };
 
@@ -35,14 +35,14 @@ const OWNER: &str = "https://agent.example/profile";
 
 struct Gateway {
     stall: Arc<Stall>,
-    shop: Shop,
+    shop: TestShop,
 }
 
 impl Gateway {
     async fn new() -> Self {
         let stall = Stall::new();
         let contract: ContractShop = stall.connect().await;
-        let mut shop = Shop::new(Terms { required: Vec::new(), ..Terms::default() });
+        let mut shop = TestShop::new(Terms { required: Vec::new(), ..Terms::default() });
         shop.sales = SalesService {
             shop_handlers: contract.declarations().into(),
             catalog: Arc::new(contract.clone()),

@@ -12,10 +12,8 @@ use crate::{
     ports::{Catalog, Match, Named, Target, caller::BuyerSignals},
 };
 
-/// Looks identifiers up.
-///
-/// # Errors
-/// [`RequestTooLarge`](crate::Code::RequestTooLarge) beyond what the shop takes at once, or whatever the backend reports.
+/// Looks identifiers up. Fails with [`RequestTooLarge`](crate::Code::RequestTooLarge) beyond what the shop takes at
+/// once, or whatever the backend reports.
 pub async fn lookup(
     catalog: &dyn Catalog,
     request: &Request,

@@ -19,11 +19,8 @@ use crate::{
 /// Query that every product matches.
 const EVERYTHING: &str = "*";
 
-/// Searches a catalog.
-///
-/// # Errors
-/// A refusal of a request without words and filters (rule CSR-01), or of a cursor of another query; the error of the
-/// backend.
+/// Searches a catalog. Fails with a refusal of a request without words and filters (rule CSR-01), or of a cursor of
+/// another query; the error of the backend.
 pub async fn search(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,

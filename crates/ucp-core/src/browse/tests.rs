@@ -31,19 +31,19 @@ use crate::{
     },
 };
 
-struct Shop {
+struct TestCatalog {
     market: Market,
     records: Vec<Record>,
 }
 
-impl Shop {
+impl TestCatalog {
     fn present(&self, presentation: &Presentation) -> Vec<Arc<Product>> {
         self.records.iter().map(|record| Arc::new(record.present(presentation))).collect()
     }
 }
 
 #[async_trait::async_trait]
-impl Catalog for Shop {
+impl Catalog for TestCatalog {
     fn market(&self) -> Arc<Market> {
         Arc::new(self.market.clone())
     }
@@ -99,7 +99,7 @@ fn variant(color: &str, size: &str, price: i64, available: bool) -> Value {
 }
 
 /// A shoe in Red 8, 9 and Blue 8 (sold out), 10; and a mug without options, priced in dollars only.
-fn shop() -> Shop {
+fn shop() -> TestCatalog {
     let market: Market = serde_json::from_value(json!({
         "name": "Test", "currency": "USD", "currencies": ["EUR"], "language": "en", "languages": ["es"],
     }))
@@ -119,7 +119,7 @@ fn shop() -> Shop {
     });
     let records = [shoe, mug]
         .map(|record| serde_json::from_value::<Record>(record).expect("a record").check(&market).expect("usable"));
-    Shop { market, records: records.into() }
+    TestCatalog { market, records: records.into() }
 }
 
 fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
@@ -429,12 +429,12 @@ fn unusable_records_are_told_where() {
 
 /// The same shop behind an API that shows one variant of a product, and others when they are asked for. It cannot
 /// search by price, and knows of old only what goes by an SKU.
-struct Sparing(Shop);
+struct Sparing(TestCatalog);
 
 impl Sparing {
     /// A product that holds only these of its variants, and says which combinations there are.
     fn holding(product: &Product, held: impl Fn(usize) -> bool) -> Arc<Product> {
-        let all = Shop::present(&shop(), &shop().market.own());
+        let all = TestCatalog::present(&shop(), &shop().market.own());
         let whole = all.into_iter().find(|own| own.id == product.id).expect("the product");
         let mut whole = Arc::into_inner(whole).expect("the only one");
         whole.combinations = Some(
@@ -553,7 +553,7 @@ fn a_price_filter_that_nobody_applies_is_told() {
 }
 
 #[test]
-fn what_is_known_of_old_is_looked_up_and_told_once() {
+fn stale_lookups_are_reported_once() {
     let ids = ["SKU-Red-8", "mug", "SKU-Blue-10"].map(str::to_owned).into();
     let request = lookup::Request { ids, ..lookup::Request::default() };
     let resolved = now(lookup(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");

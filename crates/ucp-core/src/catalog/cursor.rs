@@ -3,8 +3,6 @@
 //! A cursor carries a backend's position to the caller and back. Who makes cursors sees to it that nobody else can, and
 //! that each belongs to one query.
 
-use std::fmt;
-
 use crate::Refusal;
 
 /// Makes cursors, and opens its own alone.
@@ -12,11 +10,8 @@ pub trait Cursors: Send + Sync {
     /// The cursor for a backend's `position` in a query, which is a text of everything that decides about its results.
     fn seal(&self, query: &str, position: &[u8]) -> String;
 
-    /// The position in a cursor that was made for this query.
-    ///
-    /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor), saying whether the cursor is none of these or belongs to another
-    /// query.
+    /// The position in a cursor that was made for this query. Fails with [`InvalidCursor`](crate::Code::InvalidCursor),
+    /// saying whether the cursor is none of these or belongs to another query.
     fn open(&self, query: &str, cursor: &str) -> Result<Vec<u8>, Refusal>;
 }
 
@@ -26,23 +21,17 @@ pub struct CursorSecret([u8; 32]);
 
 impl CursorSecret {
     /// A secret of 32 random bytes.
-    #[must_use]
     pub const fn new(secret: [u8; 32]) -> Self {
         Self(secret)
     }
 
     /// The bytes, for whoever makes cursors with them.
-    #[must_use]
     pub const fn reveal(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-impl fmt::Debug for CursorSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CursorSecret(..)")
-    }
-}
+crate::opaque!(CursorSecret);
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -69,6 +58,6 @@ pub(crate) mod tests {
 
     #[test]
     fn the_secret_is_not_printed() {
-        assert_eq!(format!("{:?}", CursorSecret::new([65; 32])), "CursorSecret(..)");
+        assert_eq!(format!("{:?}", CursorSecret::new([65; 32])), "CursorSecret(…)");
     }
 }

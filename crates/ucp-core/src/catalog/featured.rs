@@ -15,7 +15,6 @@ pub struct Words(Vec<String>);
 
 impl Words {
     /// Splits `query` into words.
-    #[must_use]
     pub fn of(query: &str) -> Self {
         let mut words = words(query);
         words.truncate(MOST_WORDS);
@@ -29,7 +28,6 @@ impl Words {
 }
 
 /// Returns the position of the variant that represents a product; `None` if no variant passes the filters.
-#[must_use]
 pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Option<usize> {
     let admitted =
         || (0..product.variants.len()).filter(|position| criteria.admit(product, &product.variants[*position]));

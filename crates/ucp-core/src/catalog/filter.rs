@@ -38,13 +38,11 @@ pub struct PriceFilter {
 
 impl Filters {
     /// Returns `true` if the request states no filter at all, not even one that everything passes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Returns the criteria for a caller who is answered in `presentation`, and notes on filters that are not applied.
-    #[must_use]
     pub fn criteria(
         &self,
         market: &Market,
@@ -145,7 +143,6 @@ pub struct Bound {
 
 impl Bound {
     /// Returns the bounds in minor units, for indexes.
-    #[must_use]
     pub fn range(&self) -> std::ops::RangeInclusive<i64> {
         self.min.minor()..=self.max.map_or(MAX_AMOUNT, Amount::minor)
     }
@@ -153,7 +150,6 @@ impl Bound {
 
 impl Criteria {
     /// Returns `true` if a variant of a product meets the criteria.
-    #[must_use]
     pub fn admit(&self, product: &Product, variant: &Variant) -> bool {
         (!self.available || variant.availability.available)
             && self.admit_price(variant.price)
@@ -176,19 +172,16 @@ pub struct CategoryPath(Vec<String>);
 
 impl CategoryPath {
     /// Parses the path of a category value.
-    #[must_use]
     pub fn new(value: &str) -> Self {
         Self(value.split('>').map(|segment| fold(segment.trim())).collect())
     }
 
     /// Returns the path of a product's category.
-    #[must_use]
     pub fn of(category: &Category) -> Self {
         Self::new(&category.value)
     }
 
     /// Returns `true` if `other` is this category or below it.
-    #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
@@ -199,7 +192,6 @@ impl CategoryPath {
     }
 
     /// Returns the whole path as one text, as [`ancestry`](Self::ancestry) spells it.
-    #[must_use]
     pub fn key(&self) -> String {
         self.0.join(">")
     }

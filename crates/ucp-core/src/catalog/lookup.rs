@@ -65,7 +65,6 @@ pub struct Resolved {
 }
 
 /// Returns the refusal of a call with more identifiers than are looked up at once (rule LKP-05).
-#[must_use]
 pub fn too_many(named: usize, most: usize) -> Refusal {
     Refusal::new(Code::RequestTooLarge, format!("Too many identifiers: {named}."))
         .at("$.ids")

@@ -57,13 +57,11 @@ pub struct Presentation {
 
 impl Market {
     /// Returns the default language and currency.
-    #[must_use]
     pub fn own(&self) -> Presentation {
         Presentation { language: self.language.clone(), currency: self.currency, country: None, customer_group: None }
     }
 
     /// Returns the presentation for a caller with `context`.
-    #[must_use]
     pub fn presentation(&self, context: &Context) -> Presentation {
         let language = context.languages.iter().find_map(|tag| self.language_for(tag)).unwrap_or(&self.language);
         let country = context.country.as_ref().map(|country| country.to_ascii_uppercase());
@@ -84,7 +82,6 @@ impl Market {
     }
 
     /// Returns `true` if products may be priced in `currency`.
-    #[must_use]
     pub fn trades_in(&self, currency: Currency) -> bool {
         currency == self.currency || self.currencies.contains(&currency)
     }

@@ -16,17 +16,15 @@ use crate::{
 };
 
 /// A text in one or more formats; at least one is present.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("minProperties" = 1))]
 pub struct Description {
     /// Plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
     /// HTML as stated by the merchant; to be sanitized before it is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// Markdown as stated by the merchant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub markdown: Option<String>,
 }
 
@@ -37,7 +35,6 @@ impl Description {
     }
 
     /// Returns `true` if no format is present.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.plain.is_none() && self.html.is_none() && self.markdown.is_none()
     }
@@ -54,6 +51,7 @@ pub struct Category {
 }
 
 /// An image, video or 3D model of a product.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Media {
     /// Type: `image`, `video`, `model_3d` or another.
@@ -63,33 +61,29 @@ pub struct Media {
     #[schemars(extend("format" = "uri"))]
     pub url: String,
     /// Alternative text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<String>,
     /// Width in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub width: Option<u32>,
     /// Height in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub height: Option<u32>,
 }
 
 /// Aggregate rating of a product or variant.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rating {
     /// Mean rating.
     #[schemars(with = "f64", range(min = 0))]
     pub value: Number,
     /// Lowest possible rating; 1 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub scale_min: Option<Number>,
     /// Highest possible rating.
     #[schemars(with = "f64", range(min = 1))]
     pub scale_max: Number,
     /// Number of ratings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
@@ -126,13 +120,12 @@ impl Default for Availability {
 
 /// Time before goods that are bought now can leave the shop. Not shown in the catalog: carts and checkouts tell it in
 /// `fulfillable_on` (UCP *Fulfillment Extension*).
+#[ucp_macros::omit_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadTime {
     /// Number of days that the shop needs to make the goods ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<u16>,
     /// Date on which goods are there that are on backorder or preorder, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_on: Option<Date>,
 }
 
@@ -144,7 +137,6 @@ impl LeadTime {
     const MOST_DAYS: u16 = 3_650;
 
     /// Returns the number of whole days after `today` on which the goods can leave the shop; 0 for now.
-    #[must_use]
     pub fn wait(&self, today: Date) -> u16 {
         let until = self.available_on.and_then(|date| date.since(today).ok());
         let until = until.map_or(0, |span| span.get_days().clamp(0, i32::from(Self::MOST_DAYS)).unsigned_abs());
@@ -152,7 +144,6 @@ impl LeadTime {
     }
 
     /// Returns `true` if nothing is stated.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -328,14 +319,12 @@ impl QuantityRule {
     pub const MAX: u64 = 1_000_000;
 
     /// Returns `true` if some quantity is sold, and none of the numbers is out of range.
-    #[must_use]
     pub fn is_usable(&self) -> bool {
         let numbers = [self.min, self.step, self.max.unwrap_or(Self::MAX)];
         numbers.iter().all(|number| (1..=Self::MAX).contains(number)) && self.at_most(Self::MAX).is_some()
     }
 
     /// Returns the largest quantity up to `wanted` that is sold; `None` if even the smallest one is more.
-    #[must_use]
     pub fn at_most(&self, wanted: u64) -> Option<u64> {
         let quantity = self.max.map_or(wanted, |max| wanted.min(max));
         let quantity = quantity - quantity % self.step.max(1);
@@ -407,7 +396,6 @@ pub struct Product {
 
 impl Product {
     /// Returns the options of the variant at `position`, as shown in `variants[].options` and `product.selected`.
-    #[must_use]
     pub fn selection_of(&self, position: usize) -> Vec<SelectedOption> {
         self.options.iter().zip(&self.variants[position].values).map(|(axis, value)| axis.selected(*value)).collect()
     }
@@ -415,7 +403,6 @@ impl Product {
 
 impl ProductOption {
     /// Returns the value at `position` as a choice on this axis.
-    #[must_use]
     pub fn selected(&self, position: usize) -> SelectedOption {
         let value = &self.values[position];
         SelectedOption { name: self.name.clone(), id: value.id.clone(), label: value.label.clone() }

@@ -25,19 +25,18 @@ use crate::{
 };
 
 /// A product as stated by a merchant.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Identifier, unique in the shop.
     pub id: String,
     /// Handle, a name for URLs, unique in the shop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
     /// Title, in the shop's default language.
     pub title: String,
     /// Description, in the shop's default language.
     pub description: Description,
     /// URL of its page in the shop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Categories in one or more taxonomies.
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "category")]
@@ -51,13 +50,11 @@ pub struct Record {
     /// All variants, at least one.
     pub variants: Vec<VariantRecord>,
     /// Rating.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     /// Tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Data of the merchant beyond the standard model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// Texts in other languages, by BCP 47 tag.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -87,27 +84,23 @@ pub struct ValueRecord {
 }
 
 /// A variant as stated by a merchant.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantRecord {
     /// Identifier, unique in the shop.
     pub id: String,
     /// Stock keeping unit of the merchant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
     /// Industry-standard codes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcodes: Vec<Barcode>,
     /// Handle, a name for URLs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
     /// Title; composed of the option labels if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description; the title if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// URL of its page in the shop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Categories in addition to those of the product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,37 +108,29 @@ pub struct VariantRecord {
     /// Price in the shop's default currency.
     pub price: Price,
     /// Price before a reduction, in the shop's default currency.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Price>,
     /// Prices in other currencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<PriceRecord>,
     /// Price of a standard quantity, in the shop's default currency.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_price: Option<UnitPrice>,
     /// Availability.
     #[serde(default)]
     pub availability: Availability,
     /// Quantity in stock; if absent, the variant is not counted and never sold out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<u64>,
     /// Number of items at each pickup location, by its identifier. An omitted location has none. If absent, every location
     /// has the variant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_by_location: Option<BTreeMap<String, u64>>,
     /// Quantities in which it is sold; any if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity_rule: Option<QuantityRule>,
     /// Number of days that the shop needs to prepare the variant, 0 to 730.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 730))]
     pub lead_days: Option<u16>,
     /// Date on which a variant on backorder or preorder is available: YYYY-MM-DD.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub available_on: Option<Date>,
     /// Shipping weight of one piece, in grams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_grams: Option<u64>,
     /// `true` if it is delivered digitally.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -157,16 +142,13 @@ pub struct VariantRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
     /// Rating of this variant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     /// Tags of this variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Data of the merchant beyond the standard model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// Seller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seller: Option<Seller>,
     /// Further members, kept as stated.
     #[serde(flatten)]
@@ -232,13 +214,12 @@ pub struct PriceRecord {
 }
 
 /// Texts of a product in another language. Absent texts are shown in the shop's default language.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Translation {
     /// Title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// Names of option axes and labels of option values, by their text in the shop's default language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -263,9 +244,7 @@ impl Unusable {
 
 impl Record {
     /// Adds derived members (option axes, titles), and checks the invariants that [`present`](Self::present) relies on.
-    ///
-    /// # Errors
-    /// [`Unusable`] for the first invalid member.
+    /// Fails with [`Unusable`] for the first invalid member.
     pub fn check(mut self, market: &Market) -> Result<Self, Unusable> {
         for (path, text) in [("$.id", &self.id), ("$.title", &self.title)] {
             if text.trim().is_empty() {
@@ -380,7 +359,6 @@ impl Record {
     }
 
     /// Returns the currencies in which every variant is priced; the shop's default one first.
-    #[must_use]
     pub fn currencies(&self) -> Vec<Currency> {
         let own = self.variants.iter().map(|variant| variant.price.currency).take(1);
         let others = self.variants.first().map(|first| first.prices.as_slice()).unwrap_or_default();
@@ -392,7 +370,6 @@ impl Record {
 
     /// Returns the product in one language and one currency. If not every variant is priced in the currency, the shop's
     /// default one is used, so that a product is always shown in a single currency.
-    #[must_use]
     pub fn present(&self, presentation: &Presentation) -> Product {
         let translation = self.translations.get(&presentation.language);
         let term = |own: &str| translation.and_then(|texts| texts.terms.get(own)).filter(|term| *term != own);

@@ -34,7 +34,6 @@ fn matches(cell: &Cell<'_>, selection: &[Option<usize>]) -> bool {
 /// Returns the effective selection: `wanted` without the axes that had to be given up for a variant to match.
 ///
 /// Axes go in the order of `sacrifice`, the first one first. Being sold out is no reason to relax.
-#[must_use]
 pub fn relax(cells: &[Cell<'_>], mut wanted: Selection, sacrifice: impl IntoIterator<Item = usize>) -> Selection {
     let mut sacrifice = sacrifice.into_iter();
     while !cells.iter().any(|cell| matches(cell, &wanted)) {
@@ -48,7 +47,6 @@ pub fn relax(cells: &[Cell<'_>], mut wanted: Selection, sacrifice: impl IntoIter
 
 /// In which order the axes of a choice are given up (rule PRD-04, trap T-18): first those without a preference, the
 /// last one chosen first; then those with one, from the end of the list of preferences.
-#[must_use]
 pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
     let unlisted = chosen.iter().rev().filter(|axis| !preferences.contains(axis));
     // An axis named twice counts where it is named first.
@@ -65,7 +63,6 @@ pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
 ///
 /// One pass: a cell that differs from the selection nowhere speaks for all its values, one that differs on a single
 /// axis only for its value there.
-#[must_use]
 pub fn signals(axes: &[usize], cells: &[Cell<'_>], selection: &[Option<usize>]) -> Vec<Vec<Signal>> {
     let mut signals: Vec<Vec<Signal>> = axes.iter().map(|values| vec![Signal::default(); *values]).collect();
     let mut mark = |axis: usize, cell: &Cell<'_>| {
@@ -86,7 +83,6 @@ pub fn signals(axes: &[usize], cells: &[Cell<'_>], selection: &[Option<usize>]) 
 }
 
 /// Returns the positions of the cells that match the selection, in stored order.
-#[must_use]
 pub fn matching(cells: &[Cell<'_>], selection: &[Option<usize>]) -> Vec<usize> {
     cells.iter().enumerate().filter(|(_, cell)| matches(cell, selection)).map(|(position, _)| position).collect()
 }

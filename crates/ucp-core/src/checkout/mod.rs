@@ -33,6 +33,7 @@ use crate::{
 pub use status::{State, Status};
 
 /// A checkout as stored.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkout {
     /// Identifier, unguessable.
@@ -42,7 +43,6 @@ pub struct Checkout {
     /// Token that opens the page of the checkout: unguessable, and it grants no right beyond that page.
     pub token: String,
     /// Identifier of the cart that the checkout was created from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cart_id: Option<String>,
     /// State, with the data that belong to it.
     #[serde(flatten)]
@@ -58,28 +58,22 @@ pub struct Checkout {
     /// Totals.
     pub totals: Vec<Total>,
     /// Discounts; `None` if the extension was not negotiated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discounts: Option<Discounts>,
     /// Delivery; `None` if the extension was not negotiated or nothing needs delivery.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillment: Option<Fulfillment>,
     /// Errors, warnings and information about the checkout.
     pub messages: Vec<Message>,
     /// Call that last began to complete it, as identified by [`Complete::call`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completing: Option<String>,
     /// `true` if completion requires a mandate of the buyer. Set once mandates were negotiated, and never reset (rule
     /// AP2-01).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mandated: bool,
     /// Approval that the buyer gave in person, if the shop requires one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
     /// Evidence of the buyer's agreement from the last attempt to complete the checkout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// Cart that the shop behind another API holds for the checkout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "held")]
     pub remote_cart: Option<RemoteCartRef>,
     /// Time of creation, UTC.
@@ -90,7 +84,6 @@ pub struct Checkout {
 
 impl Checkout {
     /// Returns the status of the checkout.
-    #[must_use]
     pub const fn status(&self) -> Status {
         self.state.status()
     }

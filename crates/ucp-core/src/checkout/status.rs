@@ -44,13 +44,11 @@ named! {
 
 impl Status {
     /// Returns `true` if no transition is possible.
-    #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Canceled)
     }
 
     /// Returns `true` if the platform can change the checkout.
-    #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Incomplete | Self::RequiresEscalation | Self::ReadyForComplete)
     }
@@ -92,7 +90,6 @@ pub struct Illegal {
 
 impl State {
     /// Returns the state of an open checkout with these messages.
-    #[must_use]
     pub fn opened(messages: &[Message]) -> Self {
         let buyer_needed = |message: &Message| {
             matches!(
@@ -110,7 +107,6 @@ impl State {
     }
 
     /// Returns the status.
-    #[must_use]
     pub const fn status(&self) -> Status {
         match self {
             Self::Incomplete => Status::Incomplete,
@@ -123,7 +119,6 @@ impl State {
     }
 
     /// Returns the payment attempt whose result is unknown.
-    #[must_use]
     pub fn attempt(&self) -> Option<&Attempt> {
         match self {
             Self::CompleteInProgress { attempt } => Some(attempt),
@@ -132,13 +127,11 @@ impl State {
     }
 
     /// Returns the authentication of the buyer that the payment attempt waits for.
-    #[must_use]
     pub fn challenge(&self) -> Option<&Challenge> {
         self.attempt()?.challenge.as_ref()
     }
 
     /// Returns the confirmation of the order.
-    #[must_use]
     pub fn order(&self) -> Option<&Confirmation> {
         match self {
             Self::Completed { order } => Some(order),
@@ -147,17 +140,11 @@ impl State {
     }
 
     /// Derives the state after a change from the messages of the changed checkout.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is open.
     pub fn judge(&self, messages: &[Message]) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::opened(messages)) } else { Err(self.illegal("be changed")) }
     }
 
     /// Begins a payment.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is ready for completion.
     pub fn begin(&self, attempt: Attempt) -> Result<Self, Illegal> {
         match self {
             Self::ReadyForComplete => Ok(Self::CompleteInProgress { attempt: Box::new(attempt) }),
@@ -166,9 +153,6 @@ impl State {
     }
 
     /// Lets the payment attempt wait for an authentication of the buyer.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn await_buyer(&self, challenge: Challenge) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { attempt } => {
@@ -181,7 +165,6 @@ impl State {
 
     /// Returns the state in which the authentication of this identifier is answered; `None` unless it is outstanding on a
     /// page of the gateway, and was not answered before.
-    #[must_use]
     pub fn answered(&self, id: &str, confirmed: bool) -> Option<Self> {
         let attempt = self.attempt()?;
         let page = attempt.page_url.as_deref()?;
@@ -195,9 +178,6 @@ impl State {
     }
 
     /// Completes the checkout with its order.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn conclude(&self, order: Confirmation) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::Completed { order }),
@@ -206,9 +186,6 @@ impl State {
     }
 
     /// Reopens the checkout after a failed payment; the messages give the reasons.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless a payment is in progress.
     pub fn reopen(&self, messages: &[Message]) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::opened(messages)),
@@ -216,19 +193,13 @@ impl State {
         }
     }
 
-    /// Cancels the checkout.
-    ///
-    /// # Errors
-    /// [`Illegal`] unless the checkout is open: a payment in progress has to be settled first (rule CHK-05).
+    /// Cancels the checkout. A payment in progress has to be settled first (rule CHK-05).
     pub fn cancel(&self) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::Canceled) } else { Err(self.illegal("be canceled")) }
     }
 
     /// Completes the checkout with an order that the buyer placed on a page of a shop behind another API. The order is a
     /// fact: it also completes a checkout that was canceled or has expired while the buyer was paying.
-    ///
-    /// # Errors
-    /// [`Illegal`] if a payment is in progress here, or the checkout is completed.
     pub fn place(&self, order: Confirmation) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } | Self::Completed { .. } => {

@@ -1,9 +1,7 @@
 //! Geographic part of an address, in words that can be compared.
 //!
-//! People write one country, region or postal code in several ways. A [`Place`] holds the geographic part of an address
+//! People write one country, region or postal code in several ways. An [`AddressPlace`] holds the geographic part of an address
 //! with the differences taken out; streets and names are no part of it.
-
-use std::fmt;
 
 use super::record::PostalAddress;
 use crate::{country::Country, text::fold};
@@ -44,7 +42,7 @@ const COMMON_NAMES: &[(&str, &str)] = &[
 ///
 /// A buyer's place is as private as the buyer's address: `Debug` shows nothing of it.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct AddressPlace {
     /// The country: ISO 3166-1 alpha-2 in capitals where it is known, else as written.
     pub country: Option<String>,
     /// The region: the part after the hyphen of ISO 3166-2 in capitals where it is known, else as written.
@@ -55,15 +53,10 @@ pub struct Place {
     pub postal_code: Option<String>,
 }
 
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Place(..)")
-    }
-}
+crate::opaque!(AddressPlace);
 
-impl Place {
+impl AddressPlace {
     /// Returns the geographic part of an address.
-    #[must_use]
     pub fn of(address: &PostalAddress) -> Self {
         Self::new(
             address.address_country.as_deref(),
@@ -74,7 +67,6 @@ impl Place {
     }
 
     /// The place with these members, as written. Blank ones count as absent.
-    #[must_use]
     pub fn new(country: Option<&str>, region: Option<&str>, locality: Option<&str>, postal_code: Option<&str>) -> Self {
         let country = country.and_then(written).map(|name| country_code(&name).map_or(name, str::to_owned));
         let region = region.and_then(written).map(|region| region_code(country.as_deref(), region));
@@ -84,19 +76,16 @@ impl Place {
     }
 
     /// Every member, for telling queries apart.
-    #[must_use]
     pub fn members(&self) -> [Option<&str>; 4] {
         [&self.country, &self.region, &self.locality, &self.postal_code].map(|member| member.as_deref())
     }
 
     /// Returns `true` if nothing at all is said.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// The same place if it were in `country`, in which its other members may read differently.
-    #[must_use]
     pub fn read_in(&self, country: Option<&str>) -> Self {
         Self {
             country: self.country.clone().or_else(|| country.map(str::to_owned)),
@@ -113,7 +102,6 @@ impl Place {
     }
 
     /// Returns `true` if `location` is in this place: whatever this place says, it says too.
-    #[must_use]
     pub fn holds(&self, location: &Self) -> bool {
         let sought = self.read_in(location.country.as_deref());
         let pairs = [
@@ -133,7 +121,6 @@ fn written(text: &str) -> Option<String> {
 }
 
 /// The ISO 3166-1 alpha-2 code of a country by alpha-2, alpha-3 or name, in any letter case.
-#[must_use]
 pub fn country_code(country: &str) -> Option<&'static str> {
     let name = written(country)?;
     let code = name.to_ascii_uppercase();
@@ -167,8 +154,8 @@ fn compact_postal_code(country: Option<&str>, code: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(country: &str, region: &str, locality: &str, postal_code: &str) -> Place {
-        Place::new(Some(country), Some(region), Some(locality), Some(postal_code))
+    fn place(country: &str, region: &str, locality: &str, postal_code: &str) -> AddressPlace {
+        AddressPlace::new(Some(country), Some(region), Some(locality), Some(postal_code))
     }
 
     #[test]
@@ -193,7 +180,7 @@ mod tests {
     #[test]
     fn a_place_holds_what_agrees_with_everything_it_says() {
         let oakland = place("US", "California", "Oakland", "94612");
-        let sought = |country, region, locality, code| Place::new(country, region, locality, code);
+        let sought = |country, region, locality, code| AddressPlace::new(country, region, locality, code);
         for (place, holds) in [
             (sought(Some("USA"), None, None, None), true),
             (sought(None, Some("california"), None, None), true),
@@ -201,12 +188,12 @@ mod tests {
             (sought(Some("US"), Some("CA"), Some("Berkeley"), None), false),
             (sought(Some("CA"), None, None, None), false),
             (sought(Some("MX"), Some("CA"), None, None), false),
-            (Place::default(), true),
+            (AddressPlace::default(), true),
         ] {
             assert_eq!(place.holds(&oakland), holds);
         }
         // What a location does not say it does not match.
-        assert!(!sought(Some("US"), None, None, None).holds(&Place::default()));
+        assert!(!sought(Some("US"), None, None, None).holds(&AddressPlace::default()));
     }
 
     #[test]
@@ -226,6 +213,6 @@ mod tests {
 
     #[test]
     fn places_are_not_printed() {
-        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "Place(..)");
+        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "AddressPlace(…)");
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{
-    address::Place,
+    address::AddressPlace,
     geo::Point,
     record::{Location, Merchant, Method},
 };
@@ -32,18 +32,17 @@ pub struct Criteria {
     /// Area that the location is in.
     pub within: Option<Circle>,
     /// Requirements on the address of the location.
-    pub place: Option<Place>,
+    pub place: Option<AddressPlace>,
     /// Amenities, all of which the location has.
     pub amenities: Vec<String>,
 }
 
 impl Criteria {
     /// Returns `true` if a location of a merchant meets all criteria.
-    #[must_use]
     pub fn admit(&self, merchant: &Merchant, location: &Location) -> bool {
         let category = || merchant.category.as_deref().map(CategoryPath::new);
         let methods = merchant.methods_at(location);
-        let own_place = || location.address.as_ref().map(Place::of).unwrap_or_default();
+        let own_place = || location.address.as_ref().map(AddressPlace::of).unwrap_or_default();
         let open = |instant| location.schedule().ok().flatten().is_some_and(|schedule| schedule.open_at(instant));
         self.category.as_ref().is_none_or(|sought| category().is_some_and(|own| sought.contains(&own)))
             && (self.methods.is_empty() || self.methods.iter().any(|method| methods.contains(method)))
@@ -54,7 +53,6 @@ impl Criteria {
     }
 
     /// Returns `true` if there is a criterion for locations, so that a merchant without a location cannot match.
-    #[must_use]
     pub fn concern_locations(&self) -> bool {
         self.open_at.is_some()
             || !self.methods.is_empty()
@@ -75,13 +73,11 @@ pub struct Circle {
 
 impl Circle {
     /// Returns all of its bits, for telling queries apart.
-    #[must_use]
     pub fn bits(self) -> [u64; 3] {
         [self.center.latitude(), self.center.longitude(), self.max].map(f64::to_bits)
     }
 
     /// Returns `true` if a point is in the circle.
-    #[must_use]
     pub fn holds(self, point: Point) -> bool {
         self.center.distance(point) <= self.max
     }

@@ -48,38 +48,32 @@ impl fmt::Debug for Point {
 impl Point {
     /// The point at these WGS 84 degrees, if there is one. 0, 0 is where unset coordinates point to, and counts as
     /// none.
-    #[must_use]
     pub fn new(latitude: f64, longitude: f64) -> Option<Self> {
         (latitude != 0.0 || longitude != 0.0).then(|| Self::anywhere(latitude, longitude)).flatten()
     }
 
     /// The same, where 0, 0 is meant.
-    #[must_use]
     pub fn anywhere(latitude: f64, longitude: f64) -> Option<Self> {
         let valid = (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude);
         valid.then_some(Self { latitude, longitude })
     }
 
     /// Degrees north, -90 to 90.
-    #[must_use]
     pub const fn latitude(self) -> f64 {
         self.latitude
     }
 
     /// Degrees east, -180 to 180.
-    #[must_use]
     pub const fn longitude(self) -> f64 {
         self.longitude
     }
 
     /// Metres along the shortest geodesic.
-    #[must_use]
     pub fn distance(self, other: Self) -> f64 {
         WGS84.inverse(self.latitude, self.longitude, other.latitude, other.longitude)
     }
 
     /// The same point as a position in space.
-    #[must_use]
     pub fn position(self) -> Position {
         let (sin_lat, cos_lat) = self.latitude.to_radians().sin_cos();
         let (sin_lon, cos_lon) = self.longitude.to_radians().sin_cos();
@@ -94,7 +88,6 @@ pub struct Position([f64; 3]);
 
 impl Position {
     /// The straight line between two positions.
-    #[must_use]
     pub fn chord(self, other: Self) -> Chord {
         let squares = self.0.iter().zip(other.0).map(|(a, b)| (a - b) * (a - b));
         Chord(squares.sum::<f64>().sqrt())
@@ -107,7 +100,6 @@ pub struct Chord(f64);
 
 impl Chord {
     /// For comparing chords: the longer one has the larger number.
-    #[must_use]
     pub fn order(self) -> u64 {
         self.0.to_bits()
     }
@@ -122,7 +114,6 @@ impl Chord {
     ///
     /// Nothing is shorter than the straight line. Nor is anything shorter than the arc of the points' directions on the
     /// ball inside the ellipsoid: dropping a way onto a ball within does not lengthen it. Far apart that says more.
-    #[must_use]
     pub fn at_least(self) -> f64 {
         let straight = (self.0 - Self::ROUNDING).max(0.0);
         let flattening = EQUATOR - POLE;
@@ -135,7 +126,6 @@ impl Chord {
     ///
     /// Of two curves of one length the one that bends less has the longer chord (Schur), and no geodesic bends more
     /// than a circle of the tightest radius. Near the far side of the Earth that says nothing.
-    #[must_use]
     pub fn at_most(self) -> f64 {
         let sine = (self.0 + Self::ROUNDING) / (2.0 * TIGHTEST);
         if sine < 0.99 { 2.0 * TIGHTEST * sine.asin() + Self::ROUNDING } else { f64::INFINITY }
@@ -153,7 +143,6 @@ pub struct Rim {
 
 impl Rim {
     /// The rim of a radius of `max` meters.
-    #[must_use]
     pub fn new(max: f64) -> Self {
         // The converse of `at_most`, with as much again for what rounding takes on the way.
         let half = (max - Chord::ROUNDING) / (2.0 * TIGHTEST);
@@ -166,7 +155,6 @@ impl Rim {
     }
 
     /// Returns whether the point at the other end of a chord is within the radius; `None` where only the geodesic can tell.
-    #[must_use]
     pub fn holds(&self, chord: Chord) -> Option<bool> {
         if chord.0 <= self.inner {
             Some(true)

@@ -41,13 +41,11 @@ impl ClockTime {
     pub const LAST: Self = Self(23 * 60 + 59);
 
     /// The time of day `hour:minute`, if there is one.
-    #[must_use]
     pub const fn new(hour: u16, minute: u16) -> Option<Self> {
         if hour < 24 && minute < 60 { Some(Self(hour * 60 + minute)) } else { None }
     }
 
     /// Minutes since the day's first label, 0 to 1,439.
-    #[must_use]
     pub const fn minutes(self) -> u16 {
         self.0
     }
@@ -110,6 +108,7 @@ pub struct DailyHours {
 /// Hours that replace the weekly ones on every date from `valid_from` to `valid_through`.
 ///
 /// Without times the location is closed. Several with the same bounds are split shifts; other overlaps are refused.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ExceptionHours {
     /// The first local date.
@@ -121,15 +120,12 @@ pub struct ExceptionHours {
     #[schemars(with = "String", extend("format" = "date"))]
     pub valid_through: Date,
     /// The first open minute of each of the dates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("pattern" = CLOCK_PATTERN))]
     pub opens: Option<ClockTime>,
     /// The first closed minute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("pattern" = CLOCK_PATTERN))]
     pub closes: Option<ClockTime>,
     /// Name of the occasion, for buyers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 

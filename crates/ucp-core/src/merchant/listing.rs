@@ -25,7 +25,6 @@ pub struct Listing {
 impl Listing {
     /// A merchant in the first of these languages that it has texts in. The locations of these ids come first, in this
     /// order, then the other public ones.
-    #[must_use]
     pub fn new(merchant: Arc<Merchant>, first: &[String], languages: &[String]) -> Self {
         let turns: HashMap<&str, usize> = first.iter().enumerate().map(|(turn, id)| (id.as_str(), turn)).collect();
         let public = (0..merchant.locations.len()).filter(|place| merchant.locations[*place].public);
@@ -36,14 +35,12 @@ impl Listing {
     }
 
     /// The name to show.
-    #[must_use]
     pub fn name(&self) -> &str {
         let translated = self.texts().and_then(|texts| texts.name.as_deref());
         translated.unwrap_or(&self.merchant.name)
     }
 
     /// The description to show.
-    #[must_use]
     pub fn description(&self) -> Option<&Description> {
         let translated = self.texts().and_then(|texts| texts.description.as_ref());
         translated.or(self.merchant.description.as_ref())
@@ -63,7 +60,6 @@ impl Listing {
 }
 
 /// The name of a location in this translation of its merchant, where it has one.
-#[must_use]
 pub fn name_of<'a>(location: &'a Location, translation: Option<&str>) -> &'a str {
     translation.and_then(|tag| location.names.get(tag)).unwrap_or(&location.name)
 }
@@ -71,7 +67,6 @@ pub fn name_of<'a>(location: &'a Location, translation: Option<&str>) -> &'a str
 /// The tag of the translation in the first of these languages that a merchant has texts in; `None` for its own.
 ///
 /// A tag matches itself, or else one with the same primary language (RFC 4647 lookup).
-#[must_use]
 pub fn translation<'a>(merchant: &'a Merchant, languages: &[String]) -> Option<&'a str> {
     fn primary(tag: &str) -> &str {
         tag.split(['-', '_']).next().unwrap_or_default()
@@ -92,7 +87,6 @@ pub fn translation<'a>(merchant: &'a Merchant, languages: &[String]) -> Option<&
 
 /// Returns the occasion of the exception to the weekly hours that rules today at a location: `None` without an exception,
 /// `Some(None)` for one without a name.
-#[must_use]
 pub fn occasion(location: &Location, instant: Timestamp) -> Option<Option<&str>> {
     if location.exception_hours.is_empty() {
         return None;

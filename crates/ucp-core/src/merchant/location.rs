@@ -95,20 +95,17 @@ pub struct Listed {
 
 impl Listed {
     /// Creates a location without identifiers of a lookup, in the first of the languages that its merchant has texts in.
-    #[must_use]
     pub fn new(merchant: Arc<Merchant>, place: usize, languages: &[String]) -> Self {
         let translation = translation(&merchant, languages).map(str::to_owned);
         Self { merchant, place, translation, inputs: Vec::new() }
     }
 
     /// Returns the location.
-    #[must_use]
     pub fn location(&self) -> &Location {
         &self.merchant.locations[self.place]
     }
 
     /// Returns the name to show.
-    #[must_use]
     pub fn name(&self) -> &str {
         name_of(self.location(), self.translation.as_deref())
     }
@@ -137,10 +134,8 @@ pub struct Resolved {
 }
 
 impl Demands {
-    /// Converts the filters to criteria.
-    ///
-    /// # Errors
-    /// A refusal of the first filter that is unknown or invalid, with its path.
+    /// Converts the filters to criteria. Fails with a refusal of the first filter that is unknown or invalid, with its
+    /// path.
     pub fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
         known(&self.unknown, "`hours` and `amenities`")?;
         if self.serves.is_some() {

@@ -26,9 +26,7 @@ pub mod record;
 pub mod schedule;
 pub mod search;
 
-use std::fmt;
-
-use self::address::Place;
+use self::address::AddressPlace;
 
 /// Default number of entries per page.
 pub const DEFAULT_LIMIT: usize = 10;
@@ -55,14 +53,9 @@ pub struct Context {
 
 impl Context {
     /// Roughly where the buyer is.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        Place::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
+    pub fn place(&self) -> AddressPlace {
+        AddressPlace::new(self.country.as_deref(), self.region.as_deref(), None, self.postal_code.as_deref())
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("languages", &self.languages).finish_non_exhaustive()
-    }
-}
+crate::opaque!(Context { languages });

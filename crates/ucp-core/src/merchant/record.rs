@@ -5,10 +5,7 @@
 //! whether a location is public. This is the line format of `ucp-gateway import --merchants`, and the form in which a
 //! directory stores merchants. A merchant that passed [`Merchant::check`] contains nothing that an answer must not.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    fmt,
-};
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +27,7 @@ pub const MAX_ID: usize = 255;
 pub const MAX_NAME: usize = 500;
 
 /// A merchant of a directory.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merchant {
     /// Identifier, unique in the directory.
@@ -37,13 +35,10 @@ pub struct Merchant {
     /// Name shown to buyers.
     pub name: String,
     /// Description of the merchant's offer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// URL of the merchant's page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Categories in a taxonomy, such as `Restaurants > Pizza`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// Media; the first one represents the merchant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,13 +53,10 @@ pub struct Merchant {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<Method>,
     /// Destinations and methods that one order may combine; not a list of the methods offered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillment_config: Option<FulfillmentConfig>,
     /// Data of the merchant beyond the standard model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// BCP 47 tag of the language of the texts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// Texts in other languages, by BCP 47 tag.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -75,6 +67,7 @@ pub struct Merchant {
 }
 
 /// A location of a merchant.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Location {
     /// Identifier, unique in the directory.
@@ -88,22 +81,17 @@ pub struct Location {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
     /// Postal address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<PostalAddress>,
     /// Coordinates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geo: Option<Geo>,
     /// IANA time zone of the hours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// Weekly opening hours; unknown if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Vec<DailyHours>>,
     /// Opening hours on single dates, in place of the weekly ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exception_hours: Vec<ExceptionHours>,
     /// Fulfillment methods of this location; those of the merchant if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<Method>>,
     /// Amenities, by reverse-domain name, such as `dev.ucp.amenity.wi_fi`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -129,6 +117,7 @@ pub enum Method {
 }
 
 /// Coordinates, and their source.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geo {
     /// WGS 84 latitude, in degrees.
@@ -136,10 +125,8 @@ pub struct Geo {
     /// WGS 84 longitude, in degrees.
     pub longitude: f64,
     /// Source of the coordinates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Precision of the coordinates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
 }
 
@@ -168,48 +155,34 @@ pub struct Amenity {
 /// A postal address.
 ///
 /// Requests contain addresses of buyers, so that no address is ever printed: `Debug` shows no member.
+#[ucp_macros::omit_none]
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the members of the specification's postal address, which explain themselves")]
 pub struct PostalAddress {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extended_address: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub street_address: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_locality: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_region: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_country: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
     /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-impl fmt::Debug for PostalAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostalAddress(..)")
-    }
-}
+crate::opaque!(PostalAddress);
 
 /// Destinations and methods that one order may combine.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FulfillmentConfig {
     /// Support of several destinations per order, by method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_multi_destination: Option<MultiDestination>,
     /// Sets of methods that one order may combine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_method_combinations: Option<Vec<Vec<CombinedMethod>>>,
     /// Further members, kept as stated.
     #[serde(flatten)]
@@ -217,14 +190,13 @@ pub struct FulfillmentConfig {
 }
 
 /// Support of several destinations per order, by method.
+#[ucp_macros::omit_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MultiDestination {
     /// `true` if one order may be sent to several addresses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping: Option<bool>,
     /// `true` if one order may be picked up at several locations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pickup: Option<bool>,
 }
 
@@ -239,14 +211,13 @@ pub enum CombinedMethod {
 }
 
 /// Texts of a merchant in another language. Absent texts are shown in the original language.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
     /// Name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Description of the merchant's offer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
 }
 
@@ -260,19 +231,14 @@ const fn is_true(value: &bool) -> bool {
 }
 
 impl Merchant {
-    /// Checks all members.
-    ///
-    /// # Errors
-    /// [`Unusable`] for the first invalid member.
+    /// Checks all members. Fails with [`Unusable`] for the first invalid member.
     pub fn check(self) -> Result<Self, Unusable> {
         let (merchant, mut set_aside) = self.salvage()?;
         if set_aside.is_empty() { Ok(merchant) } else { Err(set_aside.swap_remove(0)) }
     }
 
     /// Checks the merchant, and removes invalid coordinates and hours of locations; returns the reason for each of
-    /// them. Such a location can still be found by its other members, but is never near and never open.
-    ///
-    /// # Errors
+    /// them. Such a location can still be found by its other members, but is never near and never open. Fails with
     /// [`Unusable`] for the first member that makes the merchant as a whole unusable.
     pub fn salvage(mut self) -> Result<(Self, Vec<Unusable>), Unusable> {
         identifier("$.id", &self.id)?;
@@ -318,7 +284,6 @@ impl Merchant {
     }
 
     /// Returns the fulfillment methods of a location of this merchant.
-    #[must_use]
     pub fn methods_at<'a>(&'a self, location: &'a Location) -> &'a [Method] {
         location.methods.as_deref().unwrap_or(&self.methods)
     }
@@ -326,15 +291,12 @@ impl Merchant {
 
 impl Location {
     /// Returns the coordinates of the location, if they are stated and valid.
-    #[must_use]
     pub fn point(&self) -> Option<Point> {
         self.geo.as_ref().and_then(|geo| Point::new(geo.latitude, geo.longitude))
     }
 
-    /// Returns the schedule of the location; `None` if it is unknown.
-    ///
-    /// # Errors
-    /// [`Unusable`] for the first invalid member, with its path from the location.
+    /// Returns the schedule of the location; `None` if it is unknown. Fails with [`Unusable`] for the first invalid
+    /// member, with its path from the location.
     pub fn schedule(&self) -> Result<Option<Schedule>, Unusable> {
         if self.hours.is_none() && self.exception_hours.is_empty() {
             return Ok(None);
@@ -478,7 +440,6 @@ fn address(path: &str, url: &str) -> Result<(), Unusable> {
 }
 
 /// Returns `true` for a reverse-domain name such as `dev.ucp.amenity.wi_fi`.
-#[must_use]
 pub fn is_reverse_domain(name: &str) -> bool {
     let segment = |(place, segment): (usize, &str)| {
         let (first, last) = (segment.bytes().next().unwrap_or(b'-'), segment.bytes().next_back().unwrap_or(b'-'));

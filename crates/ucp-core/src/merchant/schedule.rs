@@ -11,9 +11,9 @@
 use std::sync::LazyLock;
 
 use jiff::{
-    SignedDuration, Timestamp,
-    civil::{Date, DateTime, Time},
-    tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase},
+    Timestamp,
+    civil::{Date, Time},
+    tz::{TimeZone, TimeZoneDatabase},
 };
 
 use super::{
@@ -24,16 +24,10 @@ use super::{
 /// Minutes in a day, as labels on a clock.
 const DAY: u16 = 24 * 60;
 
-/// Number of days that [`Schedule::next_change`] looks ahead.
-const HORIZON: usize = 400;
-
 /// Built-in time zone database: results do not depend on that of the machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// Returns the time zone with an IANA name.
-///
-/// # Errors
-/// [`Unusable`] with the path `timezone` for an unknown name.
+/// Returns the time zone with an IANA name. Fails with [`Unusable`] with the path `timezone` for an unknown name.
 pub fn zone(name: &str) -> Result<TimeZone, Unusable> {
     ZONES.get(name).ok().filter(|zone| zone.iana_name() == Some(name)).ok_or_else(|| Unusable {
         path: "timezone".to_owned(),
@@ -53,14 +47,12 @@ pub struct Local {
 
 impl Local {
     /// Converts `instant` to the local time of `zone`.
-    #[must_use]
     pub fn at(instant: Timestamp, zone: &TimeZone) -> Self {
         let shown = zone.to_datetime(instant);
         Self { date: shown.date(), day: day_of(shown.date()), minute: minute_of(shown.time()) }
     }
 
     /// Returns the local date.
-    #[must_use]
     pub const fn date(&self) -> Date {
         self.date
     }
@@ -120,11 +112,8 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Creates the timetable of opening hours.
-    ///
-    /// # Errors
-    /// [`Unusable`] for the first invalid entry: equal times, a range that ends before it begins, one time without the
-    /// other, or exceptions that contradict each other.
+    /// Creates the timetable of opening hours. Fails with [`Unusable`] for the first invalid entry: equal times, a
+    /// range that ends before it begins, one time without the other, or exceptions that contradict each other.
     pub fn new(hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
         let unusable = |path: String, reason: &str| Unusable { path, reason: reason.to_owned() };
         let equal = "`opens` and `closes` must not be equal; a whole day is 00:00 to 23:59";
@@ -174,7 +163,6 @@ impl Timetable {
     }
 
     /// Returns `true` if it is known to be open at this local time.
-    #[must_use]
     pub fn open(&self, local: &Local) -> bool {
         if let Some(exception) = self.exception_on(local.date) {
             return exception.intervals.iter().any(|interval| interval.holds(local.minute));
@@ -193,20 +181,6 @@ impl Timetable {
         let after = self.exceptions.partition_point(|exception| exception.from <= date);
         self.exceptions[..after].last().filter(|exception| date <= exception.through)
     }
-
-    /// Returns the clock times at which an interval may begin or end on `date`.
-    fn labels(&self, date: Date) -> impl Iterator<Item = u16> {
-        let on = |date: Option<Date>| {
-            let exception = date.and_then(|date| self.exception_on(date));
-            let day = date.filter(|_| exception.is_none()).map(day_of);
-            let weekly = self.week.iter().flatten().filter(move |(own, _)| Some(u16::from(*own)) == day);
-            let exceptional = exception.into_iter().flat_map(|exception| exception.intervals.iter().copied());
-            weekly.map(|(_, interval)| *interval).chain(exceptional)
-        };
-        let today = on(Some(date)).flat_map(|interval| [interval.opens, interval.closes]);
-        let carried = on(date.yesterday().ok()).filter_map(|interval| interval.closes.checked_sub(DAY));
-        std::iter::once(0).chain(today).chain(carried).filter(|minute| *minute < DAY)
-    }
 }
 
 /// The hours of a location in its time zone.
@@ -217,70 +191,20 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Creates the schedule of a location in a time zone.
-    ///
-    /// # Errors
-    /// [`Unusable`] for the first invalid member, with its path from the location.
+    /// Creates the schedule of a location in a time zone. Fails with [`Unusable`] for the first invalid member, with
+    /// its path from the location.
     pub fn new(zone_name: &str, hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
         Ok(Self { zone: zone(zone_name)?, timetable: Timetable::new(hours, exceptions)? })
     }
 
     /// Returns `true` if the location is known to be open at this instant.
-    #[must_use]
     pub fn open_at(&self, instant: Timestamp) -> bool {
         self.timetable.open(&self.local(instant))
     }
 
     /// Returns the local time of the location at this instant.
-    #[must_use]
     pub fn local(&self, instant: Timestamp) -> Local {
         Local::at(instant, &self.zone)
-    }
-
-    /// Returns the next instant at which the location closes or opens; `None` if neither happens within a year.
-    #[must_use]
-    pub fn next_change(&self, instant: Timestamp) -> Option<Timestamp> {
-        let open = self.open_at(instant);
-        let mut date = self.local(instant).date;
-        for _ in 0..HORIZON {
-            let mut instants = self.boundaries(date);
-            instants.sort_unstable();
-            let change = instants.into_iter().find(|at| *at > instant && self.open_at(*at) != open);
-            if change.is_some() {
-                return change;
-            }
-            date = date.tomorrow().ok()?;
-        }
-        None
-    }
-
-    /// Returns the instants of a local date at which the result may change: boundaries of intervals, and jumps of the
-    /// clock.
-    fn boundaries(&self, date: Date) -> Vec<Timestamp> {
-        let shown = |minute: u16| {
-            #[expect(clippy::cast_possible_truncation, reason = "hours and minutes of a day")]
-            let time = Time::new((minute / 60) as i8, (minute % 60) as i8, 0, 0).ok();
-            time.map(|time| date.to_datetime(time))
-        };
-        let instants = |label: DateTime| {
-            let offsets = match self.zone.to_ambiguous_timestamp(label).offset() {
-                AmbiguousOffset::Unambiguous { offset } => [Some(offset), None],
-                AmbiguousOffset::Fold { before, after } => [Some(before), Some(after)],
-                // No clock shows it; the jump over it is a boundary of its own.
-                AmbiguousOffset::Gap { .. } => [None, None],
-            };
-            offsets.into_iter().flatten().filter_map(move |offset| offset.to_timestamp(label).ok())
-        };
-        let mut all: Vec<_> = self.timetable.labels(date).filter_map(shown).flat_map(instants).collect();
-        // A day and a half around noon holds all of the day, however clocks jump.
-        let reach = SignedDuration::from_hours(36);
-        if let Ok(noon) = self.zone.to_ambiguous_timestamp(date.at(12, 0, 0, 0)).compatible() {
-            let end = noon.saturating_add(reach).unwrap_or(Timestamp::MAX);
-            let jumps = self.zone.following(noon.saturating_sub(reach).unwrap_or(Timestamp::MIN));
-            let jumps = jumps.map(|jump| jump.timestamp()).take_while(|at| *at <= end);
-            all.extend(jumps.filter(|at| self.local(*at).date == date));
-        }
-        all
     }
 }
 

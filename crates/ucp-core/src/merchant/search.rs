@@ -2,11 +2,11 @@
 
 use super::{
     Context,
-    address::Place,
+    address::AddressPlace,
     criteria::{Criteria, Policy},
     geo::{METRES_PER_KILOMETRE, METRES_PER_MILE},
     listing::Listing,
-    record::{Method, PostalAddress},
+    record::{CombinedMethod, Method, PostalAddress},
 };
 use crate::{Refusal, catalog::filter::CategoryPath, message::Message};
 
@@ -33,29 +33,11 @@ pub struct Filters {
     /// `true` to match only locations that are open now; `false` does not filter.
     pub open_now: Option<bool>,
     /// Fulfillment method.
-    pub fulfillment_method: Option<FulfillmentMethod>,
+    pub fulfillment_method: Option<CombinedMethod>,
     /// Area or address of the location.
     pub location: Option<LocationFilter>,
     /// Names of filters that this gateway does not know.
     pub unknown: Vec<String>,
-}
-
-/// A fulfillment method in the terms of the draft.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FulfillmentMethod {
-    /// The goods are sent to the buyer.
-    Shipping,
-    /// The buyer picks the goods up.
-    Pickup,
-}
-
-impl FulfillmentMethod {
-    const fn methods(self) -> &'static [Method] {
-        match self {
-            Self::Shipping => &[Method::Delivery, Method::Shipping],
-            Self::Pickup => &[Method::Pickup],
-        }
-    }
 }
 
 /// Location of a merchant: near an address, or at it.
@@ -87,7 +69,6 @@ pub enum Unit {
 
 impl Radius {
     /// Converts the distance to meters. A finite distance stays finite: it is cut to the largest number.
-    #[must_use]
     pub fn metres(self) -> f64 {
         let metres = self.value
             * match self.unit {
@@ -112,20 +93,15 @@ pub struct Found {
 }
 
 impl Filters {
-    /// Checks that the filters are known and valid.
-    ///
-    /// # Errors
-    /// A refusal of the first filter that is not, with its path.
+    /// Checks that the filters are known and valid. Fails with a refusal of the first filter that is not, with its
+    /// path.
     pub fn check(&self, policy: &Policy) -> Result<(), Refusal> {
         self.criteria()?;
         self.around(policy).map(drop)
     }
 
     /// Converts the filters to criteria, except for those that need a clock or a geocoder; `None` for an address that
-    /// does not exist.
-    ///
-    /// # Errors
-    /// A refusal of the first filter that is unknown or invalid, with its path.
+    /// does not exist. Fails with a refusal of the first filter that is unknown or invalid, with its path.
     pub fn criteria(&self) -> Result<Option<Criteria>, Refusal> {
         known(&self.unknown, "`category`, `open_now`, `fulfillment_method` and `location`")?;
         let category = match self.category.as_deref() {
@@ -135,7 +111,11 @@ impl Filters {
             }
             category => category.map(CategoryPath::new),
         };
-        let methods = self.fulfillment_method.map_or(&[][..], FulfillmentMethod::methods).to_vec();
+        let methods = match self.fulfillment_method {
+            Some(CombinedMethod::Shipping) => vec![Method::Delivery, Method::Shipping],
+            Some(CombinedMethod::Pickup) => vec![Method::Pickup],
+            None => Vec::new(),
+        };
         let place = match &self.location {
             Some(LocationFilter { address: Some(address), radius: None }) => {
                 let members = [
@@ -149,7 +129,7 @@ impl Filters {
                         "at least one of `address_country`, `address_region`, `address_locality` and `postal_code`; or a `radius`",
                     ));
                 }
-                let place = Place::of(address);
+                let place = AddressPlace::of(address);
                 // An address of blanks and punctuation names no place, and must not match every place.
                 if place.is_empty() {
                     return Ok(None);
@@ -161,10 +141,8 @@ impl Filters {
         Ok(Some(Criteria { category, methods, place, ..Criteria::default() }))
     }
 
-    /// Returns the address and the radius around it, if there is a radius.
-    ///
-    /// # Errors
-    /// A refusal of an address or a radius that is invalid, with its path.
+    /// Returns the address and the radius around it, if there is a radius. Fails with a refusal of an address or a
+    /// radius that is invalid, with its path.
     pub fn around(&self, policy: &Policy) -> Result<Option<(&PostalAddress, Radius)>, Refusal> {
         let Some(LocationFilter { address, radius }) = &self.location else { return Ok(None) };
         match (address, radius) {

@@ -13,12 +13,10 @@ use crate::{
 };
 
 impl Order {
-    /// Begins a capture of an amount in minor units, or of all that was authorized if `amount` is `None`, without what was
-    /// canceled. `version` is the version of the order. Returns `false` if exactly that was captured before, or is being
-    /// captured.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the money does not wait to be captured, or the amount is not from 1 to what is left.
+    /// Begins a capture of an amount in minor units, or of all that was authorized if `amount` is `None`, without what
+    /// was canceled. `version` is the version of the order. Returns `false` if exactly that was captured before, or is
+    /// being captured. Fails with [`Impossible`] if the money does not wait to be captured, or the amount is not from 1
+    /// to what is left.
     pub fn begin_capture(&mut self, amount: Option<i64>, version: u64) -> Result<bool, Impossible> {
         let left = self.capturable();
         let wanted = amount.unwrap_or(left);
@@ -38,10 +36,7 @@ impl Order {
     }
 
     /// Begins the release of all that was authorized. `version` is the version of the order. Returns `false` if it was
-    /// released before, or is being released.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the money does not wait to be captured.
+    /// released before, or is being released. Fails with [`Impossible`] if the money does not wait to be captured.
     pub fn begin_release(&mut self, version: u64) -> Result<bool, Impossible> {
         match &self.payment.hold {
             Some(Hold::Authorized) => {
@@ -55,7 +50,6 @@ impl Order {
 
     /// Returns the capture or release that was begun and whose result is not known, for the handler; `None` if there is
     /// none.
-    #[must_use]
     pub fn begun_capture(&self) -> Option<Capture> {
         let (id, amount) = match self.payment.hold.as_ref()? {
             Hold::Capturing { id, amount } => (id, *amount),
@@ -84,7 +78,6 @@ impl Order {
     }
 
     /// Returns the amount that was captured, in minor units.
-    #[must_use]
     pub fn captured(&self) -> i64 {
         match self.payment.hold {
             None => self.authorized(),
@@ -104,7 +97,6 @@ impl Order {
     }
 
     /// Returns `true` if all goods of the order were canceled.
-    #[must_use]
     pub fn is_canceled(&self) -> bool {
         self.line_items.iter().all(|line| line.total == 0)
     }

@@ -16,7 +16,7 @@ use crate::{
     purchase::{
         buyer::PostalAddress,
         fulfillment::MethodKind,
-        line_item::{Item, LineItem},
+        line_item::{LineItem, PurchasedItem},
         mandate::Evidence,
         totals::Total,
     },
@@ -44,6 +44,7 @@ impl Confirmation {
 }
 
 /// An order as stored.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Identifier, unguessable.
@@ -69,12 +70,10 @@ pub struct Order {
     /// Changes of the amount owed, such as refunds, oldest first.
     pub adjustments: Vec<Adjustment>,
     /// Referral and campaign parameters, as the platform stated them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Map<String, Value>>,
     /// Payment of the order.
     pub payment: Payment,
     /// The order at a shop behind another API, if it was placed there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<RemoteOrder>,
     /// Time of the purchase, UTC.
     pub placed_at: Timestamp,
@@ -101,7 +100,6 @@ impl Order {
 
     /// Returns the time of the last event or adjustment, or of the purchase if there is none. A purchase at a shop behind
     /// another API counts from when the gateway heard of it, so that platforms are told for as long as of any other.
-    #[must_use]
     pub fn changed_at(&self) -> Timestamp {
         let events = self.events.iter().map(|event| event.occurred_at);
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.occurred_at);
@@ -111,6 +109,7 @@ impl Order {
 }
 
 /// Payment of an order. All of it is empty if the order was paid at a shop behind another API.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
     /// Identifier of the payment handler.
@@ -120,10 +119,8 @@ pub struct Payment {
     /// Reference of the payment at the processor; empty if the order cost nothing.
     pub reference: String,
     /// Evidence of the buyer's agreement, if mandates were negotiated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mandate: Option<Evidence>,
     /// The money, if the merchant captures it after the purchase; `None` if it was captured with the purchase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
 }
 
@@ -160,7 +157,7 @@ pub struct OrderLine {
     /// Identifier, that of the line of the checkout.
     pub id: String,
     /// Item that was bought.
-    pub item: Item,
+    pub item: PurchasedItem,
     /// Quantity at the time of the purchase.
     pub original: u64,
     /// Current quantity, after cancellations.
@@ -191,14 +188,12 @@ named! {
 
 impl OrderLine {
     /// Creates the line of a new order.
-    #[must_use]
     pub fn bought(line: LineItem) -> Self {
         let LineItem { id, item, quantity, totals, parent_id } = line;
         Self { id, item, original: quantity, total: quantity, fulfilled: 0, totals, parent_id }
     }
 
     /// Returns the status of the line.
-    #[must_use]
     pub const fn status(&self) -> LineStatus {
         match (self.total, self.fulfilled) {
             (0, _) => LineStatus::Removed,
@@ -238,6 +233,7 @@ pub struct Expectation {
 }
 
 /// An event of fulfillment.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Identifier.
@@ -249,16 +245,12 @@ pub struct Event {
     /// Lines of the event, with quantities.
     pub line_items: Vec<LineQuantity>,
     /// Tracking number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracking_number: Option<String>,
     /// URL of the tracking page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracking_url: Option<String>,
     /// Name of the carrier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
     /// Description for the buyer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 

@@ -67,9 +67,6 @@ pub enum Impossible {
 
 impl Order {
     /// Ships the given lines, or everything that is left if `lines` is empty.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to ship are not left.
     pub fn ship(&mut self, at: Timestamp, lines: &[LineQuantity], tracking: Tracking) -> Result<(), Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         for line in &mut self.line_items {
@@ -81,9 +78,6 @@ impl Order {
 
     /// Reports the arrival of the given lines, or of everything that has not arrived yet if `lines` is empty. Lines
     /// that were never shipped count as handed over.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to deliver are not left.
     pub fn deliver(&mut self, at: Timestamp, lines: &[LineQuantity]) -> Result<(), Impossible> {
         let arrived = |events: &[Event], id: &str| -> u64 {
             let delivered = events.iter().filter(|event| event.kind == "delivered");
@@ -103,9 +97,6 @@ impl Order {
 
     /// Cancels the given lines, or everything that was not shipped yet if `lines` is empty. Returns the amount to
     /// refund for them in minor units; the refund is a separate step.
-    ///
-    /// # Errors
-    /// [`Impossible`] if the quantities to cancel are not left.
     pub fn cancel(&mut self, at: Timestamp, lines: &[LineQuantity], reason: Option<String>) -> Result<i64, Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         let worth = self.worth(&lines);
@@ -117,12 +108,10 @@ impl Order {
         Ok(worth)
     }
 
-    /// Begins to refund an amount in minor units: that which was paid for `lines`, or everything that is left, if `amount` is
-    /// `None`. Returns the amount. `lines` states the goods that the refund is for, without changing their quantities.
-    ///
-    /// # Errors
-    /// [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, a line does not exist, or its
-    /// quantity is not from 1 to what was bought.
+    /// Begins to refund an amount in minor units: that which was paid for `lines`, or everything that is left, if
+    /// `amount` is `None`. Returns the amount. `lines` states the goods that the refund is for, without changing their
+    /// quantities. Fails with [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, a line
+    /// does not exist, or its quantity is not from 1 to what was bought.
     pub fn refund(
         &mut self,
         at: Timestamp,
@@ -155,7 +144,6 @@ impl Order {
     }
 
     /// Returns the amount captured that has been neither refunded yet nor is being refunded, in minor units.
-    #[must_use]
     pub fn refundable(&self) -> i64 {
         let refunds = self
             .adjustments
@@ -250,14 +238,14 @@ pub(super) mod tests {
     use crate::{
         money::{Amount, Currency},
         order::{LineStatus, OrderLine, Payment},
-        purchase::line_item::Item,
+        purchase::line_item::PurchasedItem,
     };
 
     fn line(id: &str, quantity: u64, price: i64) -> OrderLine {
         let amount = price * signed(quantity);
         OrderLine {
             id: id.into(),
-            item: Item {
+            item: PurchasedItem {
                 id: format!("item_{id}"),
                 title: "A thing".into(),
                 price: Amount::new(price).expect("an amount"),
@@ -343,7 +331,7 @@ pub(super) mod tests {
         /// Invariants of any sequence of steps: quantities stay within the order, and reported steps are never
         /// withdrawn.
         #[test]
-        fn steps_only_add(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
+        fn progress_of_an_order_never_takes_anything_back(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
             let mut order = order();
             for (step, line, quantity) in steps {
                 let lines = match line { 0 => Vec::new(), line => of(&format!("li_{line}"), quantity) };

@@ -35,7 +35,6 @@ named! {
 
 impl Kind {
     /// Returns the kind of a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -141,7 +140,6 @@ pub enum Next {
 impl Next {
     /// Returns the result to record. The pause doubles with each time that had no end, half of it jitter: `random` is a
     /// uniformly distributed number.
-    #[must_use]
     pub fn recorded(self, task: &Claimed, now: Timestamp, random: u32) -> Recorded {
         match self {
             Self::Done => Recorded::Done,

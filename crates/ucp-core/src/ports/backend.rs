@@ -11,7 +11,7 @@ use crate::{catalog::cursor::Cursors, operation::Offering};
 #[derive(Clone)]
 pub struct Backend {
     /// Shop that sells the goods.
-    pub shop: Shop,
+    pub shop: ShopPort,
     /// Directory of merchants and their locations; `None` if there is none.
     pub directory: Option<Arc<dyn Directory>>,
     /// Encoder and decoder of the cursors that callers get for the next page.
@@ -20,7 +20,7 @@ pub struct Backend {
 
 /// A shop, by the kind of its port.
 #[derive(Clone)]
-pub enum Shop {
+pub enum ShopPort {
     /// A shop that provides facts and leaves the decisions to the domain.
     Facts {
         /// Products of the shop.
@@ -32,10 +32,9 @@ pub enum Shop {
     Upstream(Arc<dyn UcpUpstream>),
 }
 
-impl Shop {
+impl ShopPort {
     /// Returns the operations and extensions that the shop supports. The profile follows from it: nothing else is
     /// mounted or advertised.
-    #[must_use]
     pub fn offering(&self) -> Offering {
         match self {
             Self::Facts { sales, .. } => sales.capabilities().offering(),
@@ -44,7 +43,6 @@ impl Shop {
     }
 
     /// Returns the store of the answers recorded under idempotency keys.
-    #[must_use]
     pub fn ledger(&self) -> &dyn Ledger {
         match self {
             Self::Facts { sales, .. } => sales.ledger(),
@@ -53,7 +51,6 @@ impl Shop {
     }
 
     /// Returns the current time, UTC.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         match self {
             Self::Facts { sales, .. } => sales.now(),

@@ -42,7 +42,6 @@ impl Body {
     /// members of an extension (not every caller may get those), or a document that is not an answer.
     ///
     /// The document must have been validated: the values of its members are not checked.
-    #[must_use]
     pub fn written_down(document: &[u8]) -> Option<Self> {
         let Outline(members) = serde_json::from_slice(document).ok()?;
         let names: HashSet<_> = members.iter().map(|(name, _)| name.as_str()).collect();
@@ -73,7 +72,6 @@ impl Body {
     }
 
     /// Returns the text, if the body is kept as text.
-    #[must_use]
     pub fn written(&self) -> Option<&Written> {
         self.written.as_deref()
     }
@@ -88,19 +86,16 @@ impl Body {
 
 impl Written {
     /// Returns the members of the shop's envelope other than [`NEGOTIATED`].
-    #[must_use]
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
 
     /// Returns the members besides the envelope, without the outer braces.
-    #[must_use]
     pub fn rest(&self) -> &str {
         &self.rest
     }
 
     /// Returns the approximate size in memory, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.ucp.len() + self.rest.len()
     }
@@ -175,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_goods_is_kept_as_it_came() {
+    fn answers_with_goods_keep_their_text() {
         let document = json!({
             "products": [{ "id": "p\u{e9}\"", "price": 1.50 }],
             "ucp": { "version": "2026-08-25", "status": "success", "capabilities": {}, "payment_handlers": { "x": [] } },
@@ -191,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_is_written_down_no_longer() {
+    fn a_changed_body_loses_its_text() {
         let mut body = written(&json!({ "ucp": {}, "product": {} })).expect("an answer");
         body.to_mut().insert("messages".to_owned(), json!([]));
         assert!(body.written().is_none());
@@ -199,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_taken_apart() {
+    fn answers_without_goods_are_parsed() {
         for document in [
             json!({ "ucp": { "status": "error" }, "products": [] }),
             json!({ "ucp": { "status": "success" }, "messages": [] }),

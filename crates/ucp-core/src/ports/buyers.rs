@@ -97,7 +97,6 @@ pub const UNKNOWN: &str = "?";
 
 /// Returns what an order is found by once its checkout, a JSON text, is gone: a hash of the email address that nobody computes
 /// without the secret of the shop. Empty if the checkout has no address, [`UNKNOWN`] if it is damaged.
-#[must_use]
 pub fn buyer_mark(secret: &CursorSecret, checkout: &str) -> String {
     let Ok(checkout) = checkout.parse::<Value>() else { return UNKNOWN.to_owned() };
     checkout
@@ -107,7 +106,6 @@ pub fn buyer_mark(secret: &CursorSecret, checkout: &str) -> String {
 }
 
 /// Returns the [mark](buyer_mark) of an email address in any case.
-#[must_use]
 pub fn mark(secret: &CursorSecret, e_mail: &str) -> String {
     let hash =
         Sha256::new_with_prefix("buyer").chain_update(secret.reveal()).chain_update(e_mail.to_lowercase()).finalize();
@@ -115,7 +113,6 @@ pub fn mark(secret: &CursorSecret, e_mail: &str) -> String {
 }
 
 /// Returns a stored document without the tokens that open pages.
-#[must_use]
 pub fn without_tokens(mut document: Value) -> Value {
     fn drop_tokens(value: &mut Value) {
         match value {
@@ -132,7 +129,6 @@ pub fn without_tokens(mut document: Value) -> Value {
 }
 
 /// Returns a stored order without its addresses.
-#[must_use]
 pub fn without_addresses(mut order: Value) -> Value {
     for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
         expectation["destination"] = json!({});
@@ -141,7 +137,6 @@ pub fn without_addresses(mut order: Value) -> Value {
 }
 
 /// Returns `true` if a refund of a stored order is pending.
-#[must_use]
 pub fn is_refunding(order: &Value) -> bool {
     let adjustments = order["adjustments"].as_array().into_iter().flatten();
     adjustments.into_iter().any(|adjustment| adjustment["status"] == "pending")
@@ -154,7 +149,6 @@ fn is_unsent(order: &Value) -> bool {
 }
 
 /// Returns why the personal data of a purchase are still needed.
-#[must_use]
 pub fn need(is_paying: bool, order: Option<&Value>, is_telling: bool) -> Option<&'static str> {
     if is_paying {
         Some("a payment for it is not settled")
@@ -176,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_still_needed_stays_and_so_does_what_is_damaged() {
+    fn purchases_in_progress_or_damaged_are_not_erased() {
         let line = |fulfilled: u64| json!({ "line_items": [{ "total": 2, "fulfilled": fulfilled }] });
         assert_eq!(need(false, Some(&line(2)), false), None);
         assert_eq!(need(false, Some(&line(1)), false), Some("goods of its order are not sent yet"));

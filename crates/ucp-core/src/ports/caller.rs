@@ -25,7 +25,6 @@ pub struct Caller {
 
 impl Caller {
     /// Returns `true` if a capability was negotiated.
-    #[must_use]
     pub fn has(&self, capability: &str) -> bool {
         self.active.contains(capability)
     }

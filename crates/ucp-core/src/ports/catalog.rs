@@ -43,7 +43,8 @@ pub enum Filtering {
     None,
 }
 
-/// A shop's catalog.
+/// A shop's catalog. All methods fail with [`Unavailable`](crate::Code::Unavailable) or
+/// [`InternalError`](crate::Code::InternalError) if the shop fails.
 #[async_trait]
 pub trait Catalog: Send + Sync {
     /// Returns the capabilities of the catalog.
@@ -54,19 +55,13 @@ pub trait Catalog: Send + Sync {
     /// Returns the languages and currencies of the shop.
     fn market(&self) -> Arc<Market>;
 
-    /// Returns one page of the products that match a query.
-    ///
-    /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) if the position in `query` is no longer valid,
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the shop fails.
+    /// Returns one page of the products that match a query. Fails with [`InvalidCursor`](crate::Code::InvalidCursor) if
+    /// the position in `query` is no longer valid.
     async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError>;
 
     /// Resolves identifiers, in the order of `ids`.
     ///
     /// Identifiers come from outside: they are compared, never interpreted.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the shop fails.
     async fn resolve(
         &self,
         ids: &[&str],
@@ -76,9 +71,6 @@ pub trait Catalog: Send + Sync {
 
     /// Resolves one identifier, with every existing combination of options, for a buyer who is about to decide: the
     /// answer is no older than a few seconds.
-    ///
-    /// # Errors
-    /// As [`resolve`](Self::resolve).
     async fn open(
         &self,
         id: &str,
@@ -91,9 +83,6 @@ pub trait Catalog: Send + Sync {
 
     /// Returns the same product with the variants of these combinations of option values included, as far as they
     /// exist. Called only for products that do not hold all of their variants.
-    ///
-    /// # Errors
-    /// As [`resolve`](Self::resolve).
     async fn complete(
         &self,
         product: &Arc<Product>,

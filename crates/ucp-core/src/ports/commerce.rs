@@ -42,7 +42,6 @@ impl SalesCapabilities {
         Self { purchases: true, completion: Completion::Native, orders: true, extensions: EXTENSIONS };
 
     /// Returns the operations and extensions that such a shop can serve.
-    #[must_use]
     pub fn offering(self) -> Offering {
         let asked = |operation: &Operation| match operation.row().resource {
             Resource::Catalog => true,
@@ -64,7 +63,7 @@ impl SalesCapabilities {
 /// that the answer recorded under an idempotency key and the state that it reports are one commit. Deciding writes
 /// nothing and asks nobody to do anything: what others have to do is committed with the change as a task, and carried
 /// out after it ([`Then`]). A call that is carried out again, because its change was stale or the process died, must never
-/// buy twice.
+/// buy twice. Errors are those of the ports behind it.
 #[async_trait]
 pub trait Commerce: Send + Sync {
     /// Returns the supported operations and extensions.
@@ -87,9 +86,6 @@ pub trait Commerce: Send + Sync {
 
     /// Carries out what follows a decision whose change is committed. Returns the answer in place of the decision's, with
     /// the change to commit before it is given; `None` if it stands, or after [`Then::CallOff`] has to be decided again.
-    ///
-    /// # Errors
-    /// Errors of the ports behind it.
     async fn follow(&self, caller: &Caller, then: Then) -> Result<Option<Decision>, Refusal>;
 }
 
@@ -118,7 +114,6 @@ pub enum Then {
 
 impl Decision {
     /// Creates a decision that changes nothing.
-    #[must_use]
     pub fn unchanged(outcome: Outcome) -> Self {
         Self { outcome, change: Box::default(), then: None }
     }

@@ -21,11 +21,9 @@ pub struct Holdings {
 /// A directory of merchants and their locations.
 #[async_trait]
 pub trait Directory: Send + Sync {
-    /// Answers a request as of `now`, or as of the first page if it is about a later one.
-    ///
-    /// # Errors
-    /// A refusal of a request that cannot be evaluated, or of a cursor of another query; and
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the directory fails.
+    /// Answers a request as of `now`, or as of the first page if it is about a later one. Fails with a refusal of a
+    /// request that cannot be evaluated, or of a cursor of another query; and [`Unavailable`](crate::Code::Unavailable)
+    /// or [`InternalError`](crate::Code::InternalError) if the directory fails.
     async fn answer(&self, request: DirectoryRequest, cursors: &dyn Cursors, now: Timestamp)
     -> Result<Answer, Refusal>;
 }

@@ -35,13 +35,11 @@ impl PortError {
     }
 
     /// Creates an error that no retry resolves.
-    #[must_use]
     pub fn internal() -> Self {
         Self::Internal { cause: Cause::default() }
     }
 
     /// Creates an error for stored data that cannot be read, now or later.
-    #[must_use]
     pub fn damaged() -> Self {
         Refusal::damaged().into()
     }

@@ -72,20 +72,17 @@ impl Holder {
     pub const REGISTERED: &str = "~";
 
     /// Returns `true` for a registered platform.
-    #[must_use]
     pub fn is_registered(&self) -> bool {
         self.bounds.iter().any(|bound| bound.name.starts_with(Self::REGISTERED))
     }
 
     /// Returns the names of all groups, as a store keeps them with a row.
-    #[must_use]
     pub fn names(&self) -> String {
         self.bounds.iter().map(|bound| bound.name.as_str()).collect::<Vec<_>>().join(" ")
     }
 }
 
 /// Returns `true` if a row with these [names](Holder::names) is counted to a group.
-#[must_use]
 pub fn is_counted_to(names: &str, group: &str) -> bool {
     names.split(' ').any(|name| name == group)
 }
@@ -103,14 +100,12 @@ pub struct Holding {
 
 impl Change {
     /// Returns `true` if nothing changes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Returns the changes of the agenda that are committed with this one: besides those that are stated, a payment that has
     /// begun is to be settled, and a cart at a shop that a document names is not abandoned.
-    #[must_use]
     pub fn plans(&self) -> Vec<Plan> {
         let mut plans = self.plans.clone();
         let (cart, checkout) = (self.cart.as_ref(), self.checkout.as_ref());

@@ -17,10 +17,8 @@ use crate::{
 #[async_trait]
 pub trait MandateVerifier: fmt::Debug + Send + Sync {
     /// Verifies that a mandate proves, at time `now`, that the buyer agreed to the checkout as it would be answered
-    /// now.
-    ///
-    /// # Errors
-    /// The reason of the rejection, as an error message made by [`refused`](crate::purchase::mandate::refused).
+    /// now. Fails with the reason of the rejection, as an error message made by
+    /// [`refused`](crate::purchase::mandate::refused).
     async fn verify(&self, mandate: Option<&Mandate>, checkout: View, now: Timestamp) -> Result<Evidence, Message>;
 
     /// Returns the known public keys of the platform as JSON Web Keys, for a shop that verifies mandates itself.

@@ -29,7 +29,7 @@ pub mod transfer;
 mod ucp_upstream;
 
 pub use self::{
-    backend::{Backend, Shop},
+    backend::{Backend, ShopPort},
     body::{Body, NEGOTIATED, Written},
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
     commerce::{Commerce, Completion, Decision, SalesCapabilities, Then},

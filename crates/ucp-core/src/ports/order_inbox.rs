@@ -11,25 +11,20 @@ use super::PortError;
 use crate::{
     Refusal,
     money::Currency,
-    purchase::{line_item::Item, totals::Total},
+    purchase::{line_item::PurchasedItem, totals::Total},
 };
 
 /// Notices of a shop about its orders, and the orders themselves as far as the shop can be asked.
 #[async_trait]
 pub trait OrderInbox: Send + Sync {
     /// Verifies a notice and reads its order. Returns `None` for an order that states no reference: others sell in the
-    /// same shop.
-    ///
-    /// # Errors
-    /// [`SignatureMissing`](crate::Code::SignatureMissing) or [`SignatureInvalid`](crate::Code::SignatureInvalid) if
-    /// the notice is not the shop's, [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read.
+    /// same shop. Fails with [`SignatureMissing`](crate::Code::SignatureMissing) or
+    /// [`SignatureInvalid`](crate::Code::SignatureInvalid) if the notice is not the shop's,
+    /// [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read.
     fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal>;
 
     /// Returns the order that states a reference; `None` if there is none, or if the shop cannot be asked for orders
-    /// and tells about them in notices alone.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
+    /// and tells about them in notices alone. Fails with [`Unavailable`](crate::Code::Unavailable).
     async fn order(&self, reference: &str) -> Result<Option<PlacedOrder>, PortError> {
         let _ = reference;
         Ok(None)
@@ -47,7 +42,6 @@ pub struct Notice<'a> {
 
 impl<'a> Notice<'a> {
     /// Returns the value of the first header field of this name, which is in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
@@ -78,7 +72,7 @@ pub struct PlacedOrder {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedLine {
     /// Variant that was bought.
-    pub item: Item,
+    pub item: PurchasedItem,
     /// Quantity.
     pub quantity: u64,
     /// Price of the line.

@@ -88,10 +88,8 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Reads the payload that a store has: the message if there is one, or else the JSON of the order.
-    ///
-    /// # Errors
-    /// The error of an order that cannot be parsed, which can quote it.
+    /// Reads the payload that a store has: the message if there is one, or else the JSON of the order. Fails with the
+    /// error of an order that cannot be parsed, which can quote it.
     pub fn stored(order: Option<&str>, webhook_message: Option<WebhookMessage>) -> serde_json::Result<Self> {
         match webhook_message {
             Some(webhook_message) => Ok(Self::WebhookMessage(webhook_message)),
@@ -129,7 +127,6 @@ pub struct Backlog {
 }
 
 /// Returns the task that tells a platform what has happened to an order since a time.
-#[must_use]
 pub fn task(owner: &str, order_id: &str, since: Timestamp) -> Task {
     let lane = format!("{}:{owner}", Kind::Tell.as_str());
     Task { kind: Kind::Tell, key: order_id.to_owned(), lane, name: None, due: since, body: String::new() }

@@ -26,7 +26,6 @@ named! {
 
 impl Kind {
     /// Returns the kind of resource that an operation acts on; `None` for operations on resources without owner.
-    #[must_use]
     pub fn of(operation: Operation) -> Option<Self> {
         match operation.row().resource {
             Resource::Cart => Some(Self::Cart),
@@ -75,25 +74,16 @@ pub struct Owned {
     pub until: Timestamp,
 }
 
-/// Persistent store of owners.
+/// Persistent store of owners. All methods fail with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait Owners: Send + Sync {
     /// Returns the owner of a resource; `None` if it is unknown.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be read.
     async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError>;
 
     /// Records the owner of a resource that is alive until `until`, unless it already has one, and returns the actual
     /// owner. The record is on disk when this returns.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be written.
     async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError>;
 
     /// Extends the lifetime of a resource that has an owner.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be written.
     async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError>;
 }

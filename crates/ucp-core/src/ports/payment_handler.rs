@@ -15,10 +15,8 @@ pub trait Handler: Send + Sync {
     /// Returns the shop's declaration of the handler.
     fn declaration(&self) -> &Declaration;
 
-    /// Checks what is submitted before anything is stored, and returns the data to store in [`Attempt::memo`].
-    ///
-    /// # Errors
-    /// The reason why this cannot pay, as an error message about the instrument. A path in it begins with
+    /// Checks what is submitted before anything is stored, and returns the data to store in [`Attempt::memo`]. Fails
+    /// with the reason why this cannot pay, as an error message about the instrument. A path in it begins with
     /// `$.payment.instruments[0]`, wherever the instrument stands in the request.
     fn prepare(&self, tender: &Tender) -> Result<Value, Message>;
 
@@ -53,11 +51,9 @@ pub trait Handler: Send + Sync {
     /// Verifies a message of the processor about a payment, and returns the identifier of the attempt that it is about;
     /// `None` if it is about none. By default there are no such messages.
     ///
-    /// The message says that something happened, not what: [`inquire`](Handler::inquire) does. `headers` are names in lower
-    /// case and values, of those whose value is visible ASCII.
-    ///
-    /// # Errors
-    /// [`Refusal`] if the handler takes no messages, or this one is not the processor's.
+    /// The message says that something happened, not what: [`inquire`](Handler::inquire) does. `headers` are names in
+    /// lower case and values, of those whose value is visible ASCII. Fails with [`Refusal`] if the handler takes no
+    /// messages, or this one is not the processor's.
     fn notified(&self, _headers: &[(&str, &str)], _body: &[u8]) -> Result<Option<String>, Refusal> {
         Err(Refusal::new(Code::UnknownPath, "This payment handler has no webhooks."))
     }

@@ -25,7 +25,8 @@ use crate::{
 
 /// Carts at a shop behind another API, which price drafts in place of the embedded shop's terms.
 ///
-/// [`sync`](Self::sync) and [`abandon`](Self::abandon) write at the shop; [`fetch`](Self::fetch) reads.
+/// [`sync`](Self::sync) and [`abandon`](Self::abandon) write at the shop; [`fetch`](Self::fetch) reads. They fail with
+/// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
 /// [`place`](Self::place), [`placed`](Self::placed) and [`cancel`](Self::cancel) are for shops whose
 /// [`Completion`](super::Completion) is `Native`: they are the counterparts of a payment
 /// [`Handler`](super::payment_handler::Handler)'s `pay`, `inquire` and `forget`, and go through the same saga.
@@ -39,22 +40,14 @@ pub trait RemoteCart: Send + Sync {
     /// of the quote.
     ///
     /// Returns `None` if the shop no longer has the cart of a checkout: the buyer has paid there, or the shop discarded
-    /// it. The checkout never gets another cart, which could be paid a second time.
-    ///
-    /// # Errors
+    /// it. The checkout never gets another cart, which could be paid a second time. Fails with
     /// [`Unavailable`](crate::Code::Unavailable) if the state of the shop's cart is unknown.
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
     /// Returns the current content of the shop's cart; `None` if the shop has no such cart any more.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
     /// Empties a cart and removes the buyer's data from it. A cart that no longer exists counts as abandoned.
-    ///
-    /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn abandon(&self, cart: &RemoteCartRef, buyer_signals: &BuyerSignals) -> Result<(), PortError>;
 
     /// Places the order of a purchase as it was agreed, and has the shop take the payment. Called at most once per

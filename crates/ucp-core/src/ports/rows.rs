@@ -33,30 +33,24 @@ pub trait Row {
     fn unreadable(&self, column: usize, value: String) -> Self::Error;
 }
 
-/// Type that can be read from a row.
+/// Type that can be read from a row, with the errors of the row.
 pub trait FromRow: Sized {
     /// Reads a row.
-    ///
-    /// # Errors
-    /// That of the row.
     fn read<R: Row>(row: &R) -> Result<Self, R::Error>;
 }
 
 /// Returns a time as it is stored: nanoseconds since 1970. Times beyond the year 2262 become that year.
-#[must_use]
 pub fn nanoseconds(time: Timestamp) -> i64 {
     let nanoseconds = time.as_nanosecond();
     i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// Returns a time that was stored.
-#[must_use]
 pub fn timestamp(nanoseconds: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(nanoseconds)).unwrap_or(Timestamp::MAX)
 }
 
 /// Returns a number as databases count.
-#[must_use]
 pub fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -36,7 +36,6 @@ pub struct ShopId(Arc<str>);
 
 impl ShopId {
     /// Returns the identifier as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -55,16 +54,9 @@ impl fmt::Display for ShopId {
 }
 
 /// A text that is not the identifier of a shop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the identifier of a shop must be 1 to 64 characters of `a` to `z`, `0` to `9` and `-`")]
 pub struct InvalidShopId;
-
-impl fmt::Display for InvalidShopId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the identifier of a shop must be 1 to 64 characters of `a` to `z`, `0` to `9` and `-`")
-    }
-}
-
-impl std::error::Error for InvalidShopId {}
 
 impl FromStr for ShopId {
     type Err = InvalidShopId;

@@ -15,7 +15,6 @@ const LONGEST_KEY: usize = 255;
 impl Checkout {
     /// Returns the task that settles the payment in progress: when its buyer has to have been authenticated, if it waits
     /// for that. `None` if there is no such payment.
-    #[must_use]
     pub fn task(&self) -> Option<Task> {
         let attempt = self.state.attempt()?;
         let due = match &attempt.challenge {
@@ -37,7 +36,6 @@ impl Checkout {
 
 impl RemoteCartRef {
     /// Returns the key of the task that abandons the cart.
-    #[must_use]
     pub fn task_key(&self) -> String {
         if self.reference.len() <= LONGEST_KEY {
             return self.reference.clone();
@@ -46,7 +44,6 @@ impl RemoteCartRef {
     }
 
     /// Returns the task that abandons the cart at a time unless a document comes to name it.
-    #[must_use]
     pub fn abandonment(&self, due: Timestamp) -> Task {
         Task {
             kind: Kind::Abandon,

@@ -58,143 +58,50 @@ pub type Position = Vec<Cell>;
 /// An error of a store.
 pub type TransferError = Box<dyn Error + Send + Sync>;
 
+macro_rules! tables {
+    ($($name:ident, key of $key:literal, ordered $ordered:literal: $($column:ident: $kind:ident),+;)+) => {
+        &[$(Table {
+            name: stringify!($name),
+            columns: &[$((stringify!($column), Kind::$kind)),+],
+            key: $key,
+            ordered: $ordered,
+        }),+]
+    };
+}
+
 /// All tables of sales. Claims and leases are not moved: no gateway runs meanwhile.
-pub const TABLES: &[Table] = {
-    use Kind::{Bytes, Flag, Key, Number, Own, Text, Verbatim};
-    &[
-        Table {
-            name: "carts",
-            columns: &[
-                ("id", Key),
-                ("owner", Text),
-                ("token", Key),
-                ("version", Number),
-                ("expires_at", Number),
-                ("document", Own),
-                ("holder", Key),
-                ("held", Number),
-            ],
-            key: 1,
-            ordered: true,
-        },
-        Table {
-            name: "checkouts",
-            columns: &[
-                ("id", Key),
-                ("owner", Text),
-                ("token", Key),
-                ("version", Number),
-                ("status", Own),
-                ("cart_id", Key),
-                ("open_cart", Key),
-                ("attempted_at", Number),
-                ("expires_at", Number),
-                ("document", Own),
-                ("holder", Key),
-                ("held", Number),
-            ],
-            key: 1,
-            ordered: true,
-        },
-        Table { name: "mandates", columns: &[("checkout_id", Key), ("mandate", Verbatim)], key: 1, ordered: false },
-        Table {
-            name: "orders",
-            columns: &[
-                ("id", Key),
-                ("owner", Text),
-                ("token", Key),
-                ("version", Number),
-                ("checkout_id", Key),
-                ("document", Own),
-                ("anonymous", Flag),
-                ("buyer", Key),
-            ],
-            key: 1,
-            ordered: true,
-        },
-        Table {
-            name: "kept",
-            columns: &[
-                ("key", Key),
-                ("resource", Key),
-                ("operation", Own),
-                ("owner", Key),
-                ("identity", Bytes),
-                ("answer", Verbatim),
-                ("at", Number),
-                ("holder", Key),
-                ("held", Number),
-            ],
-            key: 4,
-            ordered: false,
-        },
-        Table {
-            name: "tasks",
-            columns: &[
-                ("kind", Own),
-                ("key", Text),
-                ("lane", Text),
-                ("name", Text),
-                ("due", Number),
-                ("body", Text),
-                ("since", Number),
-                ("tries", Number),
-                ("given_up", Flag),
-                ("problem", Text),
-            ],
-            key: 2,
-            ordered: false,
-        },
-        Table {
-            name: "takings",
-            columns: &[("variant", Text), ("checkout", Key), ("at", Number), ("quantity", Number)],
-            key: 3,
-            ordered: false,
-        },
-        Table {
-            name: "outbox",
-            columns: &[
-                ("id", Text),
-                ("order_id", Text),
-                ("owner", Text),
-                ("order_version", Number),
-                ("occurred_at", Number),
-                ("state", Own),
-                ("attempts", Number),
-                ("since", Number),
-                ("settled_at", Number),
-                ("problem", Text),
-                ("release", Own),
-                ("body", Bytes),
-                ("document", Own),
-            ],
-            key: 1,
-            ordered: true,
-        },
-        Table {
-            name: "owners",
-            columns: &[
-                ("kind", Own),
-                ("id", Key),
-                ("owner", Text),
-                ("release", Own),
-                ("at", Number),
-                ("mandates", Flag),
-            ],
-            key: 2,
-            ordered: false,
-        },
-    ]
+pub const TABLES: &[Table] = tables! {
+    carts, key of 1, ordered true:
+        id: Key, owner: Text, token: Key, version: Number, expires_at: Number, document: Own, holder: Key,
+        held: Number;
+    checkouts, key of 1, ordered true:
+        id: Key, owner: Text, token: Key, version: Number, status: Own, cart_id: Key, open_cart: Key,
+        attempted_at: Number, expires_at: Number, document: Own, holder: Key, held: Number;
+    mandates, key of 1, ordered false:
+        checkout_id: Key, mandate: Verbatim;
+    orders, key of 1, ordered true:
+        id: Key, owner: Text, token: Key, version: Number, checkout_id: Key, document: Own, anonymous: Flag,
+        buyer: Key;
+    kept, key of 4, ordered false:
+        key: Key, resource: Key, operation: Own, owner: Key, identity: Bytes, answer: Verbatim, at: Number,
+        holder: Key, held: Number;
+    tasks, key of 2, ordered false:
+        kind: Own, key: Text, lane: Text, name: Text, due: Number, body: Text, since: Number, tries: Number,
+        given_up: Flag, problem: Text;
+    takings, key of 3, ordered false:
+        variant: Text, checkout: Key, at: Number, quantity: Number;
+    outbox, key of 1, ordered true:
+        id: Text, order_id: Text, owner: Text, order_version: Number, occurred_at: Number, state: Own,
+        attempts: Number, since: Number, settled_at: Number, problem: Text, release: Own, body: Bytes, document: Own;
+    owners, key of 2, ordered false:
+        kind: Own, id: Key, owner: Text, release: Own, at: Number, mandates: Flag;
 };
 
-/// A store whose rows can be moved.
+/// A store whose rows can be moved. All methods fail with the error of the store.
 #[async_trait]
 pub trait Transfer: Send + Sync {
     /// Returns rows after a position, at most `limit`, each with its own: in the order in which they were made where that
     /// matters.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn page(
         &self,
         table: &'static Table,
@@ -203,20 +110,11 @@ pub trait Transfer: Send + Sync {
     ) -> Result<Vec<(Position, Row)>, TransferError>;
 
     /// Stores rows, in place of those with the same keys.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn put(&self, table: &'static Table, rows: Vec<Row>) -> Result<(), TransferError>;
 
     /// Returns the secret that cursors are sealed with.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn secret(&self) -> Result<Vec<u8>, TransferError>;
 
     /// Replaces the secret that cursors are sealed with.
-    ///
-    /// # Errors
-    /// The error of the store.
     async fn set_secret(&self, secret: Vec<u8>) -> Result<(), TransferError>;
 }

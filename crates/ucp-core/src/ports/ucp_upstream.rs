@@ -27,10 +27,8 @@ pub trait UcpUpstream: Send + Sync {
     /// Returns the current time, UTC.
     fn now(&self) -> Timestamp;
 
-    /// Forwards a call to the shop.
-    ///
-    /// # Errors
-    /// The refusal of the shop, or [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
+    /// Forwards a call to the shop. Fails with the refusal of the shop, or [`Unavailable`](crate::Code::Unavailable) if
+    /// the shop cannot be reached.
     async fn forward(&self, caller: &Caller, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal>;
 }
 

@@ -9,10 +9,8 @@ use crate::{
 };
 
 /// Subtracts the credits from what is due, each at most what the ones before it leave, so that no total is below zero.
-/// For each of the submitted `codes` that stands for a credit, a message names what it pays.
-///
-/// # Errors
-/// [`TooLarge`] if an amount exceeds what can be represented, which an amount that is paid never does.
+/// For each of the submitted `codes` that stands for a credit, a message names what it pays. Fails with [`TooLarge`] if
+/// an amount exceeds what can be represented, which an amount that is paid never does.
 pub(crate) fn subtract(
     facts: &Facts,
     codes: &[String],

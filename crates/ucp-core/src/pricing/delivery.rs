@@ -5,7 +5,7 @@ use super::{
     lines::{Lines, Named},
     option::{self, Offers, Package},
     pickup,
-    terms::{AddressField, PickupPlace, Place, Terms, is_country},
+    terms::{AddressField, CountryRegion, PickupPlace, Terms, is_country},
     too_large,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(crate) struct Delivery {
     /// Charges for the chosen options, by method.
     pub(crate) charges: Vec<Charge>,
     /// Place of delivery by line, if known.
-    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) places: Vec<Option<CountryRegion>>,
 }
 
 /// Charge for the chosen options of a method.
@@ -57,12 +57,10 @@ pub(crate) struct Charge {
     /// Amount in minor units.
     pub(crate) amount: i128,
     /// Place of delivery.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<CountryRegion>,
 }
 
-/// Works out the delivery of a purchase, and adds an error message for everything that is missing.
-///
-/// # Errors
+/// Works out the delivery of a purchase, and adds an error message for everything that is missing. Fails with
 /// [`InvalidRequest`](crate::Code::InvalidRequest) for a method, group or line that does not exist or is ambiguous, or
 /// for a charge beyond [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
 pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<Delivery, Refusal> {
@@ -402,7 +400,7 @@ impl Work<'_, '_> {
 
     /// Returns the place of a destination whose country is valid, and adds an error message for each missing member of
     /// its address.
-    fn reachable_place(&mut self, kind: MethodKind, destination: &Destination, at: usize) -> Option<Place> {
+    fn reachable_place(&mut self, kind: MethodKind, destination: &Destination, at: usize) -> Option<CountryRegion> {
         let PostalAddress { address_country, address_region, .. } = &destination.address;
         let country = address_country.as_deref().map(str::trim).filter(|country| !country.is_empty());
         let filled = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
@@ -429,7 +427,7 @@ impl Work<'_, '_> {
             }
             Some(country) => {
                 let region = address_region.clone().filter(|region| !region.trim().is_empty());
-                Some(Place { country: country.to_ascii_uppercase(), region })
+                Some(CountryRegion { country: country.to_ascii_uppercase(), region })
             }
         }
     }

@@ -31,10 +31,9 @@ pub(super) struct Choice {
 /// Returns the destinations of a method that ships; `path` is the JSONPath of the method in the draft.
 ///
 /// Destinations that the platform states replace earlier ones. If it states none, those that it stated before are kept;
-/// if there are none either, the stored addresses of the buyer are offered. A single destination is chosen automatically.
-///
-/// # Errors
-/// [`InvalidRequest`](crate::Code::InvalidRequest) if two different destinations have the same identifier.
+/// if there are none either, the stored addresses of the buyer are offered. A single destination is chosen
+/// automatically. Fails with [`InvalidRequest`](crate::Code::InvalidRequest) if two different destinations have the
+/// same identifier.
 pub(super) fn choose(
     method: &MethodDraft,
     path: &str,

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use super::{
     eligibility,
     lines::Line,
-    terms::{Discount, Target, Terms, Value},
+    terms::{Discount, PercentOrAmount, Target, Terms},
 };
 use crate::{
     message::Message,
@@ -160,7 +160,7 @@ impl<'a> Case<'a> {
             return Err(Rejection::Ineligible("it is for buyers with a certain entitlement".to_owned()));
         }
         let foreign = || Rejection::Ineligible(format!("it is not available in {currency}"));
-        if let Value::Fixed(amounts) = &discount.off {
+        if let PercentOrAmount::Fixed(amounts) = &discount.off {
             amounts.in_currency(*currency, *own_currency).ok_or_else(foreign)?;
         }
         if let Some(amounts) = &discount.min_subtotal {
@@ -227,14 +227,14 @@ impl<'a> Case<'a> {
     fn parts(&self, discount: &Discount, left: &[i128]) -> Vec<i128> {
         let base: Vec<i128> =
             self.lines.iter().zip(left).map(|(line, left)| if covers(discount, line) { *left } else { 0 }).collect();
-        let fixed = |value: &Value| match value {
-            Value::Percent(_) => None,
-            Value::Fixed(amounts) => amounts.in_currency(self.facts.currency, self.facts.own_currency),
+        let fixed = |value: &PercentOrAmount| match value {
+            PercentOrAmount::Percent(_) => None,
+            PercentOrAmount::Fixed(amounts) => amounts.in_currency(self.facts.currency, self.facts.own_currency),
         };
         let each = discount.target == Target::Lines && discount.method == Method::Each;
         match (&discount.off, fixed(&discount.off)) {
-            (Value::Percent(percent), _) if each => base.iter().map(|left| percent.of(*left)).collect(),
-            (Value::Percent(percent), _) => spread(percent.of(base.iter().sum()), &base),
+            (PercentOrAmount::Percent(percent), _) if each => base.iter().map(|left| percent.of(*left)).collect(),
+            (PercentOrAmount::Percent(percent), _) => spread(percent.of(base.iter().sum()), &base),
             (_, Some(off)) if each => {
                 let per_piece = i128::from(off.minor());
                 let capped = |(line, left): (&Line<'_>, &i128)| (per_piece * i128::from(line.quantity)).min(*left);

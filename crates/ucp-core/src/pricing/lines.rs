@@ -58,7 +58,7 @@ pub(crate) enum Named {
 }
 
 /// A line of the draft that names an item the shop knows.
-struct Known<'a> {
+struct KnownLine<'a> {
     stated: usize,
     good: &'a Good,
     id: Option<String>,
@@ -66,11 +66,8 @@ struct Known<'a> {
 
 impl<'a> Lines<'a> {
     /// Identifies and prices the lines of a draft. Adds a message for each item that cannot be bought, or not in that
-    /// quantity.
-    ///
-    /// # Errors
-    /// [`InvalidRequest`](crate::Code::InvalidRequest) for a quantity out of range, two lines with the same identifier,
-    /// an unknown parent, or a line that belongs to itself.
+    /// quantity. Fails with [`InvalidRequest`](crate::Code::InvalidRequest) for a quantity out of range, two lines with
+    /// the same identifier, an unknown parent, or a line that belongs to itself.
     pub(crate) fn of(
         draft: &'a Draft,
         facts: &'a Facts,
@@ -93,7 +90,7 @@ impl<'a> Lines<'a> {
             }
             let content = match facts.goods.get(position) {
                 Some(NamedGood::One(good)) => {
-                    known.push(Known { stated: position, good, id: None });
+                    known.push(KnownLine { stated: position, good, id: None });
                     continue;
                 }
                 Some(NamedGood::Several(choice)) => ambiguous(&line.item, choice),
@@ -122,9 +119,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Cuts quantities to the stock, which lines of the same variant share.
-    fn count(&mut self, known: Vec<Known<'a>>, draft: &Draft, messages: &mut Vec<Message>) {
+    fn count(&mut self, known: Vec<KnownLine<'a>>, draft: &Draft, messages: &mut Vec<Message>) {
         let mut left: HashMap<&str, u64> = HashMap::new();
-        for (position, Known { stated, good, id }) in known.into_iter().enumerate() {
+        for (position, KnownLine { stated, good, id }) in known.into_iter().enumerate() {
             let mut quantity = draft.line_items[stated].quantity;
             let path = format!("$.line_items[{position}]");
             let item = &draft.line_items[stated].item;
@@ -251,7 +248,7 @@ fn ambiguous(item: &str, Choice { product_id, count, variants }: &Choice) -> Str
 }
 
 /// Assigns an identifier to each line. Returns the number of line identifiers assigned so far.
-fn identify(known: &mut [Known<'_>], draft: &Draft, previous: &Previous, stated: &HashSet<&str>) -> u64 {
+fn identify(known: &mut [KnownLine<'_>], draft: &Draft, previous: &Previous, stated: &HashSet<&str>) -> u64 {
     let mut unclaimed: HashMap<&str, &str> =
         previous.line_items.iter().map(|line| (line.id.as_str(), line.item.id.as_str())).collect();
     for line in known.iter_mut() {
@@ -291,7 +288,7 @@ fn unused(ever: &mut u64, previous: &Previous, stated: &HashSet<&str>) -> String
 }
 
 /// Returns the meanings of the identifiers in the draft. Meanings entered first take precedence.
-fn names(known: &[Known<'_>], draft: &Draft, previous: &Previous) -> HashMap<String, Named> {
+fn names(known: &[KnownLine<'_>], draft: &Draft, previous: &Previous) -> HashMap<String, Named> {
     let mut names: HashMap<String, Named> = HashMap::new();
     let mut mean = |id: &str, named| _ = names.entry(id.to_owned()).or_insert(named);
     let mut items: HashMap<&str, Named> = HashMap::new();

@@ -32,7 +32,7 @@ use self::{
     discounts::{Reduced, reduce},
     lines::{Line, Lines},
     tax::Base,
-    terms::{BuyerField, Fee, Place, Terms, Value, is_email},
+    terms::{BuyerField, CountryRegion, Fee, PercentOrAmount, Terms, is_email},
 };
 use crate::{
     Refusal,
@@ -44,7 +44,7 @@ use crate::{
         discount::Discounts,
         draft::Draft,
         fulfillment::MethodKind,
-        line_item::{Item, LineItem},
+        line_item::{LineItem, PurchasedItem},
         quote::{Facts, Previous, Purpose, Quote},
         totals::{TooLarge, Total, TotalKind, Totals, amount_of},
     },
@@ -52,11 +52,9 @@ use crate::{
 
 /// Prices a draft on the shop's terms.
 ///
-/// The steps are: lines and stock, discounts, delivery, fees, taxes, credits. All problems are reported at once.
-///
-/// # Errors
-/// [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that does
-/// not exist, a quantity out of range, an ambiguous identifier, an unknown kind of method, or a sum beyond
+/// The steps are: lines and stock, discounts, delivery, fees, taxes, credits. All problems are reported at once. Fails
+/// with [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that
+/// does not exist, a quantity out of range, an ambiguous identifier, an unknown kind of method, or a sum beyond
 /// [`MAX_AMOUNT`].
 pub fn quote(
     purpose: Purpose,
@@ -115,7 +113,6 @@ pub fn quote(
 
 /// Returns an error with a path for each required member of the buyer that is missing or invalid. They prevent the
 /// completion of a checkout like the errors of a [`Quote`].
-#[must_use]
 pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
     let buyer = draft.buyer.as_ref();
     let mut messages = Vec::new();
@@ -179,8 +176,8 @@ impl Bill<'_> {
             }
         }
         let elsewhere = self.elsewhere();
-        let place = |place: &'_ Option<Place>| place.clone().or_else(|| elsewhere.clone());
-        let mut places: Vec<Option<Place>> = delivery.places.iter().map(place).collect();
+        let place = |place: &'_ Option<CountryRegion>| place.clone().or_else(|| elsewhere.clone());
+        let mut places: Vec<Option<CountryRegion>> = delivery.places.iter().map(place).collect();
         let mut amounts = reduced.left.clone();
         if self.terms.tax.shipping {
             places.extend(delivery.charges.iter().map(|charge| place(&charge.place)));
@@ -216,8 +213,8 @@ impl Bill<'_> {
     }
 
     /// Returns the place of taxation of goods without a destination.
-    fn elsewhere(&self) -> Option<Place> {
-        let stated = self.draft.context.country.as_ref().map(|country| Place {
+    fn elsewhere(&self) -> Option<CountryRegion> {
+        let stated = self.draft.context.country.as_ref().map(|country| CountryRegion {
             country: country.trim().to_ascii_uppercase(),
             region: self.draft.context.region.clone(),
         });
@@ -228,14 +225,14 @@ impl Bill<'_> {
     }
 
     /// Returns the amount of a fee if it is due. No fee is due on an empty purchase.
-    fn fee(&self, fee: &Fee, place: Option<&Place>) -> Option<i128> {
+    fn fee(&self, fee: &Fee, place: Option<&CountryRegion>) -> Option<i128> {
         let here = |country: &String| place.is_some_and(|place| place.country.eq_ignore_ascii_case(country));
         if self.reduced.left.is_empty() || !(fee.countries.is_empty() || fee.countries.iter().any(here)) {
             return None;
         }
         match &fee.charge {
-            Value::Percent(percent) => Some(percent.of(self.reduced.left.iter().sum())),
-            Value::Fixed(amounts) => amounts
+            PercentOrAmount::Percent(percent) => Some(percent.of(self.reduced.left.iter().sum())),
+            PercentOrAmount::Fixed(amounts) => amounts
                 .in_currency(self.facts.currency, self.facts.own_currency)
                 .map(|amount| i128::from(amount.minor())),
         }
@@ -247,7 +244,7 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
     totals.push(TotalKind::ItemsDiscount, None, -discount)?;
     Ok(LineItem {
         id: line.id.clone(),
-        item: Item {
+        item: PurchasedItem {
             id: line.good.id.clone(),
             title: line.good.title.clone(),
             price: line.good.price,

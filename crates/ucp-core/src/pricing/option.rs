@@ -56,10 +56,8 @@ pub(super) struct Offers {
     pub(super) reachable: bool,
 }
 
-/// Returns the options to deliver a package to a destination.
-///
-/// # Errors
-/// [`TooLarge`] if a total exceeds [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
+/// Returns the options to deliver a package to a destination. Fails with [`TooLarge`] if a total exceeds
+/// [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
 pub(super) fn offers(
     kind: MethodKind,
     destination: &Destination,

@@ -1,13 +1,13 @@
 //! Taxes, by a table of rates per country and region.
 
-use super::terms::{Percent, Place, Tax, TaxRate, half_up};
+use super::terms::{CountryRegion, Percent, Tax, TaxRate, half_up};
 use crate::text::fold;
 
 /// An amount to be taxed, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Base<'a> {
     /// Place of taxation; no tax is due if it is unknown.
-    pub(crate) place: Option<&'a Place>,
+    pub(crate) place: Option<&'a CountryRegion>,
     /// Amount in minor units, after all discounts.
     pub(crate) amount: i128,
 }
@@ -49,7 +49,7 @@ pub(crate) fn due<'a>(tax: &'a Tax, bases: &[Base<'_>]) -> Vec<Due<'a>> {
 
 /// Returns `true` if a rate applies to a place. The rates of its region take precedence over those of the whole
 /// country.
-fn applies(tax: &Tax, rate: &TaxRate, place: &Place) -> bool {
+fn applies(tax: &Tax, rate: &TaxRate, place: &CountryRegion) -> bool {
     let in_region = |rate: &TaxRate| match (&rate.region, &place.region) {
         (Some(of_rate), Some(of_place)) => fold(of_rate) == fold(of_place.trim()),
         _ => false,

@@ -16,10 +16,10 @@ pub struct Discounts {
 }
 
 /// A discount that is in effect.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
     /// Discount code as sent; `None` for an automatic discount.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// Name shown to the buyer.
     pub title: String,
@@ -32,7 +32,6 @@ pub struct Applied {
     /// Position in the order of application, from 1.
     pub priority: u32,
     /// Claim that the discount depends on, if the claim is not verified yet (rule DSC-05).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligibility: Option<String>,
     /// Parts of `amount` by line, which add up to it; empty for a discount on the whole order (rule DSC-03).
     pub allocations: Vec<Allocation>,

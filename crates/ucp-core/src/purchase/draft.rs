@@ -13,6 +13,7 @@ use super::{
 use crate::catalog;
 
 /// Content of a cart or a checkout as a platform states it.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Draft {
@@ -20,24 +21,19 @@ pub struct Draft {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub line_items: Vec<LineDraft>,
     /// The buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub buyer: Option<Buyer>,
     /// Circumstances of the buyer on which prices, taxes and benefits depend.
     pub context: Circumstances,
     /// The same circumstances as received, to be returned.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_stated: Option<Map<String, Value>>,
     /// Discount codes as sent; `None` if the request does not mention discounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<String>>,
     /// Wishes about delivery; `None` if the request does not mention fulfillment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fulfillment: Option<FulfillmentDraft>,
     /// Payment instruments, without credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instruments: Vec<Instrument>,
     /// Referral and campaign parameters as received. They never influence an answer (rule CSR-13).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Map<String, Value>>,
     /// `true` if an update that chooses a destination which the shop does not know must change nothing; `false` if the
     /// rest of it applies.
@@ -50,17 +46,16 @@ pub struct Draft {
 
 impl Draft {
     /// Returns the position of the instrument to pay with: of the one that is selected, or else of the first.
-    #[must_use]
     pub fn chosen_instrument(&self) -> usize {
         self.instruments.iter().position(|instrument| instrument.selected == Some(true)).unwrap_or_default()
     }
 }
 
 /// A line item as a platform states it.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineDraft {
     /// Identifier of an existing line, on update; lines without one are new (trap T-48).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Identifier of the variant, or of a product with a single variant.
     pub item: String,
@@ -68,43 +63,36 @@ pub struct LineDraft {
     pub quantity: u64,
     /// Unit in which the platform asserts that the quantity is counted, for messages; `None` if it is pieces, or not
     /// said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub other_unit: Option<String>,
     /// Identifier of the line that this one belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
 }
 
 /// Circumstances of the buyer on which prices, taxes and benefits depend.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
     /// Country of the buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
     /// Region of the country.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The postal code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
     /// BCP 47 language tags, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
     /// Preferred currency of prices.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// Benefits that the buyer claims to be entitled to, by reverse-domain name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub eligibility: Vec<String>,
     /// Customer group of the platform, which the operator states and no caller does.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_group: Option<String>,
 }
 
 impl Circumstances {
     /// Returns the part on which answers of the catalog depend.
-    #[must_use]
     pub fn of_catalog(&self) -> catalog::Context {
         catalog::Context {
             country: self.country.clone(),
@@ -125,23 +113,20 @@ pub struct FulfillmentDraft {
 }
 
 /// A fulfillment method as a platform states it.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MethodDraft {
     /// Identifier of an existing method, on update.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// `shipping`, `pickup` or another kind; optional on update of a method that is named by `id`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Line items of the method; `None` for all that need delivery and that no other method names (trap T-13).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line_item_ids: Option<Vec<String>>,
     /// Destinations that the platform states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub destinations: Vec<DestinationDraft>,
     /// Identifier of the chosen destination, stated here or offered before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_destination_id: Option<String>,
     /// Groups, with the option chosen for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -149,27 +134,25 @@ pub struct MethodDraft {
 }
 
 /// A destination as a platform states it.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DestinationDraft {
     /// Identifier; assigned by the shop if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Name of a pickup place of the shop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Postal address.
     pub address: PostalAddress,
 }
 
 /// The option chosen for a group.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupDraft {
     /// Identifier of an existing group, on update; `None` for the first group of the method.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Identifier of the chosen option.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_option_id: Option<String>,
 }

@@ -75,6 +75,7 @@ pub struct Group {
 }
 
 /// A delivery option of a group.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryOption {
     /// Identifier of the option.
@@ -82,16 +83,12 @@ pub struct DeliveryOption {
     /// Name shown to the buyer, which distinguishes the option on its own (rule FUL-04).
     pub title: String,
     /// Further information, which repeats neither name nor price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Name of the carrier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
     /// Earliest time of arrival, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earliest: Option<Timestamp>,
     /// Latest time of arrival, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<Timestamp>,
     /// Price of the option: `subtotal`, `discount` if it is free or reduced, `total`.
     pub totals: Vec<Total>,
@@ -110,6 +107,7 @@ pub(crate) fn fulfillable_on(lead_times: impl Iterator<Item = LeadTime>, now: Ti
 }
 
 /// A fulfillment method that could be used.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvailableMethod {
     /// Kind of the method.
@@ -117,13 +115,10 @@ pub struct AvailableMethod {
     /// Identifiers of the lines that it could deliver.
     pub line_item_ids: Vec<String>,
     /// Availability: `now`, or a time in RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillable_on: Option<String>,
     /// A self-contained sentence that describes the method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Identifiers of the pickup places that have everything that needs delivery; `None` if that is unknown. Not shown to
     /// platforms, which see such places as the destinations of a pickup method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place_ids: Option<Vec<String>>,
 }

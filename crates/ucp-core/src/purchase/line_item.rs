@@ -14,7 +14,7 @@ pub struct LineItem {
     /// Identifier, stable as long as the line exists.
     pub id: String,
     /// Variant that is bought.
-    pub item: Item,
+    pub item: PurchasedItem,
     /// Quantity, 1 to [`MAX_QUANTITY`].
     pub quantity: u64,
     /// Price of the line: `subtotal`, `items_discount` if a discount applies, `total`.
@@ -26,7 +26,7 @@ pub struct LineItem {
 
 /// Snapshot of the variant of a line, taken when the line was priced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub struct PurchasedItem {
     /// Identifier of the variant.
     pub id: String,
     /// Name shown to the buyer.

@@ -3,8 +3,6 @@
 //! Format, signatures and keys of mandates are checked behind a [port](crate::ports::mandate_verifier). The core decides
 //! when a mandate is required: once the extension was negotiated for a checkout, for the rest of its life.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,23 +18,17 @@ pub struct Mandate(String);
 
 impl Mandate {
     /// Wraps the text of a mandate.
-    #[must_use]
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
     /// Returns the text, for verification and storage.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Mandate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mandate(…)")
-    }
-}
+crate::opaque!(Mandate);
 
 /// Stored result of the verification of a mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +59,6 @@ pub struct Presented {
 
 /// Returns the error message for a rejected or missing mandate: `code` is defined by the extension, `content` is for
 /// people.
-#[must_use]
 pub fn refused(code: &str, content: impl Into<String>) -> Message {
     Message::error(code, content, Severity::Recoverable).at(PLACE)
 }

@@ -4,7 +4,7 @@
 //! serializes it. The stored record of a payment is an [`Attempt`]: enough to ask for its result, never enough to
 //! repeat it.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use super::buyer::PostalAddress;
 use crate::money::{Amount, Currency};
 
 /// A payment instrument without its credential.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Identifier assigned by the platform.
@@ -23,13 +24,10 @@ pub struct Instrument {
     /// Type of the instrument, such as `card`.
     pub kind: String,
     /// `true` if the platform chose this instrument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// The billing address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing_address: Option<PostalAddress>,
     /// Displayable details such as brand and last digits, as received.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Map<String, Value>>,
 }
 
@@ -44,23 +42,17 @@ pub struct Credential {
 
 impl Credential {
     /// Creates a credential from its members, including `type`.
-    #[must_use]
     pub fn new(kind: String, members: Map<String, Value>) -> Self {
         Self { kind, members: Arc::new(members) }
     }
 
     /// Returns all members, for the handler that uses the credential up.
-    #[must_use]
     pub fn reveal(&self) -> &Map<String, Value> {
         &self.members
     }
 }
 
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credential(…)")
-    }
-}
+crate::opaque!(Credential);
 
 /// An instrument as submitted for payment.
 #[derive(Clone, Debug)]
@@ -91,6 +83,7 @@ pub struct Declaration {
 }
 
 /// A payment attempt, stored before the processor or the shop is called.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Random identifier of the attempt, used as the processor's idempotency key.
@@ -111,13 +104,10 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_shop: bool,
     /// URL to which the processor sends the buyer back after an authentication.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
     /// URL of the buyer's page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_url: Option<String>,
     /// Authentication of the buyer that the attempt waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
 }
 
@@ -151,7 +141,6 @@ pub enum AuthenticationStep {
 
 impl AuthenticationStep {
     /// Returns the type of the action that asks a platform for the step.
-    #[must_use]
     pub const fn action_type(self) -> &'static str {
         match self {
             Self::DeviceDataCollection => "dev.ucp.common.payment.device_data_collection",
@@ -269,7 +258,6 @@ pub enum Moved {
 ///
 /// Hashes and UUIDs with letters (32 hexadecimal digits and more) and Unix times in milliseconds, microseconds or
 /// nanoseconds are none, or one of ten would be.
-#[must_use]
 pub fn holds_card_number(text: &str) -> bool {
     let is_separator = |letter: char| letter.is_whitespace() || matches!(letter, '-' | '\u{2010}'..='\u{2015}');
     let mut rest = text;

@@ -60,7 +60,6 @@ pub struct Credit {
 
 impl Credit {
     /// Returns `true` if a code stands for this credit.
-    #[must_use]
     pub fn is_for(&self, code: &str) -> bool {
         self.code.as_deref().is_some_and(|own| fold(own.trim()) == fold(code.trim()))
     }
@@ -78,7 +77,6 @@ pub enum CreditKind {
 
 impl CreditKind {
     /// Returns the kind of the entry of the totals.
-    #[must_use]
     pub const fn total(self) -> TotalKind {
         match self {
             Self::GiftCard => TotalKind::GiftCard,
@@ -100,7 +98,6 @@ pub enum NamedGood {
 
 impl NamedGood {
     /// Returns the variant, if it is a single one.
-    #[must_use]
     pub const fn one(&self) -> Option<&Good> {
         match self {
             Self::One(good) => Some(good),

@@ -35,7 +35,6 @@ named! {
 
 impl TotalKind {
     /// Returns `true` if entries of this kind are below zero.
-    #[must_use]
     pub const fn is_deducted(self) -> bool {
         matches!(self, Self::ItemsDiscount | Self::Discount | Self::GiftCard | Self::StoreCredit)
     }
@@ -58,7 +57,7 @@ pub struct Total {
 #[error("the sum is larger than {MAX_AMOUNT} minor units")]
 pub struct TooLarge;
 
-/// Builder of a list of totals.
+/// Builder of a list of totals. Amounts beyond [`MAX_AMOUNT`] are [`TooLarge`].
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     entries: Vec<Total>,
@@ -67,9 +66,6 @@ pub struct Totals {
 
 impl Totals {
     /// Starts a list with its subtotal.
-    ///
-    /// # Errors
-    /// [`TooLarge`] if the amount exceeds [`MAX_AMOUNT`].
     pub fn of(subtotal: i128) -> Result<Self, TooLarge> {
         let mut totals = Self::default();
         totals.push(TotalKind::Subtotal, None, subtotal)?;
@@ -77,9 +73,6 @@ impl Totals {
     }
 
     /// Adds an entry. A discount or credit of 0 is left out: UCP does not allow the first (trap T-36).
-    ///
-    /// # Errors
-    /// [`TooLarge`] if the amount exceeds [`MAX_AMOUNT`].
     pub fn push(&mut self, kind: TotalKind, display_text: Option<String>, amount: i128) -> Result<(), TooLarge> {
         let deducted = kind.is_deducted();
         if deducted && amount == 0 {
@@ -92,15 +85,11 @@ impl Totals {
     }
 
     /// Returns the sum of the entries so far.
-    #[must_use]
     pub const fn sum(&self) -> i128 {
         self.sum
     }
 
     /// Appends the entry `total` and returns the list.
-    ///
-    /// # Errors
-    /// [`TooLarge`] if the sum exceeds [`MAX_AMOUNT`].
     pub fn finish(mut self) -> Result<Vec<Total>, TooLarge> {
         let amount = representable(self.sum)?;
         self.entries.push(Total { kind: TotalKind::Total, display_text: None, amount });
@@ -113,7 +102,6 @@ fn representable(amount: i128) -> Result<i64, TooLarge> {
 }
 
 /// Returns the sum of the entries of a kind; 0 if there is none.
-#[must_use]
 pub fn amount_of(totals: &[Total], kind: TotalKind) -> i64 {
     totals.iter().filter(|total| total.kind == kind).map(|total| total.amount).sum()
 }

@@ -64,7 +64,7 @@ async fn time_is_counted_for_one_stage_at_a_time() {
 }
 
 #[tokio::test]
-async fn notes_go_to_the_call_of_the_task() {
+async fn notes_are_recorded_at_the_call_of_their_task() {
     note(|_| panic!("there is no call"));
     let [one, two] = [(); 2].map(|()| CallRecord::begin(now, false, None));
     let call = |record: &Arc<CallRecord>, bytes| {

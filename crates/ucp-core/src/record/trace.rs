@@ -35,7 +35,6 @@ pub struct TraceContext {
 impl TraceContext {
     /// Parses a `traceparent`: `version-traceid-parentid-flags` in lower-case hexadecimal, neither of the identifiers
     /// zero. Versions after 00 may append fields after another dash. Returns `None` for anything else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_TRACEPARENT || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;
@@ -55,7 +54,6 @@ impl TraceContext {
     }
 
     /// Returns the identifier of the trace in hexadecimal.
-    #[must_use]
     pub fn trace_id(&self) -> String {
         format!("{:032x}", u128::from_be_bytes(self.trace_id))
     }
@@ -160,45 +158,38 @@ pub struct Note {
 impl Trace {
     /// Creates the trace of a call whose caller stated this `traceparent` and `tracestate`. `own` is the span of the call
     /// if spans are exported. Returns `None` if there is nothing to hand on.
-    #[must_use]
     pub fn new(stated: Option<(String, Option<String>)>, own: Option<TraceContext>) -> Option<Arc<Self>> {
         let exists = stated.is_some() || own.is_some();
         exists.then(|| Arc::new(Self { stated, own, is_kept: false, spans: Mutex::default() }))
     }
 
     /// Creates the trace of a call as [`new`](Self::new) does, which is kept.
-    #[must_use]
     pub fn kept(stated: Option<(String, Option<String>)>, own: Option<TraceContext>) -> Arc<Self> {
         Arc::new(Self { stated, own, is_kept: true, spans: Mutex::default() })
     }
 
     /// Returns the span of the call.
-    #[must_use]
     pub const fn own(&self) -> Option<TraceContext> {
         self.own
     }
 
     /// Returns the identifier of the trace in hexadecimal.
-    #[must_use]
     pub fn id(&self) -> Option<String> {
         let stated = || self.stated.as_ref()?.0.split('-').nth(1).map(str::to_owned);
         self.own.map(|own| own.trace_id()).or_else(stated)
     }
 
     /// Returns the span of the caller.
-    #[must_use]
     pub fn parent(&self) -> Option<TraceContext> {
         TraceContext::parse(&self.stated.as_ref()?.0)
     }
 
     /// Returns `tracestate` of the caller.
-    #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.stated.as_ref()?.1.as_deref()
     }
 
     /// Returns the spans below that of the call. Later ones are lost.
-    #[must_use]
     pub fn take(&self) -> Spans {
         let mut spans = self.spans();
         let begun = spans.begun;
@@ -250,7 +241,6 @@ impl Trace {
     }
 
     /// Returns the identifier of the next child of the span: different ones, in no order that means anything.
-    #[must_use]
     pub fn child(&self, own: TraceContext) -> SpanId {
         let number = {
             let mut spans = self.spans();
@@ -278,7 +268,6 @@ pub struct OutboundRequest {
 
 impl OutboundRequest {
     /// Begins a request of the current call; `None` if there is none, or no trace of it.
-    #[must_use]
     pub fn begin(method: &str, host: &str, port: Option<u16>) -> Option<Self> {
         let record = current()?;
         let (trace, clock) = (Arc::clone(record.trace.as_ref()?), record.clock);
@@ -295,13 +284,11 @@ impl OutboundRequest {
     }
 
     /// Returns the value of `traceparent`, if there is one to hand on.
-    #[must_use]
     pub fn parent(&self) -> Option<&str> {
         self.parent.as_deref()
     }
 
     /// Returns the value of `tracestate`.
-    #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.trace.state()
     }

@@ -22,9 +22,6 @@ use crate::{
 
 impl SalesService {
     /// Creates a cart.
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
         let previous = Previous::default();
@@ -45,9 +42,6 @@ impl SalesService {
     }
 
     /// Returns a cart, with current prices if a shop behind another API prices it.
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let cart = match self.cart(caller, &request.id).await? {
             Some(stored) => self.looked_at(caller, stored.document).await?,
@@ -60,9 +54,6 @@ impl SalesService {
     }
 
     /// Replaces the contents of a cart (rule CRT-02).
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn update_cart(&self, caller: &Caller, request: Update) -> Result<Decision, Refusal> {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
@@ -86,9 +77,6 @@ impl SalesService {
     }
 
     /// Cancels a cart: the answer shows it as it was, and it does not exist from then on (rule CRT-03).
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));

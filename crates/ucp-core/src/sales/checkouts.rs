@@ -8,6 +8,7 @@ use crate::{
     checkout::{Action, Checkout, Create, State, Status, Update, View, status::Illegal},
     message::{Message, Severity},
     operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
+    order::{Confirmation, Order, OrderLine, Payment},
     ports::{
         Decision, Then,
         agenda::Plan,
@@ -26,9 +27,6 @@ use crate::{
 
 impl SalesService {
     /// Creates a checkout, or returns the open one that was already created from the same cart (rule CRT-05).
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn create_checkout(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let Create { mut draft, cart_id } = request;
         let mut previous = Previous::default();
@@ -110,9 +108,6 @@ impl SalesService {
     }
 
     /// Returns a checkout, with current prices if it is open and a shop behind another API prices it.
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -125,9 +120,6 @@ impl SalesService {
 
     /// Replaces the contents of a checkout (rule CHK-06), or nothing, if a destination was chosen that the shop does not
     /// know (rule FUL-08).
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn update_checkout(&self, caller: &Caller, request: Update) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -187,9 +179,6 @@ impl SalesService {
     }
 
     /// Cancels a checkout (rule CHK-05).
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -220,15 +209,7 @@ impl SalesService {
             return Ok((checkout, false));
         };
         let (previous, draft) = (checkout.previous(), checkout.draft.clone());
-        let request = PriceRequest {
-            purpose: Purpose::Checkout,
-            draft: &draft,
-            caller,
-            previous: &previous,
-            remote_cart: checkout.remote_cart.as_ref(),
-            reference: Some(&checkout.token),
-        };
-        match shop.fetch(request).await? {
+        match shop.fetch(checkout.price_request(caller, &draft, &previous)).await? {
             Some(priced) => {
                 let expires_at = checkout.expires_at;
                 self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
@@ -246,15 +227,7 @@ impl SalesService {
     /// longer has stays as it is: another cart in its place could be paid a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
-        let request = PriceRequest {
-            purpose: Purpose::Checkout,
-            draft: &draft,
-            caller,
-            previous: &previous,
-            remote_cart: checkout.remote_cart.as_ref(),
-            reference: Some(&checkout.token),
-        };
-        let restated = match self.price(request).await? {
+        let restated = match self.price(checkout.price_request(caller, &draft, &previous)).await? {
             Some(priced) => self.reprice(checkout, draft, priced),
             None => self.lose_cart(checkout),
         };
@@ -398,6 +371,33 @@ impl Checkout {
             buyer: self.draft.buyer.as_ref(),
         };
         self.approval = Some(stated.approve(now));
+    }
+
+    /// Returns the question for the price of a draft of this checkout.
+    fn price_request<'a>(&'a self, caller: &'a Caller, draft: &'a Draft, previous: &'a Previous) -> PriceRequest<'a> {
+        let (remote_cart, reference) = (self.remote_cart.as_ref(), Some(self.token.as_str()));
+        PriceRequest { purpose: Purpose::Checkout, draft, caller, previous, remote_cart, reference }
+    }
+
+    /// Returns the order of this checkout, not paid for yet.
+    pub(super) fn ordered(&self, confirmation: Confirmation, placed_at: Timestamp) -> Order {
+        Order {
+            id: confirmation.id,
+            label: confirmation.label,
+            token: confirmation.token,
+            owner: self.owner.clone(),
+            checkout_id: self.id.clone(),
+            line_items: self.line_items.iter().cloned().map(OrderLine::bought).collect(),
+            currency: self.currency,
+            totals: self.totals.clone(),
+            expectations: Vec::new(),
+            events: Vec::new(),
+            adjustments: Vec::new(),
+            attribution: self.draft.attribution.clone(),
+            payment: Payment::default(),
+            remote: None,
+            placed_at,
+        }
     }
 
     /// Returns the parts from which the next answer keeps its identifiers stable.

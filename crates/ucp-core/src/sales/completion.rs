@@ -23,7 +23,7 @@ use crate::{
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{AP2_MANDATE, PAYMENT_AUTHENTICATION},
-    order::{Confirmation, Expectation, Hold, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
+    order::{Confirmation, Expectation, Hold, LineQuantity, Order, Payment, RemoteOrder},
     ports::{
         Completion, Decision, Then,
         agenda::{Kind, Plan},
@@ -46,9 +46,6 @@ const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
 
 impl SalesService {
     /// Begins the payment that turns a checkout into an order.
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn complete_checkout(&self, caller: &Caller, request: Complete) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -318,18 +315,7 @@ impl SalesService {
         checkout.state = checkout.state.conclude(confirmation.clone()).ok()?;
         checkout.messages.retain(|message| !matches!(message, Message::Error { .. }));
         let order = Order {
-            id: confirmation.id,
-            label: confirmation.label,
-            token: confirmation.token,
-            owner: checkout.owner.clone(),
-            checkout_id: checkout.id.clone(),
-            line_items: checkout.line_items.iter().cloned().map(OrderLine::bought).collect(),
-            currency: checkout.currency,
-            totals: checkout.totals.clone(),
             expectations: expectations(&checkout, self.now()),
-            events: Vec::new(),
-            adjustments: Vec::new(),
-            attribution: checkout.draft.attribution.clone(),
             payment: Payment {
                 handler_id: attempt.handler_id,
                 attempt_id: attempt.id,
@@ -338,7 +324,7 @@ impl SalesService {
                 hold,
             },
             remote: placed.map(|order| RemoteOrder { reference: order.id, permalink_url, reported_at: self.now() }),
-            placed_at: self.now(),
+            ..checkout.ordered(confirmation, self.now())
         };
         let mut decision = self.changed_checkout(checkout, version);
         decision.change.plans = vec![Plan::Done(Kind::Settle, order.checkout_id.clone())];

@@ -37,14 +37,15 @@ pub async fn of(catalog: &dyn Catalog, draft: &Draft, buyer_signals: &BuyerSigna
     let market = catalog.market();
     let mut presentation = market.presentation(&draft.context.of_catalog());
     let (mut named, mut messages) = resolve(catalog, draft, &presentation, buyer_signals).await?;
-    let priced = |item: &Item| item.variant().is_none_or(|variant| variant.price.currency == presentation.currency);
+    let priced =
+        |item: &ResolvedItem| item.variant().is_none_or(|variant| variant.price.currency == presentation.currency);
     if !named.values().all(priced) {
         presentation.currency = market.currency;
         (named, messages) = resolve(catalog, draft, &presentation, buyer_signals).await?;
     }
     let good = |line: &LineDraft| match named.get(line.item.as_str()) {
-        Some(Item::Variant(product, position)) => NamedGood::One(good(product, *position)),
-        Some(Item::Several(choice)) => NamedGood::Several(choice.clone()),
+        Some(ResolvedItem::Variant(product, position)) => NamedGood::One(good(product, *position)),
+        Some(ResolvedItem::Several(choice)) => NamedGood::Several(choice.clone()),
         None => NamedGood::Nothing,
     };
     Ok(Goods { currency: presentation.currency, by_line: draft.line_items.iter().map(good).collect(), messages })
@@ -82,7 +83,7 @@ async fn resolve<'a>(
     draft: &'a Draft,
     presentation: &Presentation,
     buyer_signals: &BuyerSignals,
-) -> Result<(HashMap<&'a str, Item>, Vec<Message>), Refusal> {
+) -> Result<(HashMap<&'a str, ResolvedItem>, Vec<Message>), Refusal> {
     let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -102,7 +103,7 @@ async fn resolve<'a>(
             }
         }
     }
-    let named = ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, Item::of(matches)?)));
+    let named = ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, ResolvedItem::of(matches)?)));
     Ok((named.collect(), messages))
 }
 
@@ -110,14 +111,14 @@ async fn resolve<'a>(
 const MOST_NAMED: usize = 5;
 
 /// Variants that an item identifier names.
-enum Item {
+enum ResolvedItem {
     /// The variant at this position.
     Variant(Arc<Product>, usize),
     /// Several variants.
     Several(Choice),
 }
 
-impl Item {
+impl ResolvedItem {
     /// Returns what the matches of an identifier name: a variant by its id, else a product by its id, else whatever
     /// shares the identifier. `None` if there are no matches.
     fn of(matches: Vec<Match>) -> Option<Self> {

@@ -44,7 +44,6 @@ pub enum Page {
 
 impl Page {
     /// Returns the platform that the page belongs to.
-    #[must_use]
     pub fn owner(&self) -> &str {
         match self {
             Self::Cart(cart) => &cart.owner,
@@ -91,7 +90,6 @@ pub struct Delivery {
 
 impl Delivery {
     /// Returns `true` if there is anything to choose.
-    #[must_use]
     pub fn is_some(&self) -> bool {
         self.shipping || !self.places.is_empty()
     }
@@ -176,9 +174,6 @@ pub enum Done {
 impl SalesService {
     /// Returns the page that a token opens; `None` for an unknown token, and for a cart or checkout that was removed
     /// from the store.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
         if let Some(stored) = self.ledger.checkout_by_token(token).await? {
             let asked = match stored.document.state.challenge() {
@@ -203,17 +198,11 @@ impl SalesService {
     }
 
     /// Returns the order whose page a token opens.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn order_page(&self, token: &str) -> Result<Option<Order>, Refusal> {
         Ok(self.ledger.order_by_token(token).await?.map(|stored| stored.document))
     }
 
     /// Carries out a step of a buyer who was shown version `seen` of the checkout.
-    ///
-    /// # Errors
-    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn hand_in(&self, token: &str, seen: u64, step: Step) -> Result<Done, Refusal> {
         let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(Done::Nothing) };
         if stored.version != seen {
@@ -344,7 +333,6 @@ impl SalesService {
 impl Desktop {
     /// Returns `true` if the checkout only lacks the buyer's confirmation: its remaining errors, if any, go away by
     /// paying.
-    #[must_use]
     pub fn is_payable(&self) -> bool {
         let over = |message: &Message| match message {
             Message::Error { code, severity, .. } => {
@@ -365,26 +353,22 @@ impl Desktop {
     }
 
     /// Returns `true` if the buyer has to approve the checkout before it is completed.
-    #[must_use]
     pub fn wants_approval(&self) -> bool {
         self.checkout.status().is_open() && self.reasons_to_approve().next().is_some()
     }
 
     /// Returns `true` if a payment is in progress and its result is unknown.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.checkout.status() == Status::CompleteInProgress && self.bank().is_none()
     }
 
     /// Returns the URL of the page of the bank or the processor on which the buyer has to confirm the payment in
     /// progress.
-    #[must_use]
     pub fn bank(&self) -> Option<&str> {
         self.authentication(AuthenticationStep::ThreeDsChallenge)
     }
 
     /// Returns the URL of the page on which the processor looks at the buyer's device, without anything to see.
-    #[must_use]
     pub fn device(&self) -> Option<&str> {
         self.authentication(AuthenticationStep::DeviceDataCollection)
     }

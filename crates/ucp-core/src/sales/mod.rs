@@ -26,7 +26,7 @@ mod orders;
 pub mod placing;
 pub mod settlement;
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -61,7 +61,8 @@ pub const ORPHANED_AFTER: SignedDuration = SignedDuration::from_mins(10);
 /// Extensions of a shop none of whose payment handlers authenticates buyers in the middle of an attempt.
 const WITHOUT_AUTHENTICATION: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
 
-/// Sales of the embedded shop: implements the operations on carts, checkouts and orders.
+/// Sales of the embedded shop: implements the operations on carts, checkouts and orders. They fail with the errors of the
+/// ports behind it, and with [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
 #[derive(Clone)]
 pub struct SalesService {
     /// Products of the shop.
@@ -86,11 +87,7 @@ pub struct SalesService {
     pub random: Arc<dyn Fn() -> [u8; 16] + Send + Sync>,
 }
 
-impl fmt::Debug for SalesService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SalesService").field("pages", &self.pages).finish_non_exhaustive()
-    }
-}
+crate::opaque!(SalesService { pages });
 
 impl SalesService {
     pub(crate) fn now(&self) -> Timestamp {
@@ -119,7 +116,6 @@ impl SalesService {
     }
 
     /// Returns the URL of the page of an order.
-    #[must_use]
     pub fn permalink(&self, token: &str) -> String {
         permalink(&self.pages, token)
     }
@@ -293,7 +289,6 @@ fn ignored(draft: &Draft) -> Option<Message> {
 }
 
 /// Returns the URL of the page of an order below the base URL `pages`.
-#[must_use]
 pub fn permalink(pages: &str, token: &str) -> String {
     format!("{pages}/order/{token}")
 }

@@ -52,7 +52,6 @@ pub enum Settled {
 
 impl Order {
     /// Returns the money that is to move next; `None` if there is none.
-    #[must_use]
     pub fn movement(&self) -> Option<Movement> {
         if let Some(capture) = self.begun_capture() {
             return Some(Movement::Capture(capture));
@@ -81,7 +80,6 @@ impl Order {
     }
 
     /// Returns the task that moves the money that is to move, should the step not come to it that has begun now.
-    #[must_use]
     pub fn task(&self, now: Timestamp) -> Option<Task> {
         self.movement()?;
         Some(self.task_at(now.checked_add(MOVED_AFTER).unwrap_or(Timestamp::MAX)))
@@ -98,9 +96,7 @@ impl Order {
         }
     }
 
-    /// Confirms a refund that the operator has carried out at the processor.
-    ///
-    /// # Errors
+    /// Confirms a refund that the operator has carried out at the processor. Fails with
     /// [`Impossible`](crate::order::progress::Impossible) if there is no such refund that waits for it.
     pub fn confirm(&mut self, id: &str) -> Result<(), crate::order::progress::Impossible> {
         let waits = |refund: &&mut crate::order::Adjustment| refund.id == id && refund.by_hand;
@@ -138,23 +134,18 @@ impl Order {
     }
 
     /// Returns `true` if the money of the order waits to be captured, and all its goods were canceled.
-    #[must_use]
     pub fn is_to_be_released(&self) -> bool {
         self.is_canceled() && self.payment.hold == Some(Hold::Authorized)
     }
 }
 
 /// Returns the handler that took the payment of an order, or has authorized it.
-#[must_use]
 pub fn handler_of<'h>(handlers: &'h [Arc<dyn Handler>], order: &Order) -> Option<&'h Arc<dyn Handler>> {
     let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
     handler.filter(|_| order.remote.is_none())
 }
 
 /// Has the money of an order moved that is to move, and stores what came of it. Returns the order as stored.
-///
-/// # Errors
-/// Errors of the ledger.
 pub async fn settle(
     ledger: &dyn Ledger,
     handlers: &[Arc<dyn Handler>],

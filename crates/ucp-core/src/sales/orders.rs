@@ -10,9 +10,6 @@ use crate::{
 
 impl SalesService {
     /// Returns an order (rules ORD-02 and ORD-04).
-    ///
-    /// # Errors
-    /// Errors of the ports.
     pub async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.order(&caller.owner, &request.id).await? {
             Some(stored) => Outcome::Answer(Answer::Order(View {

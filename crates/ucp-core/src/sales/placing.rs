@@ -9,7 +9,7 @@ use crate::{
     Refusal,
     checkout::{Checkout, status::Illegal},
     message::{Message, Severity},
-    order::{Confirmation, Order, OrderLine, Payment, RemoteOrder},
+    order::{Confirmation, Order, RemoteOrder},
     ports::{
         PlacedLine, PlacedOrder,
         ledger::{Change, Committed, Stored},
@@ -86,23 +86,8 @@ impl SalesService {
         checkout.line_items = lines(&mut checkout, &placed.line_items);
         checkout.currency = placed.currency;
         checkout.totals.clone_from(&placed.totals);
-        let order = Order {
-            id: confirmation.id,
-            label: confirmation.label,
-            token: confirmation.token,
-            owner: checkout.owner.clone(),
-            checkout_id: checkout.id.clone(),
-            line_items: checkout.line_items.iter().cloned().map(OrderLine::bought).collect(),
-            currency: placed.currency,
-            totals: placed.totals.clone(),
-            expectations: Vec::new(),
-            events: Vec::new(),
-            adjustments: Vec::new(),
-            attribution: checkout.draft.attribution.clone(),
-            payment: Payment::default(),
-            remote: Some(RemoteOrder { reference: placed.id.clone(), permalink_url, reported_at: self.now() }),
-            placed_at: placed.placed_at,
-        };
+        let remote = Some(RemoteOrder { reference: placed.id.clone(), permalink_url, reported_at: self.now() });
+        let order = Order { remote, ..checkout.ordered(confirmation, placed.placed_at) };
         Ok((checkout, order))
     }
 

@@ -47,9 +47,6 @@ const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(60);
 
 impl SalesService {
     /// Carries out what follows a decision.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub(crate) async fn followed(&self, caller: &Caller, then: Then) -> Result<Option<Decision>, Refusal> {
         match then {
             Then::Pay(payment) => Ok(Some(self.pay(caller, *payment).await)),
@@ -84,9 +81,6 @@ impl SalesService {
     /// Has the end of a checkout's payment asked for, or the order of one whose cart the shop no longer has, unless
     /// somebody has asked just now. Returns the checkout as it stands then; `None` if nobody was asked, or nothing
     /// came of it.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub(super) async fn looked_after(
         &self,
         stored: Stored<Checkout>,
@@ -133,9 +127,6 @@ impl SalesService {
     }
 
     /// Asks for the end of the payment of a checkout, and stores it. `known` is the checkout, if it was just read.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub(crate) async fn settle(&self, task: &Claimed, known: Option<Stored<Checkout>>) -> Result<Next, Refusal> {
         let stored = match known {
             Some(stored) => Some(stored),
@@ -203,9 +194,6 @@ impl SalesService {
 
     /// Calls off a payment that waits for its buyer, so that the checkout can be changed or canceled: it may turn out to have
     /// been captured meanwhile. If this is interrupted, the agenda finds out.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub(super) async fn call_off(&self, stored: Stored<Checkout>) -> Result<(), Refusal> {
         let Stored { document: checkout, version } = stored;
         let Some((attempt, handler)) =
@@ -232,9 +220,6 @@ impl SalesService {
 
     /// Records the answer of a buyer on a page of the gateway that plays the bank, and settles the payment as far as that
     /// is possible. `challenge` is the identifier of the authentication. Returns `false` if it is not outstanding.
-    ///
-    /// # Errors
-    /// Errors of the ledger.
     pub async fn answer_challenge(&self, token: &str, challenge: &str, confirmed: bool) -> Result<bool, Refusal> {
         for _ in 0..TRIES {
             let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(false) };

@@ -161,14 +161,14 @@ fn nothing_follows_on_the_end_and_only_open_ones_can_be_changed() {
 }
 
 #[test]
-fn what_is_said_decides_where_a_new_checkout_stands() {
+fn messages_decide_the_status_of_a_new_checkout() {
     for said in SAID {
         assert_eq!(State::opened(&said.messages()).status(), said.status(), "{said:?}");
     }
 }
 
 #[test]
-fn a_state_is_kept_under_the_name_that_the_wire_has() {
+fn states_are_stored_under_the_name_of_their_status() {
     for status in Status::ALL {
         let kept = serde_json::to_value(standing(status)).expect("serialises");
         assert_eq!(kept["status"], status.as_str());
@@ -178,7 +178,7 @@ fn a_state_is_kept_under_the_name_that_the_wire_has() {
 
 proptest! {
     #[test]
-    fn a_walk_is_completed_or_canceled_at_most_once(
+    fn any_sequence_of_transitions_ends_a_checkout_at_most_once(
         walk in prop::collection::vec(prop::sample::select(transitions()), 0..40),
     ) {
         let mut state = State::opened(&[]);

@@ -19,7 +19,7 @@ use ucp_core::{
     purchase::totals::{TotalKind, amount_of},
 };
 use ucp_testkit::{
-    Course, Fate, Shop, interrupted,
+    Course, Fate, TestShop, interrupted,
     shop::{card, draft, platform},
 };
 
@@ -134,7 +134,7 @@ fn course() -> impl Strategy<Value = Course> {
 
 /// A shop, and what its two customers know.
 struct Story {
-    shop: Shop,
+    shop: TestShop,
     platforms: [Caller; 2],
     carts: [Vec<String>; 2],
     checkouts: [Vec<String>; 2],
@@ -150,7 +150,7 @@ struct Story {
 
 impl Story {
     fn new(courses: Vec<Course>) -> Self {
-        let shop = Shop::new(Terms::default());
+        let shop = TestShop::new(Terms::default());
         let mut supplied = BTreeMap::new();
         for (good, cents, count) in GOODS {
             shop.shelf.put(good, cents);

@@ -13,7 +13,7 @@ use ucp_core::{
     sales::SalesService,
 };
 use ucp_testkit::{
-    Course, Fate, ScriptedHandler, Shop, interrupted,
+    Course, Fate, ScriptedHandler, TestShop, interrupted,
     shop::{card, draft, platform},
 };
 
@@ -22,14 +22,14 @@ use crate::remote_carts::{PROOF, Remote};
 const OWNER: &str = "https://a.example/ucp";
 
 /// A shop that takes orders and payments, of which these courses become.
-fn shop(courses: &[Course]) -> (Shop, Arc<Remote>) {
+fn shop(courses: &[Course]) -> (TestShop, Arc<Remote>) {
     let orders = ScriptedHandler::new("at_shop");
     orders.script(courses.iter().copied());
     let declared = orders.declaration().clone();
     let mut remote = Remote::default();
     remote.orders = Some(orders);
     let remote = Arc::new(remote);
-    let mut shop = Shop::new(Terms { required: Vec::new(), ..Terms::default() });
+    let mut shop = TestShop::new(Terms { required: Vec::new(), ..Terms::default() });
     shop.sales = SalesService {
         remote_carts: Some(Arc::clone(&remote) as _),
         shop_handlers: Arc::new([declared]),
@@ -39,7 +39,7 @@ fn shop(courses: &[Course]) -> (Shop, Arc<Remote>) {
     (shop, remote)
 }
 
-async fn made(shop: &Shop) -> String {
+async fn made(shop: &TestShop) -> String {
     let create = checkout::Create { draft: draft(&[("rose", 2)]), cart_id: None };
     let outcome = shop.call(&platform(OWNER, &[]), SaleRequest::CreateCheckout(create)).await.expect("an answer");
     let view = view(outcome);
@@ -54,7 +54,7 @@ fn view(outcome: Outcome) -> checkout::View {
     }
 }
 
-async fn looked_at(shop: &Shop, id: &str) -> checkout::View {
+async fn looked_at(shop: &TestShop, id: &str) -> checkout::View {
     let get = SaleRequest::GetCheckout(ById { id: id.to_owned() });
     view(shop.call(&platform(OWNER, &[]), get).await.expect("an answer"))
 }

@@ -15,13 +15,13 @@ use ucp_core::{
         ledger::{Committed, Ledger as _},
     },
     purchase::{
-        line_item::Item,
+        line_item::PurchasedItem,
         totals::{TotalKind, Totals, amount_of},
     },
     sales::{ORPHANED_AFTER, SalesService, placing::Placed},
 };
 use ucp_testkit::{
-    Shop,
+    TestShop,
     shop::{draft, platform},
 };
 
@@ -62,12 +62,12 @@ fn view(outcome: Outcome) -> View {
     }
 }
 
-async fn ask(shop: &Shop, request: SaleRequest) -> View {
+async fn ask(shop: &TestShop, request: SaleRequest) -> View {
     view(shop.call(&alice(), request).await.expect("carried out"))
 }
 
 /// Creates a checkout; returns its identifier.
-async fn handed_off(shop: &Shop) -> String {
+async fn handed_off(shop: &TestShop) -> String {
     ask(shop, create()).await.checkout.id
 }
 
@@ -80,12 +80,12 @@ fn codes(view: &View) -> Vec<&str> {
 }
 
 /// The order of the last checkout: two of the item `a` at a dollar each, and a tax of 16 cents.
-fn order(shop: &Shop, remote: &Remote) -> PlacedOrder {
+fn order(shop: &TestShop, remote: &Remote) -> PlacedOrder {
     let reference = remote.reference.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("a reference");
     let goods = || Totals::of(200).and_then(Totals::finish).expect("totals");
     let mut totals = Totals::of(200).expect("totals");
     totals.push(TotalKind::Tax, None, 16).expect("a tax");
-    let item = Item {
+    let item = PurchasedItem {
         id: "a".into(),
         title: "A".into(),
         price: ucp_core::money::Amount::new(100).expect("an amount"),

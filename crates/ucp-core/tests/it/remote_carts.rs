@@ -30,7 +30,7 @@ use ucp_core::{
     sales::{ORPHANED_AFTER, SalesService},
 };
 use ucp_testkit::{
-    Fate, ScriptedHandler, Shop,
+    Fate, ScriptedHandler, TestShop,
     shop::{draft, platform},
 };
 
@@ -168,8 +168,8 @@ pub(crate) const PROOF: &str = "https://remote.example/proof";
 /// Page on which buyers pay.
 pub(crate) const PAGE: &str = "https://remote.example/pay";
 
-pub(crate) fn shop() -> (Shop, Arc<Remote>) {
-    let (mut shop, remote) = (Shop::new(Terms::default()), Arc::new(Remote::default()));
+pub(crate) fn shop() -> (TestShop, Arc<Remote>) {
+    let (mut shop, remote) = (TestShop::new(Terms::default()), Arc::new(Remote::default()));
     shop.sales = SalesService { remote_carts: Some(Arc::clone(&remote) as _), ..shop.sales };
     (shop, remote)
 }
@@ -179,7 +179,7 @@ fn create() -> SaleRequest {
 }
 
 /// Lets the time pass after which a cart without an owner is an orphan.
-fn wait(shop: &Shop) {
+fn wait(shop: &TestShop) {
     shop.clock.advance(u32::try_from(ORPHANED_AFTER.as_secs()).expect("some minutes") + 1);
 }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use ucp_core::{
     merchant::{
         Context,
-        address::Place,
+        address::AddressPlace,
         criteria::{Criteria, Policy},
         geo::Point,
         record::{Merchant, PostalAddress, Precision},
@@ -97,7 +97,7 @@ pub struct Query {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Preference {
     /// Approximate location of the buyer.
-    pub place: Place,
+    pub place: AddressPlace,
     /// Intent of the buyer, in words.
     pub intent: Option<String>,
 }

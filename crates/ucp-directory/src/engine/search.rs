@@ -11,7 +11,7 @@ use ucp_core::{
     catalog::cursor::Cursors,
     merchant::{
         Context, DEFAULT_LIMIT, MAX_LIMIT,
-        address::Place,
+        address::AddressPlace,
         criteria::{Circle, Criteria, Policy},
         listing::{Listing, occasion},
         record::{Location, Merchant, Precision},
@@ -103,7 +103,7 @@ fn page_size(limit: Option<u64>) -> Result<usize, Refusal> {
 
 /// Returns the message for buyers to whom the policy shows no merchants; `None` for all others.
 pub(super) fn restriction(policy: &Policy, context: &Context) -> Option<Message> {
-    let Place { country, region, .. } = context.place();
+    let AddressPlace { country, region, .. } = context.place();
     let country = country?;
     let code = region.map(|region| format!("{country}-{region}"));
     let restricted = |own: &String| {
@@ -170,7 +170,7 @@ fn bound(text: Option<&str>, filters: &Filters, criteria: &Criteria, context: &C
             *open_now == Some(true),
             fulfillment_method,
             criteria.within.map(Circle::bits),
-            criteria.place.as_ref().map(Place::members),
+            criteria.place.as_ref().map(AddressPlace::members),
             context.place().members(),
             &context.intent,
         )

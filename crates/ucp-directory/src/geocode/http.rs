@@ -31,7 +31,7 @@ use async_trait::async_trait;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::Instant;
 use ucp_core::{
-    merchant::{address::Place, record::PostalAddress},
+    merchant::{address::AddressPlace, record::PostalAddress},
     operation::Freshness,
     ports::PortError,
 };
@@ -196,7 +196,7 @@ impl Geocoder for HttpGeocoder {
 
 /// Returns the parameters of a search for an address; `None` if the country is unknown, or nothing else is known.
 fn question(address: &PostalAddress) -> Option<Vec<(&'static str, String)>> {
-    let country = Place::of(address).country.filter(|country| country.len() == 2 && country.is_ascii())?;
+    let country = AddressPlace::of(address).country.filter(|country| country.len() == 2 && country.is_ascii())?;
     let part = |text: &Option<String>| {
         let text = text.as_deref()?.split_whitespace().collect::<Vec<_>>().join(" ");
         (!text.is_empty() && text.len() <= LONGEST_PART).then_some(text)

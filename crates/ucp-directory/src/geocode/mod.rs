@@ -19,7 +19,7 @@ use std::{
 use async_trait::async_trait;
 use ucp_core::{
     merchant::{
-        address::Place,
+        address::AddressPlace,
         geo::Point,
         record::{Geo, Merchant, PostalAddress, Precision},
     },
@@ -89,7 +89,7 @@ pub struct PostalCodes(pub Arc<Table>);
 #[async_trait]
 impl Geocoder for PostalCodes {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
-        let point = self.0.postal_code(&Place::of(address));
+        let point = self.0.postal_code(&AddressPlace::of(address));
         Ok(point.map(|point| Resolved { point, precision: Precision::PostalCode }))
     }
 }
@@ -101,7 +101,7 @@ pub struct Localities(pub Arc<Table>);
 #[async_trait]
 impl Geocoder for Localities {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
-        let point = self.0.locality(&Place::of(address));
+        let point = self.0.locality(&AddressPlace::of(address));
         Ok(point.map(|point| Resolved { point, precision: Precision::Locality }))
     }
 }
@@ -161,7 +161,7 @@ impl Geocoder for Known {
 /// Returns the digests of a street address: its street with the postal code, and with the town.
 fn keys(address: &PostalAddress) -> Vec<String> {
     let street = words(address.street_address.as_deref().unwrap_or_default()).join(" ");
-    let Place { country: Some(country), region, locality, postal_code } = Place::of(address) else {
+    let AddressPlace { country: Some(country), region, locality, postal_code } = AddressPlace::of(address) else {
         return Vec::new();
     };
     // A street without a number is no address.

@@ -21,7 +21,7 @@ use std::{
     io::{self, BufRead, Read as _},
 };
 
-use ucp_core::merchant::{address::Place, geo::Point};
+use ucp_core::merchant::{address::AddressPlace, geo::Point};
 
 /// Built-in table: a dozen places of the sample directory, for trying it out.
 const FIXTURE: &str = include_str!("fixture.tsv");
@@ -143,7 +143,7 @@ impl Table {
 
     /// Returns the center of a postal code.
     #[must_use]
-    pub fn postal_code(&self, place: &Place) -> Option<Point> {
+    pub fn postal_code(&self, place: &AddressPlace) -> Option<Point> {
         let (country, code) = (place.country.as_deref()?, place.postal_code.as_deref()?);
         let whole = self.find(&postal_key(country, code));
         whole.or_else(|| self.find(&postal_key(country, area_of(country, code)?)))
@@ -151,7 +151,7 @@ impl Table {
 
     /// Returns the center of a town, if the region is stated too: many towns of a country share a name.
     #[must_use]
-    pub fn locality(&self, place: &Place) -> Option<Point> {
+    pub fn locality(&self, place: &AddressPlace) -> Option<Point> {
         let region = place.region.as_deref()?;
         self.find(&locality_key(place.country.as_deref()?, region, place.locality.as_deref()?))
     }
@@ -162,7 +162,7 @@ impl Table {
     }
 
     fn add(&mut self, row: &Row<'_>, regions: &mut Regions) -> Result<(), TableError> {
-        let place = Place::new(Some(row.country), None, Some(row.place), Some(row.code));
+        let place = AddressPlace::new(Some(row.country), None, Some(row.place), Some(row.code));
         let mut keys = Vec::new();
         keys.extend(place.postal_code.map(|code| postal_key(row.country, &code)));
         if let Some(locality) = place.locality {
@@ -274,7 +274,7 @@ struct Regions(HashMap<(String, String), Option<String>>);
 
 impl Regions {
     fn form(&mut self, country: &str, region: &str) -> Option<String> {
-        let form = || Place::new(Some(country), Some(region), None, None).region;
+        let form = || AddressPlace::new(Some(country), Some(region), None, None).region;
         self.0.entry((country.to_owned(), region.to_owned())).or_insert_with(form).clone()
     }
 }

@@ -20,11 +20,11 @@ fn degrees(point: Option<Point>) -> Option<(f64, f64)> {
 }
 
 fn postal(table: &Table, country: &str, code: &str) -> Option<(f64, f64)> {
-    degrees(table.postal_code(&Place::new(Some(country), None, None, Some(code))))
+    degrees(table.postal_code(&AddressPlace::new(Some(country), None, None, Some(code))))
 }
 
 fn town(table: &Table, country: &str, region: &str, locality: &str) -> Option<(f64, f64)> {
-    degrees(table.locality(&Place::new(Some(country), Some(region), Some(locality), None)))
+    degrees(table.locality(&AddressPlace::new(Some(country), Some(region), Some(locality), None)))
 }
 
 #[test]
@@ -280,7 +280,7 @@ proptest! {
             "street_address": street, "address_locality": town, "address_region": town, "postal_code": code,
             "address_country": country,
         }));
-        let (table, place) = (Table::fixture(), Place::of(&address));
+        let (table, place) = (Table::fixture(), AddressPlace::of(&address));
         let found = (known().find(&address), table.postal_code(&place), table.locality(&place));
         prop_assert!(country != "US" || code.trim() == "94105" || found.0.is_none());
     }

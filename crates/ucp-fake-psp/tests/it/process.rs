@@ -46,7 +46,7 @@ fn end(mut child: Child) -> ExitStatus {
 }
 
 #[test]
-fn it_says_where_it_is_and_ends_with_its_parent() {
+fn the_process_prints_its_address_and_ends_with_its_parent() {
     let folder = tempfile::tempdir().expect("a folder");
     let (child, url) = start(&folder.path().join("journal"), &[]);
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
@@ -62,7 +62,7 @@ fn handler(endpoint: Endpoint) -> Processor {
 }
 
 #[tokio::test]
-async fn what_it_did_survives_its_death() {
+async fn payments_survive_a_restart_of_the_provider() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = folder.path().join("journal");
     let (mut child, url) = start(&journal, &["--fault", "capture:hang_after:3"]);
@@ -130,7 +130,7 @@ fn a_torn_journal_is_continued() {
 }
 
 #[test]
-fn whoever_does_not_sign_is_turned_away() {
+fn unsigned_requests_are_refused() {
     let keys = Keys { api_key: "k".into(), signing_secret: "s".into() };
     let psp = Psp::new(keys, None).expect("a provider");
     let headers = [("authorization".to_owned(), "Bearer k".to_owned())].into();
@@ -140,7 +140,7 @@ fn whoever_does_not_sign_is_turned_away() {
 }
 
 #[test]
-fn orders_are_read_and_used_up() {
+fn ordered_faults_are_parsed_and_happen_as_often_as_stated() {
     let order: Order = "inquire:reset_after:2".parse().expect("an order");
     assert_eq!(order, Order { step: Step::Inquire, fault: Fault::ResetAfter, times: 2 });
     for wrong in ["", "inquire", "inquire:", "inquire:what", "what:busy", "inquire:busy:x", "inquire:busy:1:2"] {

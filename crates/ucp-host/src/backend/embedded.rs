@@ -21,7 +21,7 @@ use ucp_core::{
     sales::SalesService,
 };
 use ucp_net::outbound::Certificate;
-use ucp_shop::{Opening, Shop};
+use ucp_shop::{EmbeddedShop, Opening};
 use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
@@ -30,8 +30,8 @@ use crate::{clock, directory};
 
 /// Opens a shop in the file of its data directory, or creates it if there is none: from the configured sample, or empty if its
 /// products come from a feed.
-pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<Shop, StoreError> {
-    Shop::open_in(file, &synchronised::options(settings), || match &settings.catalog {
+pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<EmbeddedShop, StoreError> {
+    EmbeddedShop::open_in(file, &synchronised::options(settings), || match &settings.catalog {
         Some(_) => Opening::of(synchronised::market(&settings.sections.catalog)),
         None => directory::sample(settings.sections.data.sample.0),
     })
@@ -40,7 +40,7 @@ pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<Shop,
 /// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`. Its products are read from
 /// `catalog` and its sales kept in `ledger`.
 pub(super) fn open(
-    shop: &Shop,
+    shop: &EmbeddedShop,
     catalog: &Arc<dyn Catalog>,
     ledger: Arc<dyn Ledger>,
     settings: &Settings,
@@ -60,7 +60,7 @@ pub(super) fn open(
     let catalog = Arc::clone(&sales.catalog);
     let mut opened = Opened {
         name: shop.market().name.clone(),
-        shop: ports::Shop::Facts { catalog, sales: Arc::new(sales.clone()) },
+        shop: ports::ShopPort::Facts { catalog, sales: Arc::new(sales.clone()) },
         handlers: sales.declarations(),
         sales: Some(sales),
         pages: true,
@@ -106,7 +106,7 @@ async fn picture(file: Result<Path<String>, PathRejection>, uri: Uri) -> Respons
 
 /// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.
 fn sales(
-    shop: &Shop,
+    shop: &EmbeddedShop,
     catalog: &Arc<dyn Catalog>,
     ledger: Arc<dyn Ledger>,
     handlers: Handlers,

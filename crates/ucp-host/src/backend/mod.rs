@@ -60,7 +60,7 @@ use ucp_net::{
     rate::Rate,
 };
 use ucp_service::signing::CurrentKey;
-use ucp_shop::{Database as Products, Opening, Shop};
+use ucp_shop::{Database as Products, EmbeddedShop, Opening};
 use ucp_sqlite::SqliteStore;
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::BodyLimit;
@@ -77,9 +77,9 @@ use crate::{clock, files::Files};
 #[derive(Clone, Debug)]
 pub enum DataDirectory {
     /// The embedded shop.
-    Embedded(Shop),
+    Embedded(EmbeddedShop),
     /// Records of the gateway in front of a remote shop, with the copy of its catalog once that is open.
-    Beside(SqliteStore, Arc<OnceLock<Shop>>),
+    Beside(SqliteStore, Arc<OnceLock<EmbeddedShop>>),
     /// Either of them, beside a database that holds what several gateways share.
     Shared(Box<Self>, Database),
 }
@@ -126,7 +126,7 @@ impl DataDirectory {
     }
 
     /// Returns the embedded shop, if there is one.
-    fn embedded(&self) -> Option<&Shop> {
+    fn embedded(&self) -> Option<&EmbeddedShop> {
         match self {
             Self::Embedded(shop) => Some(shop),
             Self::Beside(..) => None,
@@ -135,7 +135,7 @@ impl DataDirectory {
     }
 
     /// Returns the place of the copy of a remote shop's catalog, with the store that it is made in.
-    fn copy(&self) -> Option<(&SqliteStore, &OnceLock<Shop>)> {
+    fn copy(&self) -> Option<(&SqliteStore, &OnceLock<EmbeddedShop>)> {
         match self {
             Self::Embedded(_) => None,
             Self::Beside(store, copy) => Some((store, copy)),
@@ -144,7 +144,7 @@ impl DataDirectory {
     }
 
     /// Returns the products: those of the embedded shop, or the copy of a remote shop's catalog.
-    pub fn products(&self) -> Option<&Shop> {
+    pub fn products(&self) -> Option<&EmbeddedShop> {
         match self {
             Self::Embedded(shop) => Some(shop),
             Self::Beside(_, copy) => copy.get(),
@@ -184,7 +184,7 @@ pub(crate) struct Opened {
     /// Display name of the shop.
     pub(crate) name: String,
     /// Ports of the backend.
-    pub(crate) shop: ports::Shop,
+    pub(crate) shop: ports::ShopPort,
     /// Payment handlers that buyers can use.
     pub(crate) handlers: Arc<[Declaration]>,
     /// Sales service, if the gateway itself carries out purchases.
@@ -341,7 +341,7 @@ impl Opened {
         let notices = order_inbox.map(|inbox| inbox::router(inbox, sales.clone(), place));
         Self {
             name: shop.market().name.clone(),
-            shop: ports::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
+            shop: ports::ShopPort::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
             handlers: sales.declarations(),
             sales: Some(sales),
             pages: false,

@@ -28,7 +28,7 @@ use ucp_core::{
 };
 use ucp_postgres::PostgresStore;
 use ucp_shop::{
-    Shop,
+    EmbeddedShop,
     replica::{adopt, restart},
 };
 use ucp_sqlite::SqliteStore;
@@ -72,7 +72,7 @@ impl Drop for Inner {
 
 #[derive(Debug)]
 struct Copy {
-    shop: Shop,
+    shop: EmbeddedShop,
     store: PostgresStore,
     /// Number of the newest change in the database that is known of.
     newest: AtomicI64,
@@ -121,11 +121,11 @@ impl Replica {
             tracing::warn!("database is older than the copy of its products; rebuilding the copy");
             restart(products.store())?;
             // The search index of no products takes the place of one that knows too much.
-            drop(Shop::of(ucp_shop::Database::of(local)?, &options)?);
+            drop(EmbeddedShop::of(ucp_shop::Database::of(local)?, &options)?);
         }
         let followed = follow(store, &products).await.map_err(|error| error as Box<dyn Error>)?;
         let copy = Arc::new(Copy {
-            shop: Shop::of(products, &options)?,
+            shop: EmbeddedShop::of(products, &options)?,
             store: store.clone(),
             newest: AtomicI64::new(followed),
             followed: AtomicI64::new(followed),
@@ -151,7 +151,7 @@ impl Replica {
     }
 
     /// Returns the shop with the copy.
-    pub(crate) fn shop(&self) -> &Shop {
+    pub(crate) fn shop(&self) -> &EmbeddedShop {
         &self.0.copy.shop
     }
 

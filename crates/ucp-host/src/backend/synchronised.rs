@@ -26,7 +26,7 @@ use ucp_core::{
 };
 use ucp_postgres::{PostgresStore, events::Changed};
 use ucp_rest::error;
-use ucp_shop::{Database, Shop, import::Format};
+use ucp_shop::{Database, EmbeddedShop, import::Format};
 use ucp_sqlite::SqliteStore;
 use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::limit::BodyLimit;
@@ -73,7 +73,11 @@ pub(super) fn market(said: &Catalog) -> Market {
 }
 
 /// Opens the copy that the embedded shop sells from.
-pub(super) fn of_embedded(shop: &Shop, settings: &Settings, copy: &CatalogCopy) -> Result<Copy, Box<dyn Error>> {
+pub(super) fn of_embedded(
+    shop: &EmbeddedShop,
+    settings: &Settings,
+    copy: &CatalogCopy,
+) -> Result<Copy, Box<dyn Error>> {
     let source = source(settings, copy, None)?;
     let synchroniser = Synchroniser::new(Arc::clone(shop.database()), source, runs(settings, None))?;
     let catalog = SynchronisedCatalog::new(shop.clone(), None, synchroniser.clone());
@@ -100,7 +104,7 @@ pub(super) async fn before_shop(
         None => {
             let (store, options) = (store.clone(), options(place.settings));
             // Building a large index takes its time.
-            let made = tokio::task::spawn_blocking(move || Shop::of_market(store, &market, &options)).await??;
+            let made = tokio::task::spawn_blocking(move || EmbeddedShop::of_market(store, &market, &options)).await??;
             products.get_or_init(|| made).clone()
         }
     };
@@ -109,7 +113,7 @@ pub(super) async fn before_shop(
     let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
     let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings, shared))?;
     let catalog = SynchronisedCatalog::new(products, Some(shop), synchroniser.clone());
-    if let ports::Shop::Facts { catalog: own, .. } = &mut opened.shop {
+    if let ports::ShopPort::Facts { catalog: own, .. } = &mut opened.shop {
         *own = Arc::new(catalog.clone());
     }
     let secret = secret(copy).or(upstream_secret);

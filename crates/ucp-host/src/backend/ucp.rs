@@ -21,7 +21,7 @@ use ucp_config::{Number, Transport as Wanted};
 use ucp_core::{
     Refusal, Release,
     ports::{
-        Shop, UcpUpstream as _,
+        ShopPort, UcpUpstream as _,
         outbox::WebhookMessage,
         store::{Forwarded, Store},
     },
@@ -95,7 +95,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     });
     Ok(Opened {
         name: upstream.url.host_str().unwrap_or_default().to_owned(),
-        shop: Shop::Upstream(Arc::new(bridge.clone())),
+        shop: ShopPort::Upstream(Arc::new(bridge.clone())),
         handlers,
         sales: None,
         pages: false,

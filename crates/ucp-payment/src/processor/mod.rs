@@ -49,7 +49,7 @@
 mod sign;
 mod wire;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -122,7 +122,6 @@ pub struct Options {
 impl Options {
     /// Returns options with the defaults: 3 s to connect, 8 s for a request, 20 s in total, 3 attempts; the
     /// certificates of the system.
-    #[must_use]
     pub fn new(
         declaration: Declaration,
         endpoint: Endpoint,
@@ -171,21 +170,10 @@ pub struct Processor {
     transport: Arc<dyn Transport>,
 }
 
-impl fmt::Debug for Processor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Processor")
-            .field("declaration", &self.options.declaration)
-            .field("endpoint", &self.options.endpoint)
-            .field("deadline", &self.options.deadline)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Processor { options.declaration, options.endpoint, options.deadline });
 
 impl Processor {
     /// Creates a handler for a provider, without connecting to it.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the options cannot be used.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let provider = client::Provider {
             name: "payment provider",

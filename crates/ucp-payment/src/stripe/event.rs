@@ -19,9 +19,7 @@ const TOLERANCE: i64 = 300;
 /// Maximum number of signatures of an event that are tried: while a secret is rotated there are two.
 const MAX_SIGNATURES: usize = 8;
 
-/// Verifies an event, and returns the identifier of the attempt that it is about, if it is about one.
-///
-/// # Errors
+/// Verifies an event, and returns the identifier of the attempt that it is about, if it is about one. Fails with
 /// [`Refusal`] if no signature is Stripe's, the event is too old, or it cannot be read.
 pub(super) fn open(
     secret: &Secret,
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_may_be_about_anything() {
+    fn well_formed_events_about_anything_else_are_ignored() {
         for (body, expected) in [
             (r#"{"data":{"object":{"id":"cus_1"}}}"#, Ok(None)),
             (r#"{"data":{"object":{"metadata":null}}}"#, Ok(None)),

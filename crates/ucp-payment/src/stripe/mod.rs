@@ -27,7 +27,7 @@ mod options;
 mod tokens;
 mod wire;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -95,22 +95,10 @@ pub struct Stripe {
     transport: Arc<dyn Transport>,
 }
 
-impl fmt::Debug for Stripe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stripe")
-            .field("declaration", &self.options.declaration)
-            .field("endpoint", &self.options.endpoint)
-            .field("mode", &self.mode)
-            .field("deadline", &self.options.deadline)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Stripe { options.declaration, options.endpoint, mode, options.deadline });
 
 impl Stripe {
     /// Creates a handler for an account, without connecting to Stripe.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the client cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let provider = client::Provider {
             name: "Stripe",

@@ -43,7 +43,6 @@ pub struct Options {
 impl Options {
     /// Returns options with the defaults: 3 s to connect, 8 s for a request, 20 s in total, 3 attempts; the
     /// certificates of the system.
-    #[must_use]
     pub fn new(declaration: Declaration, endpoint: Endpoint, api_key: Secret, clock: Clock) -> Self {
         Self {
             declaration,
@@ -72,7 +71,6 @@ pub enum Mode {
 
 impl Mode {
     /// Returns the mode of a key, by its prefix; `None` for a text that is not a key of Stripe.
-    #[must_use]
     pub fn of(key: &str) -> Option<Self> {
         let (kind, rest) = key.split_once('_')?;
         if !["sk", "rk", "pk"].contains(&kind) {

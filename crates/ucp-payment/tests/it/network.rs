@@ -146,7 +146,7 @@ async fn only_a_provider_that_proves_who_it_is_sees_a_credential() {
 }
 
 #[test]
-fn options_are_looked_at_before_anything_else() {
+fn unusable_options_are_refused_without_connecting() {
     let wrong = processor::Options { tries: 0, ..options("https://psp.example/") };
     assert!(matches!(Processor::new(wrong), Err(SetupError::NoRoom)));
 }

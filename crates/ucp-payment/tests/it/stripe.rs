@@ -81,7 +81,7 @@ async fn a_payment_is_created_confirmed_and_captured_once() {
 }
 
 #[tokio::test]
-async fn stripe_says_what_becomes_of_a_payment() {
+async fn outcomes_of_stripe_become_settlements() {
     let stripe = start();
     let handler = handler(&stripe);
     for (word, reason) in [

@@ -41,7 +41,7 @@ use ucp_core::catalog::market::Market;
 use ucp_import::{BadRow, Verdict};
 
 use self::item::FeedItem;
-use super::{Item, Unimportable, finish};
+use super::{ImportedProduct, Unimportable, finish};
 
 /// Maximum size of an item, in bytes.
 const LONGEST_ITEM: usize = 1 << 20;
@@ -83,9 +83,6 @@ fn items(reader: impl BufRead + Send + 'static, kind: Kind) -> Result<Items, Uni
 pub(super) type GroupSizes = HashMap<u64, u32>;
 
 /// Counts the items of each group in a feed.
-///
-/// # Errors
-/// [`Unimportable`] if the header cannot be read.
 pub(super) fn group_sizes(reader: impl BufRead + Send + 'static, kind: Kind) -> Result<GroupSizes, Unimportable> {
     let mut sizes = GroupSizes::new();
     // Items that cannot be read are reported when the products are.
@@ -135,9 +132,6 @@ struct Group {
 
 impl Products {
     /// Reads a feed as of `now`, which decides about sale prices and expired items.
-    ///
-    /// # Errors
-    /// [`Unimportable`] if the header cannot be read.
     pub(super) fn new(
         reader: impl BufRead + Send + 'static,
         kind: Kind,
@@ -165,14 +159,14 @@ impl Products {
         group.items
     }
 
-    fn made(&self, items: &[FeedItem]) -> Item {
+    fn made(&self, items: &[FeedItem]) -> ImportedProduct {
         let line = items.first().map_or(1, |item| item.line);
         let record = build::build(items, &self.market, self.now)?;
         finish(record, line, &self.market)
     }
 
     /// Adds an item to its group, and returns what can be said now: a product, or why one is left out.
-    fn add(&mut self, item: FeedItem) -> Option<Item> {
+    fn add(&mut self, item: FeedItem) -> Option<ImportedProduct> {
         let Some(id) = item.get("item_group_id").map(str::to_owned) else { return Some(self.made(&[item])) };
         if self.given_up.contains(&id) {
             return None;
@@ -209,9 +203,9 @@ impl Products {
 }
 
 impl Iterator for Products {
-    type Item = Item;
+    type Item = ImportedProduct;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<ImportedProduct> {
         while !self.ended {
             match self.items.next() {
                 Some(Ok(item)) if item.is_expired(self.now) => return Some(Err(item.expired())),

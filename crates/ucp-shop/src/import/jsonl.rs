@@ -41,10 +41,8 @@ impl<R: BufRead> Iterator for Products<R> {
     }
 }
 
-/// Reads what a document, the one on `line` of its source, states about a product.
-///
-/// # Errors
-/// [`BadRow`] if it cannot be used.
+/// Reads what a document, the one on `line` of its source, states about a product. Fails with [`BadRow`] if it cannot
+/// be used.
 pub fn change(mut value: Value, line: u64, market: &Market) -> Result<Change, BadRow> {
     let faulty = |(path, reason): (String, String)| BadRow::faulty(line, Some(path), reason);
     if let Some(id) = deleted(&mut value).map_err(faulty)? {
@@ -54,10 +52,8 @@ pub fn change(mut value: Value, line: u64, market: &Market) -> Result<Change, Ba
     finish(typed(value).map_err(faulty)?, line, market).map(|(_, record)| record.into())
 }
 
-/// Takes the mark `deleted` out of a product, and returns the identifier if it is `true`.
-///
-/// # Errors
-/// The path and reason of a mark that cannot be used.
+/// Takes the mark `deleted` out of a product, and returns the identifier if it is `true`. Fails with the path and
+/// reason of a mark that cannot be used.
 fn deleted(product: &mut Value) -> Result<Option<String>, (String, String)> {
     let mark = product.as_object_mut().and_then(|members| members.shift_remove("deleted"));
     match mark {
@@ -77,7 +73,7 @@ mod tests {
     use ucp_import::Verdict;
 
     use super::*;
-    use crate::import::Item;
+    use crate::import::ImportedProduct;
 
     const GOOD: &str = r#"{"id":"p1","title":"Mug","description":{"plain":"A mug."},"variants":[{"id":"v1","price":{"amount":900,"currency":"USD"}}]}"#;
 
@@ -86,7 +82,7 @@ mod tests {
             .expect("a market")
     }
 
-    fn read(file: &[u8]) -> Vec<Item> {
+    fn read(file: &[u8]) -> Vec<ImportedProduct> {
         let record = |(line, change)| match change {
             Change::Put(record) => (line, Record::clone(&record)),
             Change::Remove(id) => panic!("`{id}` is removed"),
@@ -182,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn records_survive_the_way_through_json_lines() {
         let (_, record) = read(GOOD.as_bytes()).remove(0).expect("usable");
         let line = serde_json::to_string(&record).expect("serialises");
         assert_eq!(read(line.as_bytes()).remove(0), Ok((1, record)));

@@ -42,7 +42,7 @@ use self::{
     column::Column,
     row::{Row, Rows},
 };
-use super::{Item, Unimportable, finish};
+use super::{ImportedProduct, Unimportable, finish};
 
 /// Maximum number of rows of a product: Shopify's 2,048 variants, and as many images.
 const MOST_ROWS: usize = 4096;
@@ -66,15 +66,12 @@ pub struct Products<R> {
 }
 
 impl<R: Read> Products<R> {
-    /// Reads the header of an export.
-    ///
-    /// # Errors
-    /// An error if the header cannot be read or lacks a required column.
+    /// Reads the header of an export. Fails if the header cannot be read or lacks a required column.
     pub fn new(reader: R, market: Market) -> Result<Self, Unimportable> {
         Ok(Self { rows: Rows::new(reader)?, market, next: None, seen: HashMap::new() })
     }
 
-    fn product(&mut self, first: Row) -> Item {
+    fn product(&mut self, first: Row) -> ImportedProduct {
         let line = first.line;
         let mut group = Group { rows: Vec::new(), fault: None };
         let handle = first.cell(Column::Handle).to_owned();
@@ -108,9 +105,9 @@ impl<R: Read> Products<R> {
 }
 
 impl<R: Read> Iterator for Products<R> {
-    type Item = Item;
+    type Item = ImportedProduct;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<ImportedProduct> {
         let first = self.next.take().or_else(|| self.rows.next())?;
         Some(first.and_then(|first| self.product(first)))
     }

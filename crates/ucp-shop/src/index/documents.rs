@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_what_was_added() {
+    fn a_block_contains_the_added_offsets() {
         let added = [0, 63, 64, 129, 1_023];
         let block = of(&added);
         assert_eq!((offsets(&block), block.len(), block.is_empty()), (added.to_vec(), 5, false));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_what_was_added() {
+    fn a_set_contains_the_added_documents() {
         let mut documents = Documents::new(2_050);
         [0, 63, 64, 1_023, 1_024, 2_049].into_iter().for_each(|doc| documents.add(doc));
         assert_eq!(offsets(documents.block(0)), [0, 63, 64, 1_023]);

@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_said_of_offers_is_so(
+        fn price_ranges_agree_with_the_prices_of_their_variants(
             prices in prop::collection::vec(prop_oneof![0..50_i64, 4_294_967_290..4_294_967_300_i64], 0..5),
             asked in prop::collection::vec(
                 prop_oneof![(0..60_i64, 0..20_i64), (4_294_967_280..4_294_967_310_i64, 0..10_i64)], 0..3),

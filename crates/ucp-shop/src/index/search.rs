@@ -34,7 +34,7 @@ use super::{
 };
 
 /// A product's place in the order of a query's results: the score, then the place in the shop.
-type Place = (Reverse<u32>, i64);
+type ResultPlace = (Reverse<u32>, i64);
 
 /// Products of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -268,17 +268,17 @@ impl Snapshot {
 struct PageOf<'a> {
     criteria: &'a Criteria,
     presentation: &'a Presentation,
-    after: Option<Place>,
+    after: Option<ResultPlace>,
     limit: usize,
     /// The best places so far, the worst of them on top; one more than the page holds, to know whether another follows.
-    best: BinaryHeap<Place>,
+    best: BinaryHeap<ResultPlace>,
     total: u64,
     /// `true` if a product matches, whether or not it passes the filters.
     is_matched: bool,
 }
 
 impl<'a> PageOf<'a> {
-    fn new(query: &'a Query, after: Option<Place>) -> Self {
+    fn new(query: &'a Query, after: Option<ResultPlace>) -> Self {
         let limit = query.limit.max(1);
         Self {
             criteria: &query.criteria,
@@ -302,12 +302,12 @@ impl<'a> PageOf<'a> {
     }
 
     /// Returns `true` if products from this place on are too far down for the page.
-    fn is_beyond(&self, place: Place) -> bool {
+    fn is_beyond(&self, place: ResultPlace) -> bool {
         self.best.len() > self.limit && self.best.peek().is_some_and(|worst| place > *worst)
     }
 
     /// Puts a product that matches on the page, if it belongs there.
-    fn place(&mut self, place: Place) {
+    fn place(&mut self, place: ResultPlace) {
         if self.after.is_some_and(|after| place <= after) || self.is_beyond(place) {
             return;
         }
@@ -317,7 +317,7 @@ impl<'a> PageOf<'a> {
         }
     }
 
-    fn finish(self, position: impl FnOnce(Place) -> Position) -> Hits {
+    fn finish(self, position: impl FnOnce(ResultPlace) -> Position) -> Hits {
         let mut places = self.best.into_sorted_vec();
         let more = places.len() > self.limit;
         places.truncate(self.limit);
@@ -517,7 +517,7 @@ struct Position {
     epoch: u64,
     mode: Mode,
     /// The last product of the page before.
-    place: Place,
+    place: ResultPlace,
 }
 
 /// Changes with the form of positions.
@@ -565,7 +565,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_come_back() {
+    fn positions_survive_encoding() {
         let position = Position { epoch: 42, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
         let bytes = position.write();
         assert_eq!(Position::read(&bytes).expect("reads"), position);

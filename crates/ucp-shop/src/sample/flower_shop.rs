@@ -15,16 +15,15 @@ use crate::database::Opening;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shop {
+struct FlowerShop {
     market: Market,
     terms: Terms,
     records: Vec<Record>,
 }
 
 /// Returns the initial content of the flower shop: its market, sales terms and products.
-#[must_use]
 pub fn opening() -> Opening {
-    let Shop { market, terms, records } = recipe(include_str!("../../sample/flower-shop.json"));
+    let FlowerShop { market, terms, records } = recipe(include_str!("../../sample/flower-shop.json"));
     Opening { terms, records, ..Opening::of(market) }
 }
 

@@ -53,13 +53,11 @@ const DEPARTMENTS: [&str; 11] = [
 const SECOND_LANGUAGE: &str = "es";
 
 /// Returns the market of the sample shop: its languages and currencies.
-#[must_use]
 pub fn market() -> Market {
     shop().market
 }
 
 /// Returns the products of the sample shop, always the same ones in the same order.
-#[must_use]
 pub fn records() -> Vec<Record> {
     let shop = shop();
     let mut records = Vec::new();
@@ -78,19 +76,18 @@ pub fn records() -> Vec<Record> {
 }
 
 /// Returns the initial content of the sample shop.
-#[must_use]
 pub fn opening() -> Opening {
     Opening { terms: recipe(TERMS), records: records(), ..Opening::of(market()) }
 }
 
-fn shop() -> Shop {
+fn shop() -> SharedData {
     recipe(SHOP)
 }
 
 /// Data that the departments share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shop {
+struct SharedData {
     market: Market,
     /// Base URL of the shop's pages.
     site: String,
@@ -263,7 +260,7 @@ struct Axis {
 
 /// Makes a record from the recipe of a product and what it shares with others.
 struct Maker<'a> {
-    shop: &'a Shop,
+    shop: &'a SharedData,
     department: &'a Department,
     shelf: &'a Shelf,
     product: &'a Product,

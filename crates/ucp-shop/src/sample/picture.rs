@@ -29,7 +29,6 @@ struct Table {
 
 /// Returns the picture of a file name, such as `runner-pro.svg` or `runner-pro-red.svg`; `None` if there is no such
 /// product, or no such color.
-#[must_use]
 pub fn picture(file: &str) -> Option<String> {
     let name = file.strip_suffix(".svg")?;
     let (drawing, color) = match TABLE.products.get(name) {

@@ -58,7 +58,7 @@ fn fill() {
 #[ignore = "run by the tests that kill it"]
 async fn import() {
     let Some(directory) = directory() else { return };
-    let shop = Shop::open(&Options::new(&directory)).expect("opens");
+    let shop = EmbeddedShop::open(&Options::new(&directory)).expect("opens");
     println!("begins");
     let goods: Vec<_> = goods().collect();
     for batch in goods.chunks(20) {

@@ -21,7 +21,7 @@ fn catalog() -> Vec<Record> {
     ]
 }
 
-async fn resolve(shop: &Shop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
+async fn resolve(shop: &EmbeddedShop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
     let found = named(shop, ids, &presentation("en", "USD")).await;
     found
         .into_iter()
@@ -105,7 +105,7 @@ async fn products_come_in_the_language_and_currency_of_the_caller() {
 }
 
 #[tokio::test]
-async fn what_is_known_follows_what_is_stored() {
+async fn lookups_follow_changes_of_stored_products() {
     let directory = tempfile::tempdir().expect("directory");
     let shop = open_with(directory.path(), &catalog());
     assert_eq!(resolve(&shop, &["new-sku", "one", "v2"]).await.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1, 1]);

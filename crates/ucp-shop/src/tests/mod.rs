@@ -24,7 +24,7 @@ use ucp_core::{
 };
 use ucp_sqlite::{Put, Rejected};
 
-use crate::{Opening, Options, Shop};
+use crate::{EmbeddedShop, Opening, Options};
 
 fn market() -> Market {
     serde_json::from_str(
@@ -49,15 +49,15 @@ fn simple(id: &str, title: &str) -> Record {
     }))
 }
 
-fn open(directory: &Path) -> Shop {
-    Shop::open_or_create(&Options::new(directory), || opening(&[])).expect("opens")
+fn open(directory: &Path) -> EmbeddedShop {
+    EmbeddedShop::open_or_create(&Options::new(directory), || opening(&[])).expect("opens")
 }
 
-fn open_with(directory: &Path, records: &[Record]) -> Shop {
-    Shop::open_or_create(&Options::new(directory), || opening(records)).expect("opens")
+fn open_with(directory: &Path, records: &[Record]) -> EmbeddedShop {
+    EmbeddedShop::open_or_create(&Options::new(directory), || opening(records)).expect("opens")
 }
 
-async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
+async fn put(shop: &EmbeddedShop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
     shop.put(records.to_vec(), Timestamp::UNIX_EPOCH).await.expect("puts")
 }
 
@@ -71,7 +71,7 @@ fn presentation(language: &str, currency: &str) -> Presentation {
 }
 
 /// Returns the matches of each identifier, which a shop of its own can always tell.
-async fn named(shop: &Shop, ids: &[&str], presentation: &Presentation) -> Vec<Vec<Match>> {
+async fn named(shop: &EmbeddedShop, ids: &[&str], presentation: &Presentation) -> Vec<Vec<Match>> {
     let found = shop.resolve(ids, presentation, &BuyerSignals::default()).await.expect("resolves");
     let matches = |named: Named| match named {
         Named::Found(matches) => matches,
@@ -94,7 +94,7 @@ fn ids(page: &Page) -> Vec<&str> {
     page.products.iter().map(|product| product.id.as_str()).collect()
 }
 
-async fn search(shop: &Shop, text: &str) -> Vec<String> {
+async fn search(shop: &EmbeddedShop, text: &str) -> Vec<String> {
     let page = shop.find(&query(Some(text)), &BuyerSignals::default()).await.expect("finds");
     ids(&page).into_iter().map(str::to_owned).collect()
 }
@@ -103,7 +103,7 @@ async fn search(shop: &Shop, text: &str) -> Vec<String> {
 const PAGES: usize = 10_000;
 
 /// Every product that a query finds, page by page.
-async fn all_pages(shop: &Shop, mut query: Query) -> Vec<String> {
+async fn all_pages(shop: &EmbeddedShop, mut query: Query) -> Vec<String> {
     let mut found = Vec::new();
     for _ in 0..PAGES {
         let page = shop.find(&query, &BuyerSignals::default()).await.expect("finds");

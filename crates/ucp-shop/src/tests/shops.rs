@@ -27,7 +27,7 @@ async fn shops_in_one_directory_share_no_product() {
             .into_iter()
             .map(|(name, in_stock)| {
                 let records = if name == "empty" { Vec::new() } else { goods(name, in_stock).to_vec() };
-                Shop::open_or_create(&options(directory.path(), name), || opening(&records)).expect("opens")
+                EmbeddedShop::open_or_create(&options(directory.path(), name), || opening(&records)).expect("opens")
             })
             .collect();
         for (shop, name) in shops.iter().zip(["default", "flowers"]) {
@@ -55,7 +55,7 @@ async fn shops_in_one_directory_share_no_product() {
 async fn a_change_in_one_shop_is_none_in_another() {
     let directory = tempfile::tempdir().expect("directory");
     let [one, two] = ["default", "flowers"].map(|name| {
-        Shop::open_or_create(&options(directory.path(), name), || opening(&goods(name, 3))).expect("opens")
+        EmbeddedShop::open_or_create(&options(directory.path(), name), || opening(&goods(name, 3))).expect("opens")
     });
     let [mut renamed, _] = goods("default", 7);
     renamed.title = "Chandelier".into();
@@ -64,7 +64,7 @@ async fn a_change_in_one_shop_is_none_in_another() {
     assert_eq!(search(&one, "chandelier").await, ["a"]);
     assert_eq!(search(&two, "chandelier").await, [""; 0]);
     assert_eq!(search(&two, "lamp").await, ["a", "b"]);
-    let stock = async |shop: &Shop| shop.database().store().stock(&["a-v", "b-v"]).await.expect("reads");
+    let stock = async |shop: &EmbeddedShop| shop.database().store().stock(&["a-v", "b-v"]).await.expect("reads");
     assert_eq!(stock(&one).await, [Some(7), Some(3)]);
     assert_eq!(stock(&two).await, [Some(3), Some(3)]);
     assert_eq!(put(&two, &[simple("c", "Vase")]).await, [Ok(Put::Created)]);

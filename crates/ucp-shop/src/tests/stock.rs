@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-async fn is_available(shop: &Shop, variant: &str) -> bool {
+async fn is_available(shop: &EmbeddedShop, variant: &str) -> bool {
     let found = named(shop, &[variant], &presentation("en", "USD")).await;
     let ucp_core::ports::Target::Variant(position) = found[0][0].target else { panic!("{found:?}") };
     let availability = &found[0][0].product.variants[position].availability;
@@ -129,7 +129,7 @@ async fn is_available(shop: &Shop, variant: &str) -> bool {
 }
 
 /// The products that are found when only those are wanted that can be bought.
-async fn available(shop: &Shop) -> Vec<String> {
+async fn available(shop: &EmbeddedShop) -> Vec<String> {
     let query = Query { criteria: Criteria { available: true, ..Criteria::default() }, ..query(None) };
     shop.find(&query, &BuyerSignals::default())
         .await
@@ -145,7 +145,7 @@ async fn what_is_sold_out_is_not_available_until_some_come_back() {
     let directory = tempfile::tempdir().expect("directory");
     let records = [product("a", &[Some(1)]), product("b", &[Some(0), Some(1)]), product("c", &[None])];
     let here = open_with(directory.path(), &records);
-    let there = Shop::open(&Options::new(directory.path())).expect("opens");
+    let there = EmbeddedShop::open(&Options::new(directory.path())).expect("opens");
     let store = there.database().store();
     assert_eq!(available(&here).await, ["a", "b", "c"]);
     assert!(is_available(&here, "a-0").await && !is_available(&here, "b-0").await && is_available(&here, "b-1").await);

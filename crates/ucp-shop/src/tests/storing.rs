@@ -142,7 +142,7 @@ async fn a_shop_notices_what_others_write() {
 }
 
 #[test]
-fn there_is_no_half_shop() {
+fn a_creation_that_fails_leaves_no_shop() {
     let directory = tempfile::tempdir().expect("directory");
     let path = directory.path().join("data");
     assert!(matches!(Database::open(&path), Err(StoreError::Missing { .. })));
@@ -181,7 +181,7 @@ fn terms_are_kept_and_can_be_replaced() {
 }
 
 #[test]
-fn of_several_that_create_one_does() {
+fn of_several_processes_that_create_a_shop_one_does() {
     // Whether they meet where it matters is chance, and gets many chances.
     for _ in 0..40 {
         let directory = tempfile::tempdir().expect("directory");

@@ -24,7 +24,7 @@ use ucp_core::{
     purchase::{
         discount::{self, Applied, Discounts},
         fulfillment::MethodKind,
-        line_item::{Item, LineItem},
+        line_item::{LineItem, PurchasedItem},
         quote::{Purpose, Quote},
         remote_cart_ref::RemoteCartRef,
         totals::{Total, TotalKind, Totals},
@@ -206,7 +206,7 @@ impl Reading<'_> {
         let variant = text::line(&merchandise.title).filter(|title| title != "Default Title");
         Ok(LineItem {
             id: id.to_owned(),
-            item: Item {
+            item: PurchasedItem {
                 id: merchandise.id.clone(),
                 title: variant.map_or_else(|| product.clone(), |variant| format!("{product} – {variant}")),
                 price: cost.price,

@@ -58,20 +58,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Creates a cluster and starts its server, with settings such as `fsync=on` beside those of every cluster; `None` if
-    /// PostgreSQL is not installed.
-    ///
-    /// # Panics
-    /// If it is installed and cannot be started.
+    /// Creates a cluster and starts its server, with settings such as `fsync=on` beside those of every cluster; `None`
+    /// if PostgreSQL is not installed. Panics if it is installed and cannot be started.
     #[must_use]
     pub fn start(settings: &[&str]) -> Option<Self> {
         Self::create(Self::prepare(settings))
     }
 
-    /// Creates a cluster as [`start`](Self::start) does, whose server encrypts connections with a certificate and its key (PEM).
-    ///
-    /// # Panics
-    /// If PostgreSQL is installed and cannot be started.
+    /// Creates a cluster as [`start`](Self::start) does, whose server encrypts connections with a certificate and its
+    /// key (PEM). Panics if PostgreSQL is installed and cannot be started.
     #[must_use]
     pub fn start_with_certificate(certificate: &str, key: &str) -> Option<Self> {
         let mut cluster = Self::prepare(&["ssl=on"]);
@@ -98,11 +93,7 @@ impl Cluster {
         Some(cluster.started())
     }
 
-    /// Creates a standby of this cluster, from which it streams, and starts its server.
-    ///
-    /// # Panics
-    /// If it cannot be started.
-    #[must_use]
+    /// Creates a standby of this cluster, from which it streams, and starts its server. Panics if it cannot be started.
     pub fn standby(&self, name: &str) -> Self {
         let cluster = Self::prepare(&[]);
         let mut command = as_server(&program("pg_basebackup").expect("installed with the server"));
@@ -133,10 +124,7 @@ impl Cluster {
         self
     }
 
-    /// Starts the server, which was killed.
-    ///
-    /// # Panics
-    /// If it is running, or does not start.
+    /// Starts the server, which was killed. Panics if it is running, or does not start.
     pub fn run(&mut self) {
         assert!(self.process.is_none(), "the server is running");
         // What a killed server left behind.
@@ -174,10 +162,8 @@ impl Cluster {
         });
     }
 
-    /// Kills the server with all of its processes, as a power cut would; flushed or not, the system keeps what it wrote.
-    ///
-    /// # Panics
-    /// If it is not running.
+    /// Kills the server with all of its processes, as a power cut would; flushed or not, the system keeps what it
+    /// wrote. Panics if it is not running.
     pub fn kill(&mut self) {
         let mut process = self.process.take().expect("the server is running");
         process.kill();
@@ -187,38 +173,28 @@ impl Cluster {
         eventually("its children end", PATIENCE, || (!has_processes(&self.data)).then_some(()));
     }
 
-    /// Makes a standby the primary.
-    ///
-    /// # Panics
-    /// If it cannot be.
+    /// Makes a standby the primary. Panics if it cannot be.
     pub fn promote(&self) {
         let mut command = as_server(&program("pg_ctl").expect("installed"));
         succeed(command.args(["promote", "-w", "-D"]).arg(&self.data));
     }
 
     /// Returns the port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
     /// Returns the address of a database of the cluster.
-    #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }
 
     /// Returns the path of the server's log.
-    #[must_use]
     pub fn log(&self) -> PathBuf {
         self.directory.path().join("log")
     }
 
-    /// Runs statements with `psql`, and returns what they print, without alignment.
-    ///
-    /// # Panics
-    /// If one of them fails.
-    #[must_use]
+    /// Runs statements with `psql`, and returns what they print, without alignment. Panics if one of them fails.
     pub fn psql(&self, sql: &str) -> String {
         psql(&self.url("postgres"), sql)
     }
@@ -233,10 +209,8 @@ pub struct Bouncer {
 }
 
 impl Bouncer {
-    /// Starts one with so many connections to the server; `None` if pgbouncer is not installed.
-    ///
-    /// # Panics
-    /// If it is installed and cannot be started.
+    /// Starts one with so many connections to the server; `None` if pgbouncer is not installed. Panics if it is
+    /// installed and cannot be started.
     #[must_use]
     pub fn start(server: u16, connections: usize) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -264,16 +238,13 @@ impl Bouncer {
     }
 
     /// Returns the address of a database behind it.
-    #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{database}", self.port)
     }
 }
 
-/// Runs statements with `psql` in a database, and returns what they print, without alignment.
-///
-/// # Panics
-/// If one of them fails, or there is no `psql`.
+/// Runs statements with `psql` in a database, and returns what they print, without alignment. Panics if one of them
+/// fails, or there is no `psql`.
 #[must_use]
 pub fn psql(url: &str, sql: &str) -> String {
     let mut command = Command::new(program("psql").expect("installed with the server"));
@@ -283,11 +254,9 @@ pub fn psql(url: &str, sql: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// Returns the address of a database for tests of this process: that of [`DATABASE_URL`], or one in a cluster that all of them share;
-/// `None`, once with a line that says so, if there is neither.
-///
-/// # Panics
-/// If PostgreSQL is installed and cannot be started.
+/// Returns the address of a database for tests of this process: that of [`DATABASE_URL`], or one in a cluster that all
+/// of them share; `None`, once with a line that says so, if there is neither. Panics if PostgreSQL is installed and
+/// cannot be started.
 #[must_use]
 pub fn database() -> Option<&'static str> {
     static SHARED: OnceLock<Option<(String, Option<Cluster>)>> = OnceLock::new();

@@ -14,7 +14,6 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::Notify,
 };
 
 /// Longest message that is passed on, in bytes.
@@ -40,8 +39,6 @@ struct Cut {
 struct State {
     cut: Mutex<Option<Cut>>,
     cuts: AtomicU64,
-    /// Cuts every connection that there is.
-    all: Notify,
 }
 
 /// A running proxy.
@@ -52,10 +49,8 @@ pub struct CuttingProxy {
 }
 
 impl CuttingProxy {
-    /// Starts a proxy in front of the server that listens on a port of this machine. It ends with the runtime.
-    ///
-    /// # Panics
-    /// If there is no port to listen on.
+    /// Starts a proxy in front of the server that listens on a port of this machine. It ends with the runtime. Panics
+    /// if there is no port to listen on.
     pub async fn start(server: u16) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -73,7 +68,6 @@ impl CuttingProxy {
                     let ((from_client, to_client), (from_server, to_server)) =
                         (client.into_split(), server.into_split());
                     tokio::select! {
-                        () = state.all.notified() => {}
                         () = pass(&state, Side::Client, from_client, to_server) => {}
                         () = pass(&state, Side::Server, from_server, to_client) => {}
                     }
@@ -84,7 +78,6 @@ impl CuttingProxy {
     }
 
     /// Returns the port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
@@ -99,13 +92,7 @@ impl CuttingProxy {
         self.state.cut.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
 
-    /// Cuts all connections.
-    pub fn cut_all(&self) {
-        self.state.all.notify_waiters();
-    }
-
     /// Returns the number of connections that were cut between messages.
-    #[must_use]
     pub fn cuts(&self) -> u64 {
         self.state.cuts.load(Ordering::Relaxed)
     }

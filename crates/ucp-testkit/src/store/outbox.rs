@@ -201,7 +201,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A webhook event as the oracle knows it: its order, and whether it waits.
-type Known = (usize, bool);
+type KnownEvent = (usize, bool);
 
 /// Exactly the first unsettled webhook event of each order can be sent. Makes data for each of its cases, on a runtime
 /// of its own.
@@ -212,7 +212,7 @@ pub fn of_each_order_the_first_unsettled_notice_is_due<T: StoreUnderTest<Store: 
         runtime.block_on(async {
             let subject = T::create().await;
             let store = subject.open().await;
-            let (mut known, mut versions): (Vec<Known>, HashMap<usize, u64>) = Default::default();
+            let (mut known, mut versions): (Vec<KnownEvent>, HashMap<usize, u64>) = Default::default();
             for step in steps {
                 let due: Vec<_> = due(&store, 1_000).await.into_iter().map(|(order, _)| order).collect();
                 let ids: Vec<_> =

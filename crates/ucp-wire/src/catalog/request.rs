@@ -15,25 +15,16 @@ use ucp_core::{
 };
 
 /// Converts the payload of a search to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
     Ok(parsed::<SearchRequest>(payload)?.into_domain(languages))
 }
 
 /// Converts the payload of a lookup to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn lookup(payload: Value, languages: &[String]) -> Result<lookup::Request, Refusal> {
     Ok(parsed::<LookupRequest>(payload)?.into_domain(languages))
 }
 
 /// Converts the payload of `get_product` to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn product(payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
     Ok(parsed::<ProductRequest>(payload)?.into_domain(languages))
 }

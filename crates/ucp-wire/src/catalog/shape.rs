@@ -55,32 +55,30 @@ pub(crate) struct ProductResponse {
 }
 
 /// Position of a page in the result.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Pagination<'a> {
     /// Cursor of the next page; present if and only if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<&'a str>,
     /// `true` if there is a next page.
     pub(crate) has_next_page: bool,
     /// Number of results on all pages.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) total_count: Option<u64>,
 }
 
 /// The members that are the same in every answer about a product.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProductMembers<'a> {
     /// ID of the product.
     pub(crate) id: &'a str,
     /// Name of the product for use in URLs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) handle: Option<&'a str>,
     /// Title of the product.
     pub(crate) title: &'a str,
     /// Description of the product.
     pub(crate) description: &'a Description,
     /// URL of the product page in the shop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
     /// Categories of the product, in one or more taxonomies.
@@ -89,45 +87,40 @@ pub(crate) struct ProductMembers<'a> {
     /// Price range of all variants.
     pub(crate) price_range: PriceRange,
     /// Range of list prices, before reductions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) list_price_range: Option<PriceRange>,
     /// Images and other media; the first one represents the product.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) media: &'a [Media],
     /// Aggregated rating by buyers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating: Option<&'a Rating>,
     /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tags: &'a [String],
     /// Data of the merchant outside of the standard model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
     #[serde(flatten)]
     pub(crate) extra: &'a Map<String, Value>,
 }
 
 /// A variant: one combination of option values that can be bought.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Variant")]
 pub(crate) struct VariantMembers<'a> {
     /// ID of the variant, for carts and checkouts.
     pub(crate) id: &'a str,
     /// The merchant's stock keeping unit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sku: Option<&'a str>,
     /// Industry-standard product codes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) barcodes: &'a [Barcode],
     /// Name of the variant for use in URLs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) handle: Option<&'a str>,
     /// Title of the variant.
     pub(crate) title: &'a str,
     /// Description of the variant.
     pub(crate) description: &'a Description,
     /// URL of the variant's page in the shop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
     /// Categories besides those of the product.
@@ -136,10 +129,8 @@ pub(crate) struct VariantMembers<'a> {
     /// Price of the variant.
     pub(crate) price: Price,
     /// Price before a reduction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) list_price: Option<Price>,
     /// Price of a standard quantity.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unit_price: Option<UnitPrice<'a>>,
     /// Availability for purchase.
     pub(crate) availability: &'a Availability,
@@ -150,16 +141,13 @@ pub(crate) struct VariantMembers<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) media: &'a [Media],
     /// Aggregated rating by buyers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating: Option<&'a Rating>,
     /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tags: &'a [String],
     /// Data of the merchant outside of the standard model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
     /// Seller of the variant.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seller: Option<&'a Seller>,
     #[serde(flatten)]
     pub(crate) extra: &'a Map<String, Value>,
@@ -215,16 +203,15 @@ pub(crate) struct InputCorrelation<'a> {
 }
 
 /// A product with signals on its option values, relative to `selected`.
+#[ucp_macros::omit_none]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "DetailProduct")]
 pub(crate) struct DetailProduct {
     #[serde(flatten)]
     pub(crate) members: ProductMembers<'static>,
     /// The options, each value with signals about the result of choosing it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<DetailOption<'static>>>,
     /// The effective selection: the request's choices that could be kept, or the featured variant's own values.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selected: Option<Vec<SelectedOption>>,
     /// The variants that match the effective selection, the featured one first.
     #[schemars(length(min = 1))]

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exact_is_left_out() {
+    fn unit_prices_that_are_not_exact_are_omitted() {
         let one = |unit: &str| json!({ "value": 1, "unit": unit });
         for (measure, reference) in [
             (one("lb"), one("kg")),
@@ -267,7 +267,7 @@ mod tests {
         }
 
         #[test]
-        fn no_number_and_no_unit_upsets_it(value in any::<f64>(), unit in "\\PC{0,5}", other in "\\PC{0,5}") {
+        fn unit_prices_of_any_number_and_unit_do_not_panic(value in any::<f64>(), unit in "\\PC{0,5}", other in "\\PC{0,5}") {
             if let Some(value) = Number::from_f64(value) {
                 converted(&json!({ "value": value.clone(), "unit": unit }), &json!({ "value": 1, "unit": unit }));
                 converted(&json!({ "value": value, "unit": unit }), &json!({ "value": 1, "unit": other }));

@@ -126,7 +126,7 @@ fn an_optional_member_that_is_null_is_absent_and_a_required_one_is_not() {
 }
 
 #[test]
-fn json_text_is_what_it_says_where_the_schema_wants_that() {
+fn json_in_a_text_is_read_where_the_schema_wants_no_text() {
     let mut count = 0;
     for (release, operation, schema) in requests() {
         let document = complete(schema, schema, 0);
@@ -172,7 +172,7 @@ fn a_text_without_characters_is_absent_where_none_is_accepted() {
 }
 
 #[test]
-fn what_cannot_be_read_stays_as_it_is() {
+fn texts_that_are_no_json_of_the_wanted_type_stay() {
     for wrong in [
         json!({ "pagination": { "limit": "three" } }),
         json!({ "pagination": { "limit": "1.5" } }),

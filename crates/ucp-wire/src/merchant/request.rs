@@ -3,7 +3,8 @@
 //! The schemas describe everything that is refused. Constraints beyond the shape of a request are checked by the
 //! domain, which gives better hints about accepted values: their keywords are named in `x-left-to-domain`
 //! ([`crate::schema`]). Unknown filters are passed to the domain by name: ignoring them would find more than was asked
-//! for. Requests hold addresses of buyers, so errors never repeat a value.
+//! for. Requests hold addresses of buyers, so errors never repeat a value. Conversions fail for a value that the schema accepts
+//! and the wire type does not.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -285,9 +286,6 @@ pub(crate) fn modernize(payload: &mut Value) {
 }
 
 /// Converts the payload of a merchant search to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search_merchants(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
     let MerchantSearchRequest { query, context, filters, pagination } = parsed(payload)?;
     let MerchantPagination { cursor, limit } = pagination.unwrap_or_default();
@@ -301,18 +299,12 @@ pub(crate) fn search_merchants(payload: Value, languages: &[String]) -> Result<s
 }
 
 /// Converts the payload of `get_merchant` to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn get_merchant(id: String, payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
     let GetMerchantRequest { context } = parsed(payload)?;
     Ok(detail::Request { id, context: MerchantContext::into_domain(context, languages) })
 }
 
 /// Converts the payload of a location search to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search_locations(payload: Value, languages: &[String]) -> Result<location::SearchRequest, Refusal> {
     let stated: LocationSearchRequest = parsed(payload)?;
     let LocationPagination { cursor, limit } = stated.pagination.unwrap_or_default();
@@ -326,9 +318,6 @@ pub(crate) fn search_locations(payload: Value, languages: &[String]) -> Result<l
 }
 
 /// Converts the payload of a location lookup to a domain request.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn lookup_locations(payload: Value, languages: &[String]) -> Result<location::LookupRequest, Refusal> {
     let stated: LocationLookupRequest = parsed(payload)?;
     Ok(location::LookupRequest {
@@ -400,16 +389,7 @@ impl From<MerchantSearchFilters> for search::Filters {
             }
             None => (None, Map::new()),
         };
-        Self {
-            category,
-            open_now,
-            fulfillment_method: fulfillment_method.map(|method| match method {
-                CombinedMethod::Shipping => search::FulfillmentMethod::Shipping,
-                CombinedMethod::Pickup => search::FulfillmentMethod::Pickup,
-            }),
-            location,
-            unknown: names(others, within, "location"),
-        }
+        Self { category, open_now, fulfillment_method, location, unknown: names(others, within, "location") }
     }
 }
 

@@ -70,6 +70,7 @@ pub(crate) struct LocationLookupResponse<'a> {
 }
 
 /// A merchant of a directory.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Merchant<'a> {
     /// ID of the merchant.
@@ -77,14 +78,11 @@ pub(crate) struct Merchant<'a> {
     /// Name that buyers know.
     pub(crate) name: &'a str,
     /// Description of what the merchant offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a Description>,
     /// URL of the merchant's website.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
     /// Category in a taxonomy, such as `Restaurants > Pizza`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) category: Option<&'a str>,
     /// Images and other media; the first one represents the merchant.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -96,17 +94,16 @@ pub(crate) struct Merchant<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) locations: Vec<Location<'a>>,
     /// Limits on combining destinations and methods in one order. It does not list the available methods.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<CombinationLimits>")]
     pub(crate) fulfillment_config: Option<&'a FulfillmentConfig>,
     /// Data of the merchant outside of the standard model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
     #[serde(flatten)]
     pub(crate) extra: &'a Map<String, Value>,
 }
 
 /// A place of business.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Location<'a> {
     /// ID of the location.
@@ -114,23 +111,18 @@ pub(crate) struct Location<'a> {
     /// Name that buyers know.
     pub(crate) name: &'a str,
     /// Postal address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<buyer::PostalAddress>")]
     pub(crate) address: Option<&'a PostalAddress>,
     /// Geographic coordinates.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) geo: Option<Geo>,
     /// IANA time zone of the hours.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timezone: Option<&'a str>,
     /// Weekly opening hours; unknown if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hours: Option<&'a [DailyHours]>,
     /// Hours that replace the weekly hours on single dates.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) exception_hours: &'a [ExceptionHours],
     /// Amenities by reverse-domain name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Feature>>")]
     pub(crate) amenities: Option<&'a BTreeMap<String, Amenity>>,
     #[serde(flatten)]
@@ -176,26 +168,24 @@ struct Feature {
 
 /// Limits on combining destinations and methods in one order.
 #[expect(dead_code, reason = "states a shape and is never built")]
+#[ucp_macros::omit_none]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "MerchantFulfillmentConfig")]
 struct CombinationLimits {
     /// By method, `true` if one order may have several destinations.
-    #[serde(skip_serializing_if = "Option::is_none")]
     allows_multi_destination: Option<SeveralDestinations>,
     /// The sets of methods that one order may combine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     allows_method_combinations: Option<Vec<Vec<CombinedMethod>>>,
 }
 
 /// By method, `true` if one order may have several destinations.
 #[expect(dead_code, reason = "states a shape and is never built")]
+#[ucp_macros::omit_none]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "MultiDestination", deny_unknown_fields)]
 struct SeveralDestinations {
     /// `true` if several addresses are allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     shipping: Option<bool>,
     /// `true` if several pickup locations are allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pickup: Option<bool>,
 }

@@ -82,13 +82,12 @@ struct Fault<'a> {
 }
 
 /// Details about a reason.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 struct Details<'a> {
     /// The part of the request that is at fault, as RFC 9535 JSONPath.
-    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
     /// Values that would have been accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     accepted: Option<&'a str>,
 }
 

@@ -68,24 +68,22 @@ const LOOKUP: &str = "2026-02-01";
 /// Returns the capabilities of these releases, and those that callers of the founding catalog may declare.
 pub(crate) const fn offers(release: Release) -> [Offer; 10] {
     let date = release.date();
-    let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
-    let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
+    let search = ("catalog/search", "shopping/catalog_search");
+    let lookup = ("catalog/lookup", "shopping/catalog_lookup");
     [
-        Offer::root(CHECKOUT, date, "specification/checkout", "schemas/shopping/checkout.json"),
+        Offer::root(CHECKOUT, date, "checkout", "shopping/checkout"),
         // No operation: platforms declare it to receive webhooks about their orders.
-        Offer::root(ORDER, date, "specification/order", "schemas/shopping/order.json").telling(),
-        Offer::root(FULFILLMENT, date, "specification/fulfillment", "schemas/shopping/fulfillment.json")
-            .extending(&[CHECKOUT]),
-        Offer::root(DISCOUNT, date, "specification/discount", "schemas/shopping/discount.json").extending(&[CHECKOUT]),
-        Offer::root(BUYER_CONSENT, date, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
-            .extending(&[CHECKOUT]),
-        Offer::root(AP2_MANDATE, date, "specification/ap2-mandates", "schemas/shopping/ap2_mandate.json")
+        Offer::root(ORDER, date, "order", "shopping/order").telling(),
+        Offer::root(FULFILLMENT, date, "fulfillment", "shopping/fulfillment").extending(&[CHECKOUT]),
+        Offer::root(DISCOUNT, date, "discount", "shopping/discount").extending(&[CHECKOUT]),
+        Offer::root(BUYER_CONSENT, date, "buyer-consent", "shopping/buyer_consent").extending(&[CHECKOUT]),
+        Offer::root(AP2_MANDATE, date, "ap2-mandates", "shopping/ap2_mandate")
             .extending(&[CHECKOUT])
             .signing(MANDATE_FORMATS),
         Offer::root(CATALOG_SEARCH, date, search.0, search.1).unpublished(),
         Offer::root(CATALOG_LOOKUP, date, lookup.0, lookup.1).unpublished(),
         Offer::root(CATALOG_LOOKUP, LOOKUP, lookup.0, lookup.1).unpublished(),
-        Offer::root(MERCHANT, date, "specification/merchant", "schemas/menu/merchant.json"),
+        Offer::root(MERCHANT, date, "merchant", "menu/merchant"),
     ]
 }
 

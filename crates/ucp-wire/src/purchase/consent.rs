@@ -69,20 +69,17 @@ impl From<AnswersRequest> for Consent {
 }
 
 /// Consent of the buyer, as returned until 2026-04-08.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Consent")]
 pub(crate) struct Answers<'a> {
     /// Measuring how the shop is used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     analytics: Option<bool>,
     /// Remembering preferences.
-    #[serde(skip_serializing_if = "Option::is_none")]
     preferences: Option<bool>,
     /// Advertising and newsletters.
-    #[serde(skip_serializing_if = "Option::is_none")]
     marketing: Option<bool>,
     /// Selling or sharing personal data.
-    #[serde(skip_serializing_if = "Option::is_none")]
     sale_of_data: Option<bool>,
     #[serde(flatten)]
     others: BTreeMap<&'a str, bool>,

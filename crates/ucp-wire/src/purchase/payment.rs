@@ -3,7 +3,7 @@
 //! A credential moves from the payload into [`Credential`] and nowhere else: no type here that holds one can be printed
 //! or serialized.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,11 +67,7 @@ struct CredentialRequest {
     members: Map<String, Value>,
 }
 
-impl fmt::Debug for CredentialRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CredentialRequest(…)")
-    }
-}
+ucp_core::opaque!(CredentialRequest);
 
 impl From<InstrumentRequest> for Tender {
     fn from(stated: InstrumentRequest) -> Self {
@@ -138,11 +134,9 @@ fn keeps(value: &mut Value) -> bool {
 }
 
 impl PaymentRequest {
-    /// Refuses identifiers and types that hold the number of a card: they are stored and returned, which a card number must
-    /// not be (PCI DSS 3.3, 3.5).
-    ///
-    /// # Errors
-    /// [`Code::InvalidRequest`](ucp_core::Code::InvalidRequest) with the path of the first of them, without its value.
+    /// Refuses identifiers and types that hold the number of a card: they are stored and returned, which a card number
+    /// must not be (PCI DSS 3.3, 3.5). Fails with [`Code::InvalidRequest`](ucp_core::Code::InvalidRequest) with the
+    /// path of the first of them, without its value.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         for (index, InstrumentRequest { id, handler_id, kind, credential, .. }) in self.instruments.iter().enumerate() {
             let of_credential = credential.as_ref().map_or("", |credential| &credential.kind);
@@ -179,6 +173,7 @@ impl<'a> Payment<'a> {
 }
 
 /// A payment instrument, without its credential.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 struct PaymentInstrument<'a> {
     /// ID that the platform gave it.
@@ -189,13 +184,10 @@ struct PaymentInstrument<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     /// `true` if this instrument is to be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     selected: Option<bool>,
     /// The billing address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     billing_address: Option<&'a PostalAddress>,
     /// Displayable details.
-    #[serde(skip_serializing_if = "Option::is_none")]
     display: Option<&'a Map<String, Value>>,
 }
 

@@ -1,7 +1,8 @@
 //! Requests about carts and checkouts on the wire, and their conversion to domain drafts.
 //!
 //! An update replaces the whole content, so the requests differ little: `line_items` is required, unless a checkout is
-//! made from a cart. Integers may be written with a zero fraction (trap T-41).
+//! made from a cart. Integers may be written with a zero fraction (trap T-41). Conversions fail for a value that the schema
+//! accepts and the wire type does not, and for a [card number](PaymentRequest::check).
 
 use std::collections::HashSet;
 
@@ -404,9 +405,6 @@ fn circumstances(context: catalog::Context, languages: &[String]) -> Circumstanc
 }
 
 /// Converts the payload of a cart to a draft. Members that only checkouts have are ignored.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
     if let Some(members) = payload.as_object_mut() {
         members.shift_remove("fulfillment");
@@ -416,9 +414,6 @@ pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Re
 }
 
 /// Converts the payload of a checkout to a draft.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not, or a [card number](PaymentRequest::check).
 pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
     let context = payload.get("context").and_then(Value::as_object).cloned();
     let stated = parsed::<Stated>(payload)?;
@@ -428,9 +423,6 @@ pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Re
 
 /// Converts the payload of a new checkout: line items, or the contents of a cart. Identifiers of groups are ignored,
 /// because the shop has assigned none yet.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not.
 pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<checkout::Create, Refusal> {
     let cart_id = payload.get("cart_id").and_then(Value::as_str).map(str::to_owned);
     let mut draft = checkout(payload, languages)?;
@@ -440,9 +432,6 @@ pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<ch
 }
 
 /// Converts the instruments and credentials of a completion.
-///
-/// # Errors
-/// A value that the schema accepts and the wire type does not, or a [card number](PaymentRequest::check).
 pub(crate) fn tenders(mut payload: Value) -> Result<Vec<Tender>, Refusal> {
     let payment = payload.get_mut("payment").map(Value::take);
     let payment = payment.map(parsed::<PaymentRequest>).transpose()?.unwrap_or_default();
@@ -455,9 +444,7 @@ pub(crate) fn mandate(payload: &Value) -> Option<Mandate> {
     payload.get("ap2")?.get("checkout_mandate")?.as_str().map(|text| Mandate::new(text.to_owned()))
 }
 
-/// Returns the resource ID, which the payload may repeat (trap T-12).
-///
-/// # Errors
+/// Returns the resource ID, which the payload may repeat (trap T-12). Fails with
 /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) if there is no ID, or the payload has another one.
 pub(crate) fn identifier(operation: Operation, id: Option<&str>, payload: &Value) -> Result<String, Refusal> {
     let name = operation.row().name;

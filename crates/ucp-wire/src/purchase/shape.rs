@@ -21,6 +21,7 @@ use super::{
 use crate::envelope::Success;
 
 /// A cart.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Cart")]
 pub(crate) struct Cart<'a> {
@@ -30,13 +31,10 @@ pub(crate) struct Cart<'a> {
     /// Line items of the cart.
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buyer: Option<Buyer<'a>>,
     /// Hints about the buyer, as sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
     /// Referral and campaign parameters, as sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub(crate) attribution: Option<&'a Map<String, Value>>,
     /// Currency of every amount, as ISO 4217 code.
@@ -44,7 +42,6 @@ pub(crate) struct Cart<'a> {
     /// Estimated costs.
     pub(crate) totals: Vec<Total<'a>>,
     /// The discounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discounts: Option<Discounts<'a>>,
     /// Messages about the cart.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -53,7 +50,6 @@ pub(crate) struct Cart<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) links: &'a [Link],
     /// URL where the buyer can continue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) continue_url: Option<&'a str>,
     /// Time at which the cart expires, as RFC 3339.
@@ -76,6 +72,7 @@ impl<'a> CheckoutSuccess<'a> {
 }
 
 /// A checkout.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Checkout")]
 pub(crate) struct Checkout<'a> {
@@ -88,13 +85,10 @@ pub(crate) struct Checkout<'a> {
     /// Line items of the checkout.
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buyer: Option<Buyer<'a>>,
     /// Hints about the buyer, as sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
     /// Referral and campaign parameters, as sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub(crate) attribution: Option<&'a Map<String, Value>>,
     /// Currency of every amount, as ISO 4217 code.
@@ -102,16 +96,12 @@ pub(crate) struct Checkout<'a> {
     /// Costs.
     pub(crate) totals: Vec<Total<'a>>,
     /// The discounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discounts: Option<Discounts<'a>>,
     /// Fulfillment methods, destinations and options.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillment: Option<Fulfillment<'a>>,
     /// Payment instruments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) payment: Option<Payment<'a>>,
     /// Authentications of the buyer that the payment in progress waits for, by the type of the action.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) actions: Option<BTreeMap<&'static str, [Action<'a>; 1]>>,
     /// Messages, including those about missing or invalid data.
     #[serde(skip_serializing_if = "is_empty")]
@@ -119,17 +109,14 @@ pub(crate) struct Checkout<'a> {
     /// Pages of the shop, such as its terms.
     pub(crate) links: &'a [Link],
     /// URL where the buyer can continue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) continue_url: Option<&'a str>,
     /// Time at which the checkout expires, as RFC 3339.
     pub(crate) expires_at: String,
     /// The order that the checkout became.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) order: Option<OrderConfirmation<'a>>,
     /// The business's signature over the checkout.
     // Added last, by `dialect::authorized`, because it covers all other members.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ap2: Option<Authorization<'a>>,
 }
 
@@ -174,7 +161,7 @@ pub(crate) struct LineItem<'a> {
     /// ID of the line, stable as long as the line exists.
     pub(crate) id: &'a str,
     /// The item.
-    pub(crate) item: Item<'a>,
+    pub(crate) item: ItemShape<'a>,
     /// The quantity.
     #[schemars(range(min = 1))]
     pub(crate) quantity: u64,
@@ -187,7 +174,8 @@ pub(crate) struct LineItem<'a> {
 
 /// The item of a line.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Item<'a> {
+#[schemars(rename = "Item")]
+pub(crate) struct ItemShape<'a> {
     /// ID of the variant.
     pub(crate) id: &'a str,
     /// Title of the item.
@@ -217,23 +205,19 @@ pub(crate) struct Total<'a> {
 }
 
 /// The buyer.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Buyer")]
 pub(crate) struct Buyer<'a> {
     /// Given name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) first_name: Option<&'a str>,
     /// Family name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_name: Option<&'a str>,
     /// Email address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) email: Option<&'a str>,
     /// Telephone number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phone_number: Option<&'a str>,
     /// Consent of the buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) consent: Option<Decisions<'a>>,
     #[serde(flatten)]
     pub(crate) extra: &'a Map<String, Value>,
@@ -249,10 +233,10 @@ pub(crate) struct Discounts<'a> {
 }
 
 /// An applied discount.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AppliedDiscount<'a> {
     /// The discount code, if it was applied by code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<&'a str>,
     /// Title of the discount.
     pub(crate) title: &'a str,
@@ -270,7 +254,6 @@ pub(crate) struct AppliedDiscount<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) provisional: bool,
     /// The claim that it depends on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) eligibility: Option<&'a str>,
     /// Distribution of the amount.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -377,6 +360,7 @@ pub(crate) struct Described<'a> {
 }
 
 /// A delivery option of a group.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentOption")]
 pub(crate) struct FulfillmentOption<'a> {
@@ -385,22 +369,19 @@ pub(crate) struct FulfillmentOption<'a> {
     /// Title of the option.
     pub(crate) title: &'a str,
     /// Description of the option.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<Described<'a>>,
     /// Name of the carrier.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) carrier: Option<&'a str>,
     /// Earliest time of arrival, as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) earliest_fulfillment_time: Option<String>,
     /// Latest time of arrival, as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latest_fulfillment_time: Option<String>,
     /// Costs of the option.
     pub(crate) totals: Vec<Total<'a>>,
 }
 
 /// A method that can be used.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FulfillmentAvailableMethod<'a> {
     /// Type of the method.
@@ -410,10 +391,8 @@ pub(crate) struct FulfillmentAvailableMethod<'a> {
     /// IDs of the lines that it can be used for.
     pub(crate) line_item_ids: &'a [String],
     /// Earliest availability: `now`, or a time as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillable_on: Option<&'a str>,
     /// Description for the buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
 }
 
@@ -470,7 +449,7 @@ pub(crate) struct OrderLineItem<'a> {
     /// ID of the line, the same as in the checkout.
     pub(crate) id: &'a str,
     /// The item.
-    pub(crate) item: Item<'a>,
+    pub(crate) item: ItemShape<'a>,
     /// The quantities.
     pub(crate) quantity: OrderQuantity,
     /// Costs of the line.
@@ -504,6 +483,7 @@ pub(crate) struct OrderFulfillment<'a> {
 }
 
 /// An expected delivery.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Expectation<'a> {
     /// ID of the expectation.
@@ -516,10 +496,8 @@ pub(crate) struct Expectation<'a> {
     /// Destination.
     pub(crate) destination: &'a PostalAddress,
     /// Description for the buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
     /// Expected time: `now`, or a time as RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillable_on: Option<&'a str>,
 }
 
@@ -533,6 +511,7 @@ pub(crate) struct LineQuantity<'a> {
 }
 
 /// A fulfillment event.
+#[ucp_macros::omit_none]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FulfillmentEvent<'a> {
     /// ID of the event.
@@ -545,17 +524,13 @@ pub(crate) struct FulfillmentEvent<'a> {
     /// The affected quantities.
     pub(crate) line_items: Vec<LineQuantity<'a>>,
     /// The tracking number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tracking_number: Option<&'a str>,
     /// URL of the tracking page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) tracking_url: Option<&'a str>,
     /// Name of the carrier.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) carrier: Option<&'a str>,
     /// Description for the buyer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
 }
 

@@ -42,7 +42,6 @@ fn inside(value: &mut Value) -> bool {
 }
 
 /// Returns the place of the first member that [`without_nulls`] would remove, as JSONPath without the `$`.
-#[must_use]
 pub fn find_null(members: &Map<String, Value>) -> Option<String> {
     fn within(value: &Value) -> Option<String> {
         match value {
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_in_order() {
+    fn names_of_members_are_sorted() {
         assert!(SORTED.is_sorted());
     }
 
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_left_out_and_the_rest_is_kept() {
+    fn null_members_of_known_names_are_removed_from_answers() {
         let mut answer = json!({
             "id": "c", "order": null, "unknown": { "order": null }, "platform": null,
             "fulfillment": { "methods": [{ "id": "m", "groups": null, "selected_destination_id": null,

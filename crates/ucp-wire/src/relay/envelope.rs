@@ -23,7 +23,6 @@ use crate::{
 /// without members that were not negotiated with the caller. `note` is added to the messages.
 ///
 /// An answer that the shop has signed (`sealed`) is passed on unchanged.
-#[must_use]
 pub fn encode(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -67,7 +66,6 @@ fn spliced(dialect: &dyn Dialect, operation: Operation, written: &Written, activ
 }
 
 /// Encodes an order that the shop sent a webhook about, for platforms of this release.
-#[must_use]
 pub fn webhook_event(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
     let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
     let active = Active::all(&told.collect::<Vec<_>>());

@@ -10,7 +10,6 @@ use ucp_core::Release;
 use crate::releases::dialect;
 
 /// Returns `true` if a method in the payload lacks what the release requires of it.
-#[must_use]
 pub fn lack_members(to: Release, payload: &Value) -> bool {
     let identified = dialect(to).identifies_methods();
     let mut methods = payload["fulfillment"]["methods"].as_array().into_iter().flatten();

@@ -25,7 +25,6 @@ pub use envelope::{encode, webhook_event};
 /// Rewrites a payload of one release into another. `id` is the resource ID that the transport names.
 ///
 /// Members that the other release does not have stay as they are: requests are open.
-#[must_use]
 pub fn request(from: Release, to: Release, operation: Operation, id: Option<&str>, mut payload: Value) -> Value {
     // Older spellings are accepted from callers only; the shop need not know them.
     dialect(from).normalize(operation, &mut payload);
@@ -65,7 +64,6 @@ pub fn supply(to: Release, operation: Operation, payload: &mut Value) {
 }
 
 /// Rewrites an answer of one release into another, except for the envelope.
-#[must_use]
 pub fn answer(from: Release, to: Release, operation: Operation, mut body: Map<String, Value>) -> Map<String, Value> {
     tell_failure(operation, &mut body);
     upgrades(from, to).for_each(|upgrade| (upgrade.answer.up)(operation, &mut body));

@@ -18,8 +18,8 @@ use crate::{
         shape::{
             Action, ActionConfig, Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, CheckoutSuccess,
             Described, Discounts, Expectation, Fulfillment, FulfillmentAvailableMethod, FulfillmentDestination,
-            FulfillmentEvent, FulfillmentGroup, FulfillmentMethod, FulfillmentOption, Item, LineItem, LineQuantity,
-            Order, OrderConfirmation, OrderFulfillment, OrderLineItem, OrderQuantity, Total,
+            FulfillmentEvent, FulfillmentGroup, FulfillmentMethod, FulfillmentOption, ItemShape, LineItem,
+            LineQuantity, Order, OrderConfirmation, OrderFulfillment, OrderLineItem, OrderQuantity, Total,
         },
     },
     splice::json,
@@ -132,8 +132,8 @@ fn line(line: &line_item::LineItem) -> LineItem<'_> {
     }
 }
 
-fn item(item: &line_item::Item) -> Item<'_> {
-    Item { id: &item.id, title: &item.title, price: item.price, image_url: item.image_url.as_deref() }
+fn item(item: &line_item::PurchasedItem) -> ItemShape<'_> {
+    ItemShape { id: &item.id, title: &item.title, price: item.price, image_url: item.image_url.as_deref() }
 }
 
 fn totals(totals: &[totals::Total]) -> Vec<Total<'_>> {

@@ -28,7 +28,7 @@ fn checkout(dialect: &dyn Dialect) -> String {
 
 /// The inserted field is the last one, and the document that it is about stays as it was, byte by byte.
 #[test]
-fn the_word_of_the_shop_leaves_everything_else_as_it_is() {
+fn an_authorization_changes_nothing_else_of_a_checkout() {
     for dialect in dialects() {
         let document = checkout(dialect);
         assert!(!document.contains("\"ap2\":"), "{document}");

@@ -7,8 +7,9 @@ use ucp_core::{
         detail,
         listing::Listing,
         location,
+        record::CombinedMethod,
         record::Merchant,
-        search::{self, FulfillmentMethod, Unit},
+        search::{self, Unit},
     },
     negotiation::{Names, OwnName},
     operation::{MERCHANT, RESTAURANT},
@@ -138,7 +139,7 @@ fn filters_that_nobody_knows_reach_the_domain_by_name() {
         assert_eq!(request.filters.unknown, ["cuisine", "location.near"]);
         assert_eq!((request.context.country.as_deref(), request.context.region.as_deref()), (Some("US"), Some("CA")));
         assert_eq!((request.context.languages, request.limit), (vec!["es".to_owned(), "fr".to_owned()], Some(20)));
-        assert_eq!(request.filters.fulfillment_method, Some(FulfillmentMethod::Shipping));
+        assert_eq!(request.filters.fulfillment_method, Some(CombinedMethod::Shipping));
         let radius = request.filters.location.and_then(|location| location.radius).expect("a radius");
         assert_eq!((radius.value, radius.unit), (8.0, Unit::Mile));
     }
@@ -178,7 +179,7 @@ fn the_shape_is_held_before_the_domain_is_asked() {
 }
 
 #[test]
-fn names_of_ones_own_stand_wherever_the_drafts_would() {
+fn configured_names_replace_those_of_drafts_everywhere() {
     let mut names = Names::default();
     let own = |name: &str| OwnName {
         name: name.to_owned(),

@@ -198,7 +198,7 @@ fn every_dialect_is_that_of_its_release() {
 }
 
 #[test]
-fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
+fn every_published_operation_is_read_and_written_by_its_shapes() {
     for (dialect, operation) in dialects().flat_map(|dialect| Operation::ALL.iter().map(move |own| (dialect, *own))) {
         let at = format!("{} of {}", operation.row().name, dialect.release());
         let Some(shapes) = dialect.shapes(operation) else {

@@ -136,7 +136,7 @@ fn members_with_names_are_of_their_own_types() {
 
 /// A generated client can tell an answer with a resource from one without by `ucp.status`, and messages by `type`.
 #[test]
-fn what_tells_answers_apart_is_stated() {
+fn answers_and_messages_have_discriminators() {
     for (release, document) in published() {
         let schemas = &document["components"]["schemas"];
         let mapping = &schemas["Message"]["discriminator"]["mapping"];

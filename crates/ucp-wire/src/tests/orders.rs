@@ -49,7 +49,7 @@ fn orders_are_advertised_where_they_are_told_of() {
 }
 
 #[test]
-fn what_is_told_names_the_capability_and_conforms() {
+fn webhook_events_name_their_capability_and_conform() {
     for dialect in dialects().filter(|dialect| dialect.release() < Release::V2026_04_08) {
         let all: Vec<_> = offered(dialect, &Offering::of(Operation::ALL)).map(Offer::declaration).collect();
         let other: Vec<_> = all.iter().filter(|offer| offer.name == CHECKOUT).cloned().collect();

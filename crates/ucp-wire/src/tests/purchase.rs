@@ -51,7 +51,7 @@ fn lines() -> Value {
 }
 
 #[test]
-fn what_only_the_shop_may_set_is_left_alone() {
+fn members_that_only_the_shop_sets_are_ignored_in_requests() {
     for dialect in dialects() {
         let payload = json!({
             "id": "the one", "status": "completed", "currency": "XXX", "totals": "free", "ucp": [], "order": { "id": 1 },
@@ -74,7 +74,7 @@ fn what_only_the_shop_may_set_is_left_alone() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
+fn refusals_of_payloads_name_the_path_of_the_fault() {
     let cases = [
         (json!({}), "$.line_items"),
         (json!({ "line_items": {} }), "$.line_items"),
@@ -178,7 +178,7 @@ fn paying(release: Release) -> Vec<Value> {
 }
 
 #[test]
-fn what_pays_reaches_the_handler_and_nobody_else() {
+fn credentials_reach_the_payment_handler_alone() {
     for dialect in dialects() {
         for payload in paying(dialect.release()) {
             if dialect.release() == Release::V2026_01_23 && payload.get("payment_data").is_some() {
@@ -263,7 +263,7 @@ fn identifiers_of_instruments_are_no_card_numbers() {
 }
 
 #[test]
-fn cards_are_given_back_as_each_release_has_them() {
+fn card_instruments_are_written_in_the_form_of_each_release() {
     let outcome = || Outcome::Answer(Answer::Checkout(sample::checkout(&json!({ "status": "incomplete" }))));
     let first = encoded(dialect(Release::V2026_01_11), Operation::GetCheckout, &outcome());
     assert_eq!(first["payment"]["selected_instrument_id"], "pi_1");
@@ -544,7 +544,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn whatever_the_domain_says_is_written_as_the_shapes_have_it(
+    fn any_answer_of_the_domain_conforms_to_its_shape(
         totals in some_totals(),
         title in "\\PC{0,20}",
         quantity in 1..=1_000_000_u64,

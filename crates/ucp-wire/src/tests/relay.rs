@@ -120,7 +120,7 @@ fn nothing_to_return_is_said_as_each_release_does() {
 }
 
 #[test]
-fn what_was_not_negotiated_is_left_out_and_the_rest_is_kept() {
+fn members_of_inactive_extensions_are_removed_from_relayed_answers() {
     let operation = Operation::GetCheckout;
     for release in Release::ALL.iter().copied() {
         let dialect = dialect(release);
@@ -147,7 +147,7 @@ fn what_was_not_negotiated_is_left_out_and_the_rest_is_kept() {
 }
 
 #[test]
-fn what_is_signed_goes_out_as_it_is() {
+fn signed_answers_are_sent_unchanged() {
     let body = object(json!({ "ucp": { "version": "x", "status": "error" }, "unknown": 1, "ap2": {} }));
     let carried = ForwardedAnswer { body: body.clone().into(), sealed: true, status: 201 };
     let note = Message::info("note", "A note.");
@@ -300,7 +300,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_document_upsets_it(document in any_json(), operation in 0_usize..13, from in 0_usize..4, to in 0_usize..4) {
+    fn relaying_any_document_does_not_panic(document in any_json(), operation in 0_usize..13, from in 0_usize..4, to in 0_usize..4) {
         let operation = asked().nth(operation).expect("an operation");
         let (from, to) = (Release::ALL[from], Release::ALL[to]);
         let _ = relay::request(from, to, operation, Some("id"), document.clone());
@@ -313,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_names_is_never_touched(unknown in any_json(), from in 0_usize..4, to in 0_usize..4) {
+    fn unknown_members_are_relayed_unchanged(unknown in any_json(), from in 0_usize..4, to in 0_usize..4) {
         let (from, to) = (Release::ALL[from], Release::ALL[to]);
         // Under a name that leads to nothing: totals alone are looked for everywhere.
         let text = unknown.to_string();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Amounts, Combines, Percent, Target, Terms, Value};
+use super::{Amounts, Combines, Percent, PercentOrAmount, Target, Terms};
 use crate::{
     catalog::{market::Market, record::Unusable},
     text::fold,
@@ -16,10 +16,8 @@ fn wrong<T>(path: impl Into<String>, reason: impl Into<String>) -> Result<T, Unu
 }
 
 impl Terms {
-    /// Checks that the engine can work with these terms in this market.
-    ///
-    /// # Errors
-    /// The first unusable member, and the reason.
+    /// Checks that the engine can work with these terms in this market. Fails with the first unusable member, and the
+    /// reason.
     pub fn check(&self, market: &Market) -> Checked {
         self.check_tax()?;
         for (position, fee) in self.fees.iter().enumerate() {
@@ -97,7 +95,7 @@ impl Terms {
                 }
             }
             value(&at("off"), &discount.off, market)?;
-            if matches!(discount.off, Value::Percent(percent) if percent > Percent::ALL) {
+            if matches!(discount.off, PercentOrAmount::Percent(percent) if percent > Percent::ALL) {
                 return wrong(at("off"), "must not be more than 100%");
             }
             if discount.target == Target::Order && !discount.items.is_empty() {
@@ -258,9 +256,9 @@ fn currencies(path: &str, amounts: &Amounts, market: &Market) -> Checked {
     }
 }
 
-fn value(path: &str, value: &Value, market: &Market) -> Checked {
+fn value(path: &str, value: &PercentOrAmount, market: &Market) -> Checked {
     match value {
-        Value::Percent(_) => Ok(()),
-        Value::Fixed(amounts) => currencies(path, amounts, market),
+        PercentOrAmount::Percent(_) => Ok(()),
+        PercentOrAmount::Fixed(amounts) => currencies(path, amounts, market),
     }
 }

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use check::{is_country, is_email};
 pub(crate) use value::half_up;
-pub use value::{Amounts, InvalidPercent, Percent, Value};
+pub use value::{Amounts, InvalidPercent, Percent, PercentOrAmount};
 
 use crate::purchase::{buyer::PostalAddress, discount::Method};
 
@@ -101,7 +101,7 @@ pub struct Tax {
     pub shipping: bool,
     /// Location of taxation for a checkout whose destination is unknown. Not applied to carts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<Place>,
+    pub fallback: Option<CountryRegion>,
 }
 
 /// A tax and its rate at a location.
@@ -126,7 +126,7 @@ pub struct TaxRate {
 /// A country, or a region of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CountryRegion {
     /// Country, an ISO 3166-1 alpha-2 code.
     pub country: String,
     /// Region, written as in addresses.
@@ -141,7 +141,7 @@ pub struct Fee {
     /// Name shown to the buyer.
     pub title: String,
     /// Amount, or percentage of the items after all discounts.
-    pub charge: Value,
+    pub charge: PercentOrAmount,
     /// Countries of destination to which the fee applies; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
@@ -155,6 +155,7 @@ pub struct Fee {
 /// A discount with codes applies if the platform sends one of them; a discount without codes applies automatically.
 /// Each discount is computed on the amount that the previous ones leave. The order is by `priority`; equal priorities
 /// are ordered automatic discounts as listed, then codes as sent.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Discount {
@@ -166,7 +167,7 @@ pub struct Discount {
     #[serde(default)]
     pub codes: Vec<String>,
     /// Percentage or amount of the reduction. With method `each`, an amount is per unit.
-    pub off: Value,
+    pub off: PercentOrAmount,
     /// Basis of the discount: the whole order, or single line items.
     #[serde(default)]
     pub target: Target,
@@ -178,15 +179,12 @@ pub struct Discount {
     #[serde(default = "each")]
     pub method: Method,
     /// Start of validity, inclusive, as an RFC 3339 time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub from: Option<Timestamp>,
     /// End of validity, exclusive, as an RFC 3339 time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub until: Option<Timestamp>,
     /// Minimum price of all items before discounts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
     /// Other discounts that it can be combined with: `true` for all, `false` for none, or a list of identifiers. Two
     /// discounts are combined only if both allow it. Otherwise an automatic discount takes precedence over a code;
@@ -201,7 +199,6 @@ pub struct Discount {
     pub buyers: Vec<String>,
     /// Identifier of the claim, one of `claims`, that the buyer has to make. A discount with a claim has no codes (rule
     /// DSC-05).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
 }
 
@@ -235,7 +232,6 @@ impl Default for Combines {
 
 impl Combines {
     /// Returns `true` if the discount `other` is allowed.
-    #[must_use]
     pub fn allow(&self, other: &str) -> bool {
         match self {
             Self::Any(any) => *any,
@@ -265,6 +261,7 @@ pub struct Shipping {
 ///
 /// Several rates may have the same identifier, for instance with different weight limits: the first that applies is
 /// offered.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShippingRate {
@@ -273,10 +270,8 @@ pub struct ShippingRate {
     /// Name shown to the buyer, different from those of other options (rule FUL-04).
     pub title: String,
     /// Further information, which repeats neither name nor price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Name of the carrier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
     /// Countries of destination; empty for all.
     #[serde(default)]
@@ -287,22 +282,16 @@ pub struct ShippingRate {
     /// Price of a package.
     pub price: Amounts,
     /// Minimum price of the items in the package, after all discounts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
     /// Price of the items in the package, after all discounts, from which the rate no longer applies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_subtotal: Option<Amounts>,
     /// Minimum weight of the package in grams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_grams: Option<u64>,
     /// Maximum weight of the package in grams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_grams: Option<u64>,
     /// Minimum delivery time in days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_days: Option<u16>,
     /// Maximum delivery time in days.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_days: Option<u16>,
 }
 
@@ -336,6 +325,7 @@ pub struct Pickup {
 }
 
 /// A location of the shop where items can be picked up.
+#[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PickupPlace {
@@ -346,13 +336,10 @@ pub struct PickupPlace {
     /// Postal address.
     pub address: PostalAddress,
     /// Price of the pickup. Unset: free.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amounts>,
     /// Further information, such as opening hours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Number of days until items are ready for pickup. Unset: no time is stated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after_days: Option<u16>,
 }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::{catalog::market::tests::market, money::Currency};
 
 #[test]
-fn nothing_said_is_a_shop_that_asks_for_an_email_address() {
+fn default_terms_require_an_email_address() {
     let terms: Terms = serde_json::from_value(json!({})).expect("terms");
     assert_eq!(terms, Terms::default());
     assert_eq!(terms.required, [BuyerField::Email]);

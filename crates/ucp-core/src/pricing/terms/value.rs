@@ -37,19 +37,16 @@ impl Percent {
     pub const ALL: Self = Self(1_000_000);
 
     /// Creates a percentage of `millionths`; `None` above 1000 %.
-    #[must_use]
     pub const fn of_millionths(millionths: u32) -> Option<Self> {
         if millionths as u64 > MAX_PERCENT * PER_PERCENT { None } else { Some(Self(millionths)) }
     }
 
     /// Returns the percentage in millionths.
-    #[must_use]
     pub const fn millionths(self) -> u32 {
         self.0
     }
 
     /// Returns this share of `amount`, which must not be negative, rounded half up.
-    #[must_use]
     pub fn of(self, amount: i128) -> i128 {
         half_up(amount * i128::from(self.0), i128::from(Self::ALL.0))
     }
@@ -117,7 +114,6 @@ pub enum Amounts {
 
 impl Amounts {
     /// Returns the amount in `currency`; `own` is the currency of the shop.
-    #[must_use]
     pub fn in_currency(&self, currency: Currency, own: Currency) -> Option<Amount> {
         match self {
             Self::Own(amount) => (currency == own).then_some(*amount),
@@ -133,7 +129,7 @@ impl Amounts {
     expecting = "a percentage such as \"10%\", a number of minor units, or a table of minor units by ISO 4217 code"
 )]
 #[schemars(title = "percentage or amount")]
-pub enum Value {
+pub enum PercentOrAmount {
     /// A percentage of the price.
     Percent(Percent),
     /// A fixed amount.

@@ -214,7 +214,7 @@ fn stored_addresses_are_for_the_buyer_they_belong_to() {
 }
 
 #[test]
-fn addresses_that_cannot_be_reached_are_said() {
+fn unreachable_addresses_are_reported() {
     let mut shop = flower_shop();
     shop.shipping.rates[0].countries = vec!["US".to_owned(), "FR".to_owned()];
     shop.shipping.rates[0].max_grams = Some(2_000);

@@ -56,7 +56,7 @@ fn lines_belong_to_others_by_whatever_name() {
 }
 
 #[test]
-fn what_nobody_could_price_is_refused_with_its_path() {
+fn drafts_that_cannot_be_priced_are_refused_with_their_path() {
     let child = |id: &str, item: &str, parent: &str| LineDraft {
         id: Some(id.to_owned()),
         parent_id: Some(parent.to_owned()),
@@ -83,7 +83,7 @@ fn what_nobody_could_price_is_refused_with_its_path() {
 }
 
 #[test]
-fn what_is_not_there_is_said_and_what_is_scarce_is_shared() {
+fn missing_goods_are_reported_and_scarce_stock_is_shared_between_lines() {
     let scarce = Good { stock: Some(5), ..good("a", 100) };
     let gone = Good { available: false, ..good("g", 100) };
     let none = Good { stock: Some(0), ..good("n", 100) };

@@ -424,7 +424,7 @@ proptest! {
             included,
         };
         let tax = Tax { rates: vec![rate("One", one), rate("Two", two)], ..Tax::default() };
-        let place = Place { country: "us".to_owned(), region: None };
+        let place = CountryRegion { country: "us".to_owned(), region: None };
         let bases: Vec<_> = amounts.iter().map(|amount| Base { place: Some(&place), amount: (*amount).into() }).collect();
         let due: Vec<i128> = tax::due(&tax, &bases).into_iter().map(|due| due.amount).collect();
         let sum: i128 = amounts.iter().map(|amount| i128::from(*amount)).sum();
@@ -479,7 +479,7 @@ proptest! {
 }
 
 #[test]
-fn the_cases_are_not_all_refused() {
+fn generated_cases_are_mostly_priced() {
     use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let (mut priced, mut delivered, mut discounted) = (0, 0, 0);

@@ -9,7 +9,7 @@ use ucp_testkit::interrupted;
 use super::*;
 
 /// A checkout whose payment waits for its buyer until it was asked for so many times.
-async fn waiting(shop: &Shop, asked: u32) -> checkout::View {
+async fn waiting(shop: &TestShop, asked: u32) -> checkout::View {
     let id = begin(shop, Draft { fulfillment: Some(home()), ..draft(&[("rose", 2)]) }).await.checkout.id;
     shop.handler.script([Course::Awaiting(asked)]);
     complete(shop, &id).await
@@ -103,7 +103,7 @@ async fn a_change_after_the_time_of_the_checkout_tells_what_the_bank_says() {
 }
 
 #[tokio::test]
-async fn whoever_confirmed_before_the_change_has_bought() {
+async fn a_cancellation_after_the_buyer_confirmed_finds_the_order() {
     let shop = shop();
     let view = waiting(&shop, 0).await;
     let late = shop.call(&caller(), SaleRequest::CancelCheckout(by(&view.checkout.id))).await.expect("carried out");
@@ -141,7 +141,7 @@ async fn a_payment_that_nobody_confirms_is_called_off_in_time() {
 }
 
 #[tokio::test]
-async fn whoever_looks_asks_the_processor_once_in_a_while() {
+async fn reading_a_waiting_checkout_queries_the_processor_at_intervals() {
     let shop = shop();
     let view = waiting(&shop, 3).await;
     for asked in 1..=3 {
@@ -189,7 +189,7 @@ async fn a_message_of_the_processor_settles_its_payment_and_no_other() {
 }
 
 #[tokio::test]
-async fn wherever_it_is_interrupted_it_is_paid_once_or_not_at_all() {
+async fn an_interrupted_authentication_pays_at_most_once() {
     for asked in [0, 1, 99] {
         for polls in 0..40 {
             let shop = shop();

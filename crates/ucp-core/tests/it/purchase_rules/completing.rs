@@ -86,7 +86,7 @@ async fn a_free_purchase_needs_no_payment() {
 }
 
 #[tokio::test]
-async fn what_cannot_pay_is_told_apart() {
+async fn unusable_tenders_are_refused_with_their_path() {
     let shop = shop();
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     let mut wallet = card("scripted");
@@ -192,7 +192,7 @@ async fn a_payment_that_never_arrived_is_given_up_once_it_cannot_arrive_any_more
 }
 
 #[tokio::test]
-async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
+async fn a_repeated_completion_returns_its_own_order_again() {
     let shop = shop();
     let by_call = async |id: &str, call: Option<&str>| {
         let (id, call) = (id.to_owned(), call.map(str::to_owned));
@@ -219,7 +219,7 @@ async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
 }
 
 #[tokio::test]
-async fn what_is_being_paid_for_stays_as_it_is() {
+async fn a_checkout_in_payment_is_neither_canceled_nor_updated() {
     let shop = shop();
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     shop.handler.script([Course::Slow(1)]);

@@ -44,20 +44,20 @@ impl Handler for InPerson {
 }
 
 /// The shop, where buyers can pay in person.
-fn open_shop() -> Shop {
+fn open_shop() -> TestShop {
     let mut shop = shop();
     shop.sales.handlers = Arc::new([Arc::new(InPerson(Arc::clone(&shop.handler))) as Arc<dyn Handler>]);
     shop
 }
 
-async fn desktop(shop: &Shop, view: &checkout::View) -> Desktop {
+async fn desktop(shop: &TestShop, view: &checkout::View) -> Desktop {
     match shop.sales.page(&view.checkout.token).await.expect("reads") {
         Some(Page::Checkout(desktop)) => *desktop,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
-async fn hand_in(shop: &Shop, desktop: &Desktop, step: Step) -> Done {
+async fn hand_in(shop: &TestShop, desktop: &Desktop, step: Step) -> Done {
     shop.sales.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
 }
 
@@ -118,7 +118,7 @@ async fn who_pays_in_person_approves_it() {
 }
 
 #[tokio::test]
-async fn whoever_comes_late_is_told_so() {
+async fn pages_of_closed_checkouts_say_how_they_ended() {
     let shop = open_shop();
     let page = async |token: &str| match shop.sales.page(token).await.expect("reads") {
         Some(Page::Over(over)) => (over.purchase, over.expired, over.owner),
@@ -215,7 +215,7 @@ async fn a_buyer_picks_up_and_changes_their_mind() {
 }
 
 #[tokio::test]
-async fn what_needs_more_than_a_page_is_paid_elsewhere() {
+async fn checkouts_without_a_handler_for_pages_are_paid_elsewhere() {
     let shop = shop();
     let view = begin(&shop, draft(&[("ticket", 1)])).await;
     let seen = desktop(&shop, &view).await;

@@ -41,7 +41,7 @@ impl MandateVerifier for Scripted {
 }
 
 struct Buying {
-    shop: Shop,
+    shop: TestShop,
     mandate_verifier: Arc<Scripted>,
     /// A platform with which mandates were negotiated, and the same one afterwards.
     with: Caller,
@@ -110,7 +110,7 @@ async fn nothing_is_paid_without_a_good_mandate() {
 }
 
 #[tokio::test]
-async fn once_negotiated_it_is_so_for_good() {
+async fn a_checkout_with_negotiated_mandates_always_requires_one() {
     let buying = Buying::new();
     // At its creation, and at a later change.
     let created = buying.begin(&buying.with).await.checkout.id;
@@ -134,7 +134,7 @@ async fn once_negotiated_it_is_so_for_good() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_where_it_was_not_negotiated() {
+async fn mandates_are_not_verified_unless_negotiated() {
     let buying = Buying::new();
     let id = buying.begin(&buying.without).await.checkout.id;
     let view = buying.complete(&buying.without, &id, Some("bad")).await;

@@ -27,7 +27,7 @@ async fn completing_what_is_incomplete_says_the_same_and_pays_nothing() {
 }
 
 #[tokio::test]
-async fn what_no_platform_can_do_is_left_to_the_buyer() {
+async fn problems_that_no_platform_can_solve_escalate_to_the_buyer() {
     let shop = shop();
     let without = platform("https://a.example/ucp", &[FULFILLMENT]);
     let escalated = |view: &checkout::View| {

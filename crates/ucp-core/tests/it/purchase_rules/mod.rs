@@ -30,18 +30,18 @@ use ucp_core::{
     },
 };
 use ucp_testkit::{
-    Course, ScriptedHandler, Shop,
+    Course, ScriptedHandler, TestShop,
     shop::{card, draft, platform},
 };
 
 /// Roses that are sent, six of them; a ticket that is not; a leaflet for nothing. Codes take 10 % off.
-fn shop() -> Shop {
+fn shop() -> TestShop {
     let terms = serde_json::json!({
         "discounts": [{ "id": "ten", "title": "Ten percent", "codes": ["TEN"], "off": "10%" }],
         "shipping": { "rates": [{ "id": "post", "title": "Post", "price": 500 }] },
     });
     let terms: Terms = serde_json::from_value(terms).expect("terms");
-    let shop = Shop::new(terms);
+    let shop = TestShop::new(terms);
     for (good, cents) in [("rose", 350), ("ticket", 2_000), ("leaflet", 0)] {
         shop.shelf.put(good, cents);
         shop.shelf.change(good, |variant| variant.digital = good != "rose");
@@ -54,7 +54,7 @@ fn caller() -> Caller {
     platform("https://a.example/ucp", &[])
 }
 
-async fn answered(shop: &Shop, caller: &Caller, request: SaleRequest) -> Outcome {
+async fn answered(shop: &TestShop, caller: &Caller, request: SaleRequest) -> Outcome {
     shop.call(caller, request).await.expect("carried out")
 }
 
@@ -79,34 +79,34 @@ fn order_of(outcome: Outcome) -> order::View {
     }
 }
 
-async fn fill(shop: &Shop, draft: Draft) -> cart::View {
+async fn fill(shop: &TestShop, draft: Draft) -> cart::View {
     cart_of(answered(shop, &caller(), SaleRequest::CreateCart(cart::Create { draft })).await)
 }
 
-async fn begin_by(shop: &Shop, caller: &Caller, draft: Draft, cart: Option<&str>) -> checkout::View {
+async fn begin_by(shop: &TestShop, caller: &Caller, draft: Draft, cart: Option<&str>) -> checkout::View {
     let request = checkout::Create { draft, cart_id: cart.map(str::to_owned) };
     checkout_of(answered(shop, caller, SaleRequest::CreateCheckout(request)).await)
 }
 
-async fn begin(shop: &Shop, draft: Draft) -> checkout::View {
+async fn begin(shop: &TestShop, draft: Draft) -> checkout::View {
     begin_by(shop, &caller(), draft, None).await
 }
 
-async fn update(shop: &Shop, id: &str, draft: Draft) -> checkout::View {
+async fn update(shop: &TestShop, id: &str, draft: Draft) -> checkout::View {
     let request = checkout::Update { id: id.to_owned(), draft };
     checkout_of(answered(shop, &caller(), SaleRequest::UpdateCheckout(request)).await)
 }
 
-async fn look(shop: &Shop, id: &str) -> checkout::View {
+async fn look(shop: &TestShop, id: &str) -> checkout::View {
     checkout_of(answered(shop, &caller(), SaleRequest::GetCheckout(by(id))).await)
 }
 
-async fn complete_with(shop: &Shop, id: &str, tenders: Vec<Tender>) -> Outcome {
+async fn complete_with(shop: &TestShop, id: &str, tenders: Vec<Tender>) -> Outcome {
     let request = checkout::Complete { id: id.to_owned(), tenders, mandate: None, call: None };
     answered(shop, &caller(), SaleRequest::CompleteCheckout(request)).await
 }
 
-async fn complete(shop: &Shop, id: &str) -> checkout::View {
+async fn complete(shop: &TestShop, id: &str) -> checkout::View {
     checkout_of(complete_with(shop, id, vec![card("scripted")]).await)
 }
 

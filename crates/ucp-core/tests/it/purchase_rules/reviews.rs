@@ -7,7 +7,7 @@ use ucp_core::sales::handoff::{Desktop, Done, Page, Payment, Step};
 use super::*;
 
 /// The shop, with rules about reviews.
-fn strict(reviews: serde_json::Value) -> Shop {
+fn strict(reviews: serde_json::Value) -> TestShop {
     let mut shop = shop();
     let mut terms = Terms::clone(&shop.sales.terms);
     terms.reviews = serde_json::from_value(reviews).expect("reviews");
@@ -15,20 +15,20 @@ fn strict(reviews: serde_json::Value) -> Shop {
     shop
 }
 
-fn high_value() -> Shop {
+fn high_value() -> TestShop {
     strict(
         json!([{ "code": "high_value_order", "reason": "Orders from $40 are confirmed in person.", "min_total": 4_000 }]),
     )
 }
 
-async fn desktop(shop: &Shop, view: &checkout::View) -> Desktop {
+async fn desktop(shop: &TestShop, view: &checkout::View) -> Desktop {
     match shop.sales.page(&view.checkout.token).await.expect("reads") {
         Some(Page::Checkout(desktop)) => *desktop,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
-async fn hand_in(shop: &Shop, desktop: &Desktop, step: Step) -> Done {
+async fn hand_in(shop: &TestShop, desktop: &Desktop, step: Step) -> Done {
     shop.sales.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
 }
 
@@ -93,7 +93,7 @@ async fn an_approval_is_good_for_what_was_seen_only() {
 }
 
 #[tokio::test]
-async fn who_is_asked_is_a_matter_of_the_terms() {
+async fn the_terms_decide_which_purchases_need_a_review() {
     let rules = json!([
         { "reason": "Tickets are personal.", "items": ["ticket"] },
         { "code": "high_value_order", "reason": "It is a lot.", "min_total": { "USD": 4_000 } },

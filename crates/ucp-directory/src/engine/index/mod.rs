@@ -22,7 +22,7 @@ use jiff::tz::TimeZone;
 use ucp_core::{
     catalog::filter::CategoryPath,
     merchant::{
-        address::Place,
+        address::AddressPlace,
         geo::Point,
         record::{Location, Merchant, Method},
         schedule::{self, Timetable},
@@ -179,7 +179,7 @@ impl IndexBuilder {
     fn add_site(&mut self, merchant: u32, of: &Merchant, location: &Location, merchants_terms: &HashMap<String, u8>) {
         let own = ordinal(self.index.sites.len());
         let address = location.address.as_ref();
-        let place = address.map(Place::of).unwrap_or_default();
+        let place = address.map(AddressPlace::of).unwrap_or_default();
 
         let mut terms = HashMap::new();
         let names = std::iter::once(&location.name).chain(location.names.values());

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use ucp_core::{
     Refusal,
     merchant::{
-        address::Place,
+        address::AddressPlace,
         criteria::{Circle, Criteria},
         geo::{Chord, Point, Position as InSpace, Rim},
         schedule::Local,
@@ -378,7 +378,7 @@ impl Index {
     /// The numbers of a place in every country; `None` for a country in which no location can be there.
     ///
     /// With `all`, a member that no location has makes the address nobody's; otherwise it asks for nothing.
-    fn addresses(&self, place: &Place, all: bool) -> Vec<Option<Address>> {
+    fn addresses(&self, place: &AddressPlace, all: bool) -> Vec<Option<Address>> {
         if place.is_empty() {
             return Vec::new();
         }

@@ -128,8 +128,11 @@ fn query() -> impl Strategy<Value = Query> {
     let preference = select(vec![
         Preference::default(),
         Preference { intent: Some("sushi or noir".into()), ..Preference::default() },
-        Preference { place: Place::new(Some("US"), Some("CA"), None, Some("94105")), intent: Some("vegan".into()) },
-        Preference { place: Place::new(Some("GB"), None, None, None), intent: None },
+        Preference {
+            place: AddressPlace::new(Some("US"), Some("CA"), None, Some("94105")),
+            intent: Some("vegan".into()),
+        },
+        Preference { place: AddressPlace::new(Some("GB"), None, None, None), intent: None },
     ]);
     (text, category, methods, within, place, amenities, preference, prop::bool::weighted(0.3), 1_usize..8).prop_map(
         |(text, category, methods, within, place, amenities, preference, open, limit)| Query {
@@ -139,7 +142,8 @@ fn query() -> impl Strategy<Value = Query> {
                 open_at: open.then(|| INSTANT.parse().expect("an instant")),
                 methods,
                 within,
-                place: place.map(|(country, region, locality, code)| Place::new(country, region, locality, code)),
+                place: place
+                    .map(|(country, region, locality, code)| AddressPlace::new(country, region, locality, code)),
                 amenities: amenities.into_iter().map(str::to_owned).collect(),
             },
             preference,
@@ -167,7 +171,7 @@ impl Oracle<'_> {
             && criteria
                 .place
                 .as_ref()
-                .is_none_or(|place| place.holds(&location.address.as_ref().map(Place::of).unwrap_or_default()))
+                .is_none_or(|place| place.holds(&location.address.as_ref().map(AddressPlace::of).unwrap_or_default()))
             && criteria.amenities.iter().all(|amenity| location.amenities.contains_key(amenity))
     }
 
@@ -204,7 +208,8 @@ impl Oracle<'_> {
     }
 
     fn closeness(&self, location: &Location) -> u32 {
-        let (wanted, own) = (&self.0.preference.place, location.address.as_ref().map(Place::of).unwrap_or_default());
+        let (wanted, own) =
+            (&self.0.preference.place, location.address.as_ref().map(AddressPlace::of).unwrap_or_default());
         let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         match () {
             () if !same(&wanted.country, &own.country) => 0,

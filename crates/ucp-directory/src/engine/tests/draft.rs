@@ -2,7 +2,7 @@
 
 use ucp_core::{
     Code,
-    merchant::{detail, search::FulfillmentMethod},
+    merchant::{detail, record::CombinedMethod},
     message::Severity,
 };
 
@@ -20,7 +20,7 @@ fn late_night_pizza_near_an_address_is_found() {
         filters: Filters {
             category: Some("Restaurants".into()),
             open_now: Some(true),
-            fulfillment_method: Some(FulfillmentMethod::Shipping),
+            fulfillment_method: Some(CombinedMethod::Shipping),
             location: near("94105", 8.0),
             unknown: vec![],
         },
@@ -195,7 +195,7 @@ fn pages_follow_each_other_as_of_the_first() {
         search::Request { context: american(), ..request.clone() },
         search::Request { filters: Filters::default(), ..request.clone() },
         search::Request {
-            filters: Filters { fulfillment_method: Some(FulfillmentMethod::Pickup), ..request.filters.clone() },
+            filters: Filters { fulfillment_method: Some(CombinedMethod::Pickup), ..request.filters.clone() },
             ..request.clone()
         },
         search::Request {

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 use ucp_host::progress::spinner;
-use ucp_shop::{Options, Shop};
+use ucp_shop::{EmbeddedShop, Options};
 use ucp_sqlite::{SqliteStore, StoreError};
 
 use super::copy::{self, TransferOptions};
@@ -83,7 +83,7 @@ fn check(data_dir: &Path) -> Done {
     let mut faults = store.faults().map_err(|error| format!("the check broke off: {error}"))?;
     for shop in store.shops()? {
         // A gateway in front of a remote shop has no products.
-        match Shop::open(&Options { shop, ..Options::new(data_dir) }) {
+        match EmbeddedShop::open(&Options { shop, ..Options::new(data_dir) }) {
             Ok(shop) => faults.extend(shop.index_fault()?),
             Err(StoreError::Missing { .. }) => {}
             Err(error) => return Err(error.into()),

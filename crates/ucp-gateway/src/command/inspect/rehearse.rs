@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum, value_parser};
 use jiff::Timestamp;
 use ucp_client::{
     rehearse::{self, Payment, html, report},
-    shop::{Shop, TRANSPORTS, Transport},
+    shop::{CalledShop, TRANSPORTS, Transport},
 };
 use ucp_host::progress::bar;
 
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &RehearseOptions) -> Done {
     let runtime = runtime(2)?;
     let report = wait(&runtime, async {
         let reach = &options.reach;
-        let shop = Shop::find(reach.http()?, &reach.url, reach.release).await?;
+        let shop = CalledShop::find(reach.http()?, &reach.url, reach.release).await?;
         let transport = match options.transport {
             Some(Kind::Mcp) => Transport::Mcp,
             Some(Kind::Rest) => Transport::Rest,

@@ -19,7 +19,7 @@ fn captures(memory: &Memory) -> u32 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_provider_decides_is_what_becomes_of_a_payment() {
+async fn outcomes_of_the_provider_become_settlements() {
     for (token, paid, money) in [
         ("tok_1", captured("a"), 1),
         ("decline", Settlement::Declined { reason: "The bank refused the payment.".into() }, 0),
@@ -81,7 +81,7 @@ async fn a_fault_that_stays_leaves_the_end_unknown_until_the_provider_is_asked()
 }
 
 #[tokio::test(start_paused = true)]
-async fn asking_and_calling_off_are_as_careful() {
+async fn inquiring_and_voiding_never_guess() {
     for (name, fault) in Fault::ALL.iter().filter(|(_, fault)| *fault != Fault::Slow) {
         let memory = Memory::new();
         memory.inject(&["capture:reset_before:3", &format!("inquire:{name}:3"), &format!("void:{name}:3")]);
@@ -207,7 +207,7 @@ async fn an_attempt_whose_time_is_over_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_else_is_asked_what_became_of_a_payment() {
+async fn payments_of_another_provider_stay_unknown() {
     let memory = Memory::new();
     let moved = |formerly: &[&str]| {
         let formerly = formerly.iter().map(|text| Endpoint::parse(text, false).expect("an address")).collect();

@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
     #[test]
-    fn money_moves_at_most_once_and_everybody_agrees_in_the_end(case in case()) {
+    fn any_sequence_of_faults_moves_the_money_at_most_once(case in case()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(run(case))?;
     }

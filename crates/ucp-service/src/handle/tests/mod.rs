@@ -13,7 +13,7 @@ use ucp_core::{
     ports::{self, Catalog, Named, Page, PortError, Query, caller::BuyerSignals},
     pricing::terms::Terms,
 };
-use ucp_testkit::{Shop, shelf::PlainCursors};
+use ucp_testkit::{TestShop, shelf::PlainCursors};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
@@ -101,8 +101,8 @@ fn broken_shop() -> Backend {
     let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
     let market = Arc::new(serde_json::from_value(market).expect("a market"));
     let catalog = Arc::new(Broken { market });
-    let sales = Arc::new(Shop::new(Terms::default()).sales.clone());
-    Backend { shop: ports::Shop::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
+    let sales = Arc::new(TestShop::new(Terms::default()).sales.clone());
+    Backend { shop: ports::ShopPort::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
 }
 
 /// A handler that several calls can go through.

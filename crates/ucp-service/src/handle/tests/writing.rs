@@ -9,13 +9,13 @@ use super::*;
 
 /// A ticket for 20 dollars, sold to two platforms.
 struct Fixture {
-    shop: Shop,
+    shop: TestShop,
     handler: CallHandler,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let shop = Shop::new(Terms::default());
+        let shop = TestShop::new(Terms::default());
         shop.shelf.put("ticket", 2_000);
         shop.shelf.change("ticket", |variant| variant.digital = true);
         let handler = process(&shop);
@@ -49,7 +49,7 @@ impl Fixture {
 }
 
 /// A gateway of its own in front of a shop.
-fn process(shop: &Shop) -> CallHandler {
+fn process(shop: &TestShop) -> CallHandler {
     before(shop.backend(), Policy::Require)
 }
 

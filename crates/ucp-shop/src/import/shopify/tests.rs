@@ -24,7 +24,7 @@ fn market(currency: &str) -> Market {
         .expect("a market")
 }
 
-fn read(file: impl AsRef<[u8]>) -> Vec<Item> {
+fn read(file: impl AsRef<[u8]>) -> Vec<ImportedProduct> {
     Products::new(file.as_ref(), market("USD")).expect("a header").collect()
 }
 

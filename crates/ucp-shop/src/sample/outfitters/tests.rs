@@ -36,7 +36,7 @@ fn presentations() -> Vec<Presentation> {
 }
 
 #[test]
-fn is_as_large_as_promised_and_the_same_every_time() {
+fn the_sample_has_its_stated_size_and_is_reproducible() {
     let records = checked();
     let variants: usize = records.iter().map(|record| record.variants.len()).sum();
     let without_the_largest = variants - 2048;

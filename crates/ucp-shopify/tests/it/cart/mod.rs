@@ -26,13 +26,13 @@ use ucp_core::{
     },
 };
 use ucp_shopify::{Storefront, Token, catalog::Options};
-use ucp_testkit::{Log, Shop, shop::platform};
+use ucp_testkit::{Log, TestShop, shop::platform};
 
 use self::stub::{CANARY, Stub};
 
 /// A sales service in front of a stub.
 struct Counter {
-    shop: Shop,
+    shop: TestShop,
     storefront: Storefront,
     caller: Caller,
     log: &'static Log,
@@ -74,7 +74,7 @@ impl Counter {
         let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
         let options = Options::new(upstream, Token::None, clock, random);
         let storefront = Storefront::connect(options).await.expect("the shop says where it sells");
-        let mut shop = Shop::new(Terms::default());
+        let mut shop = TestShop::new(Terms::default());
         shop.sales.catalog = Arc::new(storefront.clone());
         shop.sales.remote_carts = Some(Arc::new(storefront.clone()));
         shop.sales.handlers = Arc::new([]);

@@ -19,13 +19,13 @@ use ucp_core::{
     },
 };
 use ucp_shopify::{Storefront, Token};
-use ucp_testkit::{Shop, shop::platform};
+use ucp_testkit::{TestShop, shop::platform};
 
 use super::{address, behind_with, post, variant};
 
 /// A sales service in front of a shop of its own.
 struct Counter {
-    shop: Shop,
+    shop: TestShop,
     upstream: String,
     caller: Caller,
 }
@@ -38,7 +38,7 @@ impl Counter {
             options.timeouts.write.answer = Duration::from_secs(3);
         })
         .await;
-        let mut shop = Shop::new(Terms::default());
+        let mut shop = TestShop::new(Terms::default());
         shop.sales.catalog = Arc::new(storefront.clone());
         shop.sales.remote_carts = Some(Arc::new(storefront));
         shop.sales.handlers = Arc::new([]);
