@@ -2,7 +2,7 @@
 
 use proc_macro::{Group, Spacing, TokenStream, TokenTree};
 
-/// Omits the `Option` fields of a struct that are `None` when it is serialised. It stands before the derives.
+/// Omits the `Option` fields of a struct that are `None` when it is serialized. It stands before the derives.
 #[proc_macro_attribute]
 pub fn omit_none(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut read: Vec<TokenTree> = Vec::new();
