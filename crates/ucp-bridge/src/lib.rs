@@ -105,7 +105,6 @@ pub struct Token(Arc<str>);
 
 impl Token {
     /// Creates a token from its text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -181,7 +180,6 @@ pub enum SetupError {
 
 impl SetupError {
     /// Returns `true` if the shop is down or busy, so that it may be opened later without a change of the options.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(failure) => failure.is_passing(),
@@ -246,20 +244,17 @@ impl Bridge {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(self.0.peer.line().counters())
     }
 
     /// Returns the shop's profile as the shop sent it; `None` if it has not sent one since the bridge was opened.
-    #[must_use]
     pub fn document(&self) -> Option<Bytes> {
         let known = self.0.peer.known();
         known.since.map(|_| known.document.clone())
     }
 
     /// Returns the release in which the shop is called.
-    #[must_use]
     pub fn release(&self) -> Release {
         self.0.release
     }
@@ -270,7 +265,6 @@ impl Bridge {
     }
 
     /// Returns the public JSON Web Keys with which the shop signs what is forwarded unchanged; empty if nothing is.
-    #[must_use]
     pub fn sealing_keys(&self) -> Vec<Value> {
         self.0.peer.known().sealing_keys()
     }
@@ -283,7 +277,6 @@ impl Bridge {
 
     /// Returns the public JSON Web Keys of the platform with this [name](platform::name) if mandates were negotiated
     /// with it and its keys are known. They become known with each call of the platform, before the shop is called.
-    #[must_use]
     pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
         self.0.platform_keys.get(name)
     }

@@ -23,7 +23,6 @@ pub enum Transport {
 
 impl Transport {
     /// Returns the name of the transport in profiles.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
@@ -131,7 +130,6 @@ impl Profile {
     }
 
     /// Returns the newest release that both sides speak.
-    #[must_use]
     pub fn newest(&self) -> Option<Release> {
         self.release.into_iter().chain(self.supported.iter().map(|(release, _)| *release)).max()
     }

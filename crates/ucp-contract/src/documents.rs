@@ -135,7 +135,6 @@ pub struct PaymentHandler {
 
 impl PaymentHandler {
     /// Returns the URL that the name stands for: releases that ask for URLs of the handler get no empty ones.
-    #[must_use]
     pub fn address(&self) -> String {
         let mut labels = self.name.split('.');
         let (top, domain) = (labels.next().unwrap_or_default(), labels.next().unwrap_or_default());

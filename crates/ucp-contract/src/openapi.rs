@@ -14,7 +14,6 @@ use crate::{
 };
 
 /// Returns the OpenAPI document of the contract.
-#[must_use]
 pub fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();

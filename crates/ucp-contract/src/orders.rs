@@ -47,7 +47,6 @@ impl fmt::Debug for OrderEvents {
 
 impl OrderEvents {
     /// Creates the inbox of events that are signed with a secret.
-    #[must_use]
     pub fn new(secret: SigningSecret, now: Arc<dyn Fn() -> Timestamp + Send + Sync>) -> Self {
         Self { secret, now }
     }

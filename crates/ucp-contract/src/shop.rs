@@ -75,7 +75,6 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// Returns `true` if the shop is down or busy, so that it may be connected later without a change.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unanswered(failure) if failure.is_passing())
     }
@@ -233,25 +232,21 @@ impl ContractShop {
     }
 
     /// Returns what the shop stated about itself to this process.
-    #[must_use]
     pub fn document(&self) -> Option<Bytes> {
         self.statement().document.clone()
     }
 
     /// Returns the counters of the calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.transport.counters()
     }
 
     /// Returns `true` if the gateway places orders at the shop.
-    #[must_use]
     pub fn takes_orders(&self) -> bool {
         self.cart_abilities().is_some_and(|cart| cart.completion == Completion::Place)
     }
 
     /// Returns the payment handlers that the shop declares, if it places orders.
-    #[must_use]
     pub fn declarations(&self) -> Vec<Declaration> {
         let statement = self.statement();
         let handlers = statement.backend.payment_handlers.iter().filter(|_| self.takes_orders()).cloned();
@@ -272,13 +267,11 @@ impl ContractShop {
     }
 
     /// Returns `true` if the shop tells which products changed since a time.
-    #[must_use]
     pub fn tells_changes(&self) -> bool {
         self.statement().backend.catalog.updated_since
     }
 
     /// Returns what the shop's clock shows, by the `Date` of its last answer; `None` if it states none.
-    #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         self.counters().upstream_time()
     }

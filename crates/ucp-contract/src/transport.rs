@@ -37,13 +37,11 @@ ucp_core::named! {
 
 impl Question {
     /// Returns the path below the address of the shop, without leading slash.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.as_str()
     }
 
     /// Returns the HTTP method.
-    #[must_use]
     pub const fn method(self) -> Method {
         match self {
             Self::Backend => Method::GET,
@@ -52,7 +50,6 @@ impl Question {
     }
 
     /// Returns the kind of call: only reads are ever sent twice.
-    #[must_use]
     pub const fn call_kind(self) -> CallKind {
         match self {
             Self::Backend | Self::Find | Self::Resolve | Self::Open | Self::CartFetch | Self::Order => CallKind::Read,
@@ -62,7 +59,6 @@ impl Question {
     }
 
     /// Returns the kind of traffic that the question is.
-    #[must_use]
     pub const fn lane(self) -> Lane {
         match self {
             Self::Backend | Self::Find | Self::Resolve | Self::Open => Lane::Browse,
@@ -87,7 +83,6 @@ pub enum Reply {
 
 /// Returns `true` if a status says that the request was not carried out and will not be. A conflict can be one with the
 /// same request, which is still under way.
-#[must_use]
 pub fn is_definite(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 408 | 409 | 425)
 }

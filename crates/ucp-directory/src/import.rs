@@ -95,7 +95,6 @@ impl Import {
     }
 
     /// Returns how far the source has been read.
-    #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
     }

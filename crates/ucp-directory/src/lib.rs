@@ -91,7 +91,6 @@ impl Directory {
     }
 
     /// Returns what there is in the directory, as it changes.
-    #[must_use]
     pub fn holdings(&self) -> Receiver<Holdings> {
         self.inner.holdings.subscribe()
     }

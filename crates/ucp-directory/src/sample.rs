@@ -19,7 +19,6 @@ const MERCHANTS: &str = include_str!("../sample/merchants.jsonl");
 /// Returns the merchants of the sample directory, always the same in the same order.
 ///
 /// Locations with invalid hours come without them.
-#[must_use]
 pub fn merchants() -> Vec<Merchant> {
     rows().map(|row| row.merchant).collect()
 }

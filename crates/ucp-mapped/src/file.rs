@@ -297,7 +297,6 @@ impl Mapping {
     }
 
     /// Returns how a question is answered; `None` if the file does not say. That of [`Question::Backend`] is the file.
-    #[must_use]
     pub fn asked(&self, question: Question) -> Option<&Asked> {
         let carts = self.cart.as_ref();
         match question {
@@ -316,7 +315,6 @@ impl Mapping {
 }
 
 /// JSON Schema of the file, for editors.
-#[must_use]
 pub fn schema() -> Schema {
     schemars::schema_for!(Mapping)
 }

@@ -136,7 +136,6 @@ struct Worker {
 
 impl Pool {
     /// Creates a pool. Processes are started when they are needed, within a Tokio runtime.
-    #[must_use]
     pub fn new(listed: Vec<Listed>, launch: Launch, limits: Limits) -> Self {
         let programs = listed.iter().map(|listed| (listed.code.clone(), listed.variables.clone())).collect();
         let first = serde_json::to_vec(&Programs { programs, limit: limits.value }).unwrap_or_default();
@@ -153,7 +152,6 @@ impl Pool {
     }
 
     /// Returns the name of a program in messages.
-    #[must_use]
     pub fn label(&self, program: ProgramId) -> &str {
         &self.listed[program.0].label
     }

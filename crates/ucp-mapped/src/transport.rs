@@ -170,7 +170,6 @@ impl Mapped {
 
     /// Returns the shop, with the search for nothing in particular as the question by which the gateway finds out
     /// whether the sources work that it is made to.
-    #[must_use]
     pub fn guarded(self) -> Arc<Self> {
         let mapped = Arc::new(self);
         let searched = mapped.plan.questions.get(Question::Find.path());

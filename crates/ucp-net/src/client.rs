@@ -77,7 +77,6 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// Returns the timeouts of a kind of call.
-    #[must_use]
     pub const fn of(&self, call_kind: CallKind) -> Limits {
         match call_kind {
             CallKind::Read => self.read,

@@ -155,14 +155,12 @@ impl<V> fmt::Debug for CoalescingCache<V> {
 impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// Nothing read yet. `weigh` says how many bytes a value takes. A value is cloned for everybody who gets it: use an
     /// `Arc`.
-    #[must_use]
     pub fn new(capacity: Capacity, weigh: fn(&V) -> usize, clock: Clock, counters: Arc<Counters>) -> Self {
         let (kept, in_flight) = (cache(capacity.bytes), InFlight::default());
         Self(Arc::new(Inner { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
     }
 
     /// Returns the size of the kept entries, in bytes, as they are weighed.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.kept.weight()
     }

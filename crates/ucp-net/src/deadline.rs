@@ -26,7 +26,6 @@ pub async fn within<F: Future>(deadline: Instant, operation: F) -> F::Output {
 }
 
 /// The deadline that is in force here.
-#[must_use]
 pub fn current() -> Option<Instant> {
     Scope::current().deadline
 }

@@ -40,7 +40,6 @@ impl<K, T> fmt::Debug for InFlight<K, T> {
 
 impl<K, T> InFlight<K, T> {
     /// The table, which nobody else changes meanwhile.
-    #[must_use]
     pub fn table(&self) -> Table<'_, K, T> {
         // Nothing is done under this lock that could leave the table half changed.
         Table { calls: self.0.lock().unwrap_or_else(PoisonError::into_inner), shared: &self.0 }
@@ -61,7 +60,6 @@ impl<K: fmt::Debug, T> fmt::Debug for Table<'_, K, T> {
 
 impl<K: Clone + Eq + Hash, T> Table<'_, K, T> {
     /// The call about this, if one is under way.
-    #[must_use]
     pub fn get(&self, key: &K) -> Option<Pending<T>> {
         self.calls.get(key).cloned()
     }
@@ -143,7 +141,6 @@ impl<T> fmt::Debug for Pending<T> {
 
 impl<T: Clone> Pending<T> {
     /// A call that has ended.
-    #[must_use]
     pub fn ended(outcome: T) -> Self {
         Self(watch::channel(Some(outcome)).1)
     }

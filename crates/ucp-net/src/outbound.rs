@@ -30,7 +30,6 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Begins the span of a request on behalf of the current call, and states it in the headers (W3C Trace Context). Returns
 /// `None`, and changes nothing, if there is no call or no trace of it.
-#[must_use]
 pub fn traced(method: &Method, url: &Url, headers: &mut HeaderMap) -> Option<OutboundRequest> {
     let host = url.host_str().unwrap_or_default();
     let request = OutboundRequest::begin(method.as_str(), host, url.port_or_known_default())?;
@@ -213,7 +212,6 @@ pub async fn body(mut response: Response, limit: usize) -> Result<Bytes, BodyErr
 }
 
 /// Returns `true` if a body is encoded, for instance compressed.
-#[must_use]
 pub fn has_content_coding(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::CONTENT_ENCODING)
@@ -231,7 +229,6 @@ pub fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (
 }
 
 /// Returns `true` if an error comes from TLS.
-#[must_use]
 pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(<dyn Error + 'static>::is::<rustls::Error>)
 }

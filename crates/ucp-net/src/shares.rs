@@ -33,7 +33,6 @@ impl Step {
     pub const COUNT: usize = 4;
 
     /// Returns how many times as much as one address the group may send, or keep in the store.
-    #[must_use]
     pub const fn factor(self) -> u32 {
         match self {
             Self::Domain | Self::Address => 1,
@@ -52,7 +51,6 @@ impl Step {
     }
 
     /// Returns the part of `most` that the group may take, rounded up.
-    #[must_use]
     pub const fn part(self, most: usize) -> usize {
         self.part_with(most, 0)
     }
@@ -106,7 +104,6 @@ pub struct Shares {
 const LEAST: usize = 4;
 
 /// Returns what strangers may take of `most` together: all but a quarter, and something.
-#[must_use]
 pub const fn of_strangers(most: usize) -> usize {
     let left = most - most.div_ceil(4);
     if left == 0 { most } else { left }
@@ -174,13 +171,11 @@ impl Shares {
     }
 
     /// Returns the amount that is taken.
-    #[must_use]
     pub const fn total(&self) -> usize {
         self.total
     }
 
     /// Returns the amount that strangers have taken.
-    #[must_use]
     pub const fn strangers(&self) -> usize {
         self.strangers
     }
@@ -222,13 +217,11 @@ pub struct Place {
 
 impl Places {
     /// Creates a pool of `most` places, for which as many as `queue` wait.
-    #[must_use]
     pub fn new(most: usize, queue: usize) -> Self {
         Self::with(most, queue, 0)
     }
 
     /// Creates the same pool, of which each group of strangers may take an eighth more than its part.
-    #[must_use]
     pub fn wide(most: usize, queue: usize) -> Self {
         Self::with(most, queue, 1)
     }
@@ -256,7 +249,6 @@ impl Places {
     }
 
     /// Returns `true` if no place is taken and nobody waits for one.
-    #[must_use]
     pub fn is_unused(&self) -> bool {
         self.0.state().taken.total() == 0
     }

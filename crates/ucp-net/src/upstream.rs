@@ -52,7 +52,6 @@ pub struct Options {
 
 impl Options {
     /// Returns the default options for an upstream of this name at this address.
-    #[must_use]
     pub fn new(name: impl Into<String>, address: Url) -> Self {
         Self {
             name: name.into(),
@@ -201,14 +200,12 @@ impl Upstream {
     }
 
     /// Returns the state of the circuit breaker of a lane.
-    #[must_use]
     pub fn circuit(&self, lane: Lane) -> Circuit {
         self.circuit.circuit(lane)
     }
 
     /// Returns the counters. An adapter adds its own events and shares them with its
     /// [`CoalescingCache`](super::CoalescingCache).
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }

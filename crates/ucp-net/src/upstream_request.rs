@@ -42,7 +42,6 @@ impl Lane {
     pub const ALL: [Self; 3] = [Self::Browse, Self::Cart, Self::Payment];
 
     /// Returns the name of the lane in the log.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Browse => "browse",
@@ -107,7 +106,6 @@ pub struct UpstreamRequest {
 
 impl UpstreamRequest {
     /// Creates a request without headers and body.
-    #[must_use]
     pub fn new(call_kind: CallKind, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         Self {
@@ -236,13 +234,11 @@ pub struct Received {
 
 impl Received {
     /// Returns the value of the first header of this name, if it is visible ASCII.
-    #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// Returns `true` if the media type is `application/json` or another application type that ends in `+json`.
-    #[must_use]
     pub fn claims_json(&self) -> bool {
         let Some(media_type) = self.header(&header::CONTENT_TYPE) else { return false };
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

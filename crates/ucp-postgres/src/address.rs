@@ -51,7 +51,6 @@ fn because(cause: &Option<String>) -> String {
 
 impl Options {
     /// Returns `true` if `text` is meant to be the address of a PostgreSQL database.
-    #[must_use]
     pub fn is_address(text: &str) -> bool {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
@@ -71,7 +70,6 @@ impl Options {
     }
 
     /// Returns a description of the database without user and password.
-    #[must_use]
     pub fn place(&self) -> String {
         let hosts: Vec<_> = self.config.get_hosts().iter().map(name).collect();
         let ports = self.config.get_ports();
@@ -84,7 +82,6 @@ impl Options {
     }
 
     /// Returns `true` if passwords and addresses of buyers can be read on the way to the server.
-    #[must_use]
     pub fn is_exposed(&self) -> bool {
         self.config.get_ssl_mode() != SslMode::Require && !self.config.get_hosts().iter().all(is_near)
     }

@@ -108,25 +108,21 @@ impl PostgresStore {
     }
 
     /// Returns the identifier of the shop.
-    #[must_use]
     pub fn shop(&self) -> &ShopId {
         &self.0.shop
     }
 
     /// Returns the key that cursors are sealed with, in all gateways of the shop.
-    #[must_use]
     pub fn cursor_secret(&self) -> &CursorSecret {
         &self.0.cursor_secret
     }
 
     /// Returns the place of the database, without user and password.
-    #[must_use]
     pub fn place(&self) -> &str {
         &self.0.database.place
     }
 
     /// Returns `false` while the server cannot be reached, as far as calls have shown.
-    #[must_use]
     pub fn is_reachable(&self) -> bool {
         self.0.database.is_reachable()
     }
@@ -140,13 +136,11 @@ impl PostgresStore {
     }
 
     /// Returns the number of open connections, and of those that nobody uses.
-    #[must_use]
     pub fn connections(&self) -> (usize, usize) {
         self.0.database.connections()
     }
 
     /// Returns the number of statements that were sent again since the database was opened.
-    #[must_use]
     pub fn repeated(&self) -> u64 {
         self.0.database.repeated()
     }

@@ -95,7 +95,6 @@ impl Token {
     }
 
     /// Returns `true` unless it is [`Token::None`].
-    #[must_use]
     pub const fn is_some(&self) -> bool {
         !matches!(self, Self::None)
     }
@@ -241,25 +240,21 @@ impl Client {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.upstream.counters()
     }
 
     /// Returns the shop as an upstream.
-    #[must_use]
     pub fn upstream(&self) -> &Upstream {
         &self.0.upstream
     }
 
     /// Returns the address of the API.
-    #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.0.endpoint
     }
 
     /// Returns the access token.
-    #[must_use]
     pub fn token(&self) -> Token {
         self.0.token.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -361,19 +356,16 @@ pub enum Step {
 
 impl Problem {
     /// Returns `true` if the error has this code.
-    #[must_use]
     pub fn is(&self, code: &str) -> bool {
         self.code.as_deref() == Some(code)
     }
 
     /// Returns `true` if the error has no code, or that of a temporary failure.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         self.code.as_deref().is_none_or(|code| code == THROTTLED || PASSING.contains(&code))
     }
 
     /// Returns the outermost member on the path.
-    #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.path.iter().find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
@@ -382,7 +374,6 @@ impl Problem {
     }
 
     /// Returns the innermost member on the path.
-    #[must_use]
     pub fn field(&self) -> Option<&str> {
         self.path.iter().rev().find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),

@@ -63,25 +63,21 @@ pub struct Standing {
 
 impl Standing {
     /// Returns the context in which the API is asked on behalf of a caller.
-    #[must_use]
     pub fn in_context(&self, presentation: &Presentation) -> InContext {
         InContext { country: presentation.country.clone(), language: self.codes.get(&presentation.language).cloned() }
     }
 
     /// Returns the shop's own statement that this was read from; `None` if an earlier process got it.
-    #[must_use]
     pub fn document(&self) -> Option<&Bytes> {
         self.document.as_ref()
     }
 
     /// Returns the types of products in a category, as the merchant spells them.
-    #[must_use]
     pub fn types_in(&self, category: &CategoryPath) -> Vec<&str> {
         self.types.iter().filter(|(path, _)| category.contains(path)).map(|(_, own)| own.as_str()).collect()
     }
 
     /// Returns `true` if the prices of this presentation are the shop's own, as the merchant states them.
-    #[must_use]
     pub fn at_home(&self, presentation: &Presentation) -> bool {
         presentation.currency == self.market.currency
             && presentation.country.as_ref().is_none_or(|country| *country == self.home)

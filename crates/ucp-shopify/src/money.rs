@@ -98,7 +98,6 @@ impl Money {
 
 /// Returns an amount as a decimal number of major units, as the API's filters take it. (A JSON number: nothing is
 /// computed with it.)
-#[must_use]
 pub fn major(amount: Amount, currency: Currency) -> serde_json::Number {
     let exponent = currency.exponent() as usize;
     let digits = format!("{:0>width$}", amount.minor(), width = exponent + 1);

@@ -51,7 +51,6 @@ impl fmt::Debug for OrderNotices {
 
 impl OrderNotices {
     /// Creates the inbox of webhooks that are signed with a secret.
-    #[must_use]
     pub fn new(secret: &str) -> Self {
         Self { secret: secret.as_bytes().to_vec() }
     }

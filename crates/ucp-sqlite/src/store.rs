@@ -267,7 +267,6 @@ impl SqliteStore {
     }
 
     /// Returns `true` if the file that is open is the one at its path. Otherwise nothing is written any more.
-    #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.0.file.place.holds()
     }
@@ -297,25 +296,21 @@ impl SqliteStore {
     }
 
     /// Returns what was written since the store was opened, by all shops in the file.
-    #[must_use]
     pub fn activity(&self) -> &Activity {
         self.0.file.writer.activity()
     }
 
     /// Returns the path of the database file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.file.path
     }
 
     /// Returns the identifier of the shop.
-    #[must_use]
     pub fn shop(&self) -> &ShopId {
         &self.0.shop
     }
 
     /// Returns the key that cursors are sealed with.
-    #[must_use]
     pub fn cursor_secret(&self) -> &CursorSecret {
         &self.0.cursor_secret
     }
@@ -435,7 +430,6 @@ fn unanswered(error: impl Error + Send + Sync + 'static) -> PortError {
 }
 
 /// Returns `true` if a read failed because of what is stored, so that it fails again.
-#[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
     let is_value = matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..));

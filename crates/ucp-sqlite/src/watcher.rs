@@ -53,7 +53,6 @@ impl Watcher {
     }
 
     /// Requests a look. The receiver completes when it is over.
-    #[must_use]
     pub fn request(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(sender);

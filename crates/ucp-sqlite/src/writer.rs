@@ -42,19 +42,16 @@ pub struct Activity {
 
 impl Activity {
     /// Returns the number of commits, each of which is flushed to disk.
-    #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
     /// Returns the number of writes, whether or not they succeeded.
-    #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
     /// Returns the number of writes that wait or are under way.
-    #[must_use]
     pub fn queued(&self) -> u64 {
         self.queued.load(Ordering::Relaxed).saturating_sub(self.writes())
     }

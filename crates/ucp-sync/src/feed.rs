@@ -84,7 +84,6 @@ pub(crate) struct Fetched {
 
 impl Feed {
     /// Creates a feed that is a file.
-    #[must_use]
     pub const fn file(path: PathBuf, format: Option<Format>, max_bytes: u64) -> Self {
         Self { place: Place::File(path), format, max_bytes, timeout: Duration::MAX }
     }

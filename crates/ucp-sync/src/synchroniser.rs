@@ -182,19 +182,16 @@ impl Synchroniser {
     }
 
     /// Returns the source of the catalog.
-    #[must_use]
     pub fn source(&self) -> &Source {
         &self.0.source
     }
 
     /// Returns the time as of which the facts of the copy are; `None` before the first run has ended.
-    #[must_use]
     pub fn as_of(&self) -> Option<Timestamp> {
         self.0.state.read().unwrap_or_else(PoisonError::into_inner).as_of
     }
 
     /// Returns the state for operators.
-    #[must_use]
     pub fn status(&self) -> Status {
         Status {
             state: self.state(),

@@ -86,7 +86,6 @@ const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0,
 ///
 /// IPv4-mapped IPv6 addresses are always special, as are the other ranges whose addresses embed an IPv4 address:
 /// IPv4-compatible, NAT64, 6to4 and Teredo.
-#[must_use]
 pub fn is_special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => {
@@ -182,7 +181,6 @@ pub(crate) const OR_LOOPBACK: &str =
 const UNPUBLISHED: &str = "urn:ucp-gateway:platform:";
 
 /// Returns `true` if an identity is that of a platform which publishes no profile, so that nothing can be sent to it.
-#[must_use]
 pub fn is_unpublished(identity: &str) -> bool {
     identity.starts_with(UNPUBLISHED)
 }
@@ -244,7 +242,6 @@ impl ProfileUrl {
 
     /// Returns the identity of callers that name no profile, where such callers are served: that of a platform without a
     /// name, which no operator can register.
-    #[must_use]
     pub fn anonymous() -> Self {
         static ANONYMOUS: LazyLock<ProfileUrl> = LazyLock::new(|| {
             ProfileUrl::unpublished("").unwrap_or_else(|error| unreachable!("a constant identity: {error}"))
@@ -253,25 +250,21 @@ impl ProfileUrl {
     }
 
     /// Returns `true` if a profile can be fetched from the address, `false` if it is only the identity of a platform.
-    #[must_use]
     pub fn is_published(&self) -> bool {
         self.0.has_host()
     }
 
     /// Returns the normalised text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
     /// Returns the parsed URL.
-    #[must_use]
     pub fn url(&self) -> &Url {
         &self.0
     }
 
     /// Returns scheme, host and port, by which limits per origin are counted. A default port is left out.
-    #[must_use]
     pub fn origin(&self) -> &str {
         &self.0[..url::Position::BeforePath]
     }

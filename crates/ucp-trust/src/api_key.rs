@@ -43,13 +43,11 @@ impl ApiKey {
     }
 
     /// Returns the hash that is stored of the key.
-    #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.0.as_bytes()).into())
     }
 
     /// Returns the text of the key, for the one time that it is handed out.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -167,7 +165,6 @@ impl<P> ApiKeys<P> {
     ///
     /// Every registered hash is compared, each in constant time, so that the time taken reveals neither the hash nor
     /// its position.
-    #[must_use]
     pub fn find(&self, presented: &ApiKey) -> Option<&P> {
         let hash = presented.hash();
         let mut found = u64::MAX;

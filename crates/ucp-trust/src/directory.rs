@@ -173,7 +173,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     }
 
     /// Returns the same directory for a caller: fetches that it causes count for its share of the budget too.
-    #[must_use]
     pub fn charged_to(&self, share: Option<&Share>) -> Self {
         Self { share: share.cloned(), ..self.clone() }
     }
@@ -203,7 +202,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// Returns a platform if it is known and its profile is fresh, which suffices for most requests. Fetches nothing.
     ///
     /// `url` need not be parsed as a [`ProfileUrl`] first: only normalised texts of checked addresses are found.
-    #[must_use]
     pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
         self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
     }
@@ -290,19 +288,16 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     }
 
     /// Returns the number of known platforms.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.inner.known.len()
     }
 
     /// Returns `true` if no platform is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.known.is_empty()
     }
 
     /// Returns the memory taken by platforms that are not registered, in bytes.
-    #[must_use]
     pub fn weight(&self) -> u64 {
         self.inner.known.weight()
     }

@@ -183,26 +183,22 @@ impl Keyring {
     }
 
     /// Returns the keys, newest first; those whose publication is over stay until the next change.
-    #[must_use]
     pub fn list(&self) -> &[OwnKey] {
         &self.keys
     }
 
     /// Returns the key that signs now; `None` if no key is in service.
-    #[must_use]
     pub fn signer(&self) -> Option<&Arc<SigningKey>> {
         self.keys.iter().find(|key| key.retired.is_none()).map(|own| &own.key)
     }
 
     /// Returns the newest key in service with which AP2 mandates can be signed; `None` if there is none.
-    #[must_use]
     pub fn mandate_signer(&self) -> Option<&Arc<SigningKey>> {
         let signs = |own: &&OwnKey| own.retired.is_none() && Algorithm::MANDATE.contains(&own.key.algorithm());
         self.keys.iter().find(signs).map(|own| &own.key)
     }
 
     /// Returns what the profile publishes: the public halves of the keys as JWKs, newest first.
-    #[must_use]
     pub fn published(&self, now: SystemTime) -> Vec<Value> {
         self.public_keys(now).filter_map(PublicKey::to_jwk).collect()
     }
@@ -234,13 +230,11 @@ impl Keyring {
 
 impl OwnKey {
     /// Returns the name under which the key is published.
-    #[must_use]
     pub fn kid(&self) -> &str {
         self.key.public().kid()
     }
 
     /// Returns `true` if the profile publishes the key at this time.
-    #[must_use]
     pub fn is_published(&self, now: SystemTime) -> bool {
         self.retired.is_none_or(|retired| unix(now) < retired.publish_until)
     }

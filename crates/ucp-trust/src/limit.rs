@@ -52,7 +52,6 @@ pub enum Share {
 
 impl Share {
     /// Returns the groups that share a pool; `None` for a registered platform.
-    #[must_use]
     pub fn groups(&self) -> Option<Groups> {
         match self {
             Self::Keyed(_) => None,
@@ -72,7 +71,6 @@ pub struct Quota {
 
 impl Quota {
     /// Creates a quota of these numbers; returns `None` if either is zero.
-    #[must_use]
     pub const fn new(per_second: u32, burst: u32) -> Option<Self> {
         match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
             (Some(per_second), Some(burst)) => Some(Self { per_second, burst }),
@@ -124,7 +122,6 @@ pub struct RateLimits<C: Clock = DefaultClock> {
 
 impl RateLimits {
     /// Creates full buckets of these quotas.
-    #[must_use]
     pub fn new(quotas: &Quotas) -> Self {
         Self::with_clock(quotas, &DefaultClock::default())
     }
@@ -132,7 +129,6 @@ impl RateLimits {
 
 impl<C: Clock + Clone> RateLimits<C> {
     /// Creates full buckets of these quotas, which refill by `clock`.
-    #[must_use]
     pub fn with_clock(quotas: &Quotas, clock: &C) -> Self {
         let strangers = |quota: Option<Quota>| quota.map(|quota| Buckets::new(quota, BUCKETS, clock));
         let bucket = |quota| Bucket { quota, limiter: RateLimiter::direct_with_clock(quota.rule(), clock.clone()) };
@@ -161,7 +157,6 @@ impl<C: Clock + Clone> RateLimits<C> {
     }
 
     /// Returns `true` if anonymous callers have a limit.
-    #[must_use]
     pub const fn has_anonymous(&self) -> bool {
         self.anonymous.is_some()
     }

@@ -171,7 +171,6 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
 
 /// Returns the `kid` of the key with which a mandate claims to be signed; `None` if it cannot be read or names none.
 /// Nothing is verified yet.
-#[must_use]
 pub fn stated_key(mandate: &str) -> Option<String> {
     Presentation::read(mandate).ok()?.issuer.header.kid
 }

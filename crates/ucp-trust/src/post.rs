@@ -92,7 +92,6 @@ impl Poster {
     }
 
     /// Returns the networks that may be sent to.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         self.reach
     }

@@ -144,13 +144,11 @@ impl PlatformProfile {
     }
 
     /// Returns the key with this `kid`.
-    #[must_use]
     pub fn key(&self, kid: &str) -> Option<&PublicKey> {
         self.keys.iter().find(|key| key.kid() == kid)
     }
 
     /// Returns the memory that the profile takes, in bytes, including its own size.
-    #[must_use]
     pub fn weight(&self) -> usize {
         let declarations = self.capabilities.iter().map(declaration_weight).sum::<usize>();
         let keys = self.keys.iter().map(|key| ALLOCATION + key.weight()).sum::<usize>();

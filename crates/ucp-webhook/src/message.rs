@@ -31,7 +31,6 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
 /// Returns the message about an order in the release of the recipient.
-#[must_use]
 pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) -> WebhookMessage {
     let occasion = Occasion { id: &webhook_event.id, at: webhook_event.occurred_at };
     let body = codec::webhook_event(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();

@@ -78,7 +78,6 @@ pub struct Options {
 
 impl Options {
     /// Returns the default options for a service.
-    #[must_use]
     pub const fn new(endpoint: Url) -> Self {
         Self {
             endpoint,

@@ -45,13 +45,11 @@ pub struct Chain {
 
 impl Chain {
     /// Creates a chain of these sources, in this order.
-    #[must_use]
     pub fn new(links: Vec<Arc<dyn Geocoder>>) -> Self {
         Self { links }
     }
 
     /// Creates the usual chain: known streets, then `exact` (such as a geocoding service), postal codes, towns.
-    #[must_use]
     pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {
         let coarse: [Arc<dyn Geocoder>; 2] =
             [Arc::new(PostalCodes(Arc::clone(table))), Arc::new(Localities(Arc::clone(table)))];
@@ -116,7 +114,6 @@ pub struct Known {
 
 impl Known {
     /// Returns the coordinates of an address, if a location has it.
-    #[must_use]
     pub fn find(&self, address: &PostalAddress) -> Option<Resolved> {
         let point = keys(address).iter().find_map(|key| *self.points.get(&self.hasher.hash_one(key))?)?;
         Some(Resolved { point, precision: Precision::Street })
@@ -145,7 +142,6 @@ impl KnownBuilder {
     }
 
     /// Returns the geocoder of all added addresses.
-    #[must_use]
     pub fn finish(self) -> Known {
         self.0
     }

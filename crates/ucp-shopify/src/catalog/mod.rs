@@ -74,7 +74,6 @@ pub struct Options {
 
 impl Options {
     /// Returns the default options for a shop, with the default version and without an identity as a bot.
-    #[must_use]
     pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
         Self { upstream, version, token, bot: None, capacity, clock, random, last: None }
@@ -108,7 +107,6 @@ pub enum SetupError {
 
 impl SetupError {
     /// Returns `true` if the shop is down or busy, so that it may be connected later without a change of the options.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Market(failure) if failure.is_passing())
     }
@@ -172,13 +170,11 @@ impl Storefront {
     }
 
     /// Returns the client of the shop.
-    #[must_use]
     pub fn client(&self) -> &Client {
         &self.0.client
     }
 
     /// Returns the properties of the shop. They are renewed in the background on the first use after an hour.
-    #[must_use]
     pub fn standing(&self) -> Arc<Standing> {
         self.0.market.renew(&self.0.client, &self.0.clock);
         self.0.market.get()
@@ -190,7 +186,6 @@ impl Storefront {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.client.counters()
     }

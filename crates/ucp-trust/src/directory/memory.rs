@@ -56,13 +56,11 @@ impl<V: Weigh> Known<V> {
 
 impl<V> Known<V> {
     /// Returns `true` if the operator of the gateway registered this platform.
-    #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.weight == 0
     }
 
     /// Returns the time from which the profile is to be fetched again; `None` for never.
-    #[must_use]
     pub fn fresh_until(&self) -> Option<Instant> {
         self.fresh_until
     }

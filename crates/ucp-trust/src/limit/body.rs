@@ -123,13 +123,11 @@ impl Ledger {
 
 impl BodyLimit {
     /// Creates a limit of `most` bytes.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { ledger: Arc::default(), most, part: None }
     }
 
     /// Returns a part of the limit, for one of several holders.
-    #[must_use]
     pub fn part(&self) -> Self {
         let mut ledger = self.ledger();
         ledger.next_part += 1;
@@ -152,7 +150,6 @@ impl BodyLimit {
     }
 
     /// Returns the number of bytes that are held, of a part those that it holds.
-    #[must_use]
     pub fn held(&self) -> usize {
         let ledger = self.ledger();
         self.part.map_or(ledger.held, |part| ledger.part(part))
@@ -177,7 +174,6 @@ pub struct HeldBody {
 
 impl HeldBody {
     /// Returns the share that the body is counted to.
-    #[must_use]
     pub const fn share(&self) -> &Share {
         &self.holder.share
     }

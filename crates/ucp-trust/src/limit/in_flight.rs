@@ -23,13 +23,11 @@ pub struct InFlight {
 
 impl InFlight {
     /// Creates a limit of `most` requests.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { taken: Arc::default(), most, whole: None }
     }
 
     /// Returns a part of this limit, of at most `most` requests.
-    #[must_use]
     pub fn part(&self, most: usize) -> Self {
         Self { taken: Arc::default(), most: most.min(self.most), whole: Some(Arc::new(self.clone())) }
     }
@@ -55,7 +53,6 @@ impl InFlight {
     }
 
     /// Returns the number of requests in flight.
-    #[must_use]
     pub fn running(&self) -> usize {
         self.taken().total()
     }

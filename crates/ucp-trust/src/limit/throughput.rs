@@ -13,7 +13,6 @@ pub struct Throughput {
 
 impl Throughput {
     /// Creates a limit of `most` kibibytes per second, and as many at once after a pause.
-    #[must_use]
     pub fn new(most: NonZeroU32) -> Self {
         Self { limiter: RateLimiter::direct(Quota::per_second(most)), most }
     }

@@ -184,7 +184,6 @@ impl Component {
     }
 
     /// Returns the name, without quotes and parameters.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Method => "@method",

@@ -136,7 +136,6 @@ impl BotSignature {
     }
 
     /// Returns the time at which the signature expires.
-    #[must_use]
     pub fn expires(&self) -> SystemTime {
         self.expires
     }
@@ -150,7 +149,6 @@ impl fmt::Debug for BotSignature {
 
 /// Returns the keys of a bot in the form of a directory, in which their thumbprints are their names. Keys that do not
 /// sign HTTP messages are left out.
-#[must_use]
 pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {
     let of_messages = |key: &&PublicKey| key.algorithm().and_then(Algorithm::http_name).is_some();
     let jwk = |key: &PublicKey| {

@@ -64,7 +64,6 @@ impl Detached {
     }
 
     /// Returns the key that the signature names, if it is not among `keys`.
-    #[must_use]
     pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
         self.kid.as_deref().filter(|kid| keys.iter().all(|key| key.kid() != *kid))
     }

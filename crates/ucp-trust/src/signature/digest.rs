@@ -13,7 +13,6 @@ use super::base;
 pub const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 
 /// Returns the value of the field for this body.
-#[must_use]
 pub fn make(body: &[u8]) -> HeaderValue {
     let value = format!("sha-256=:{}:", BASE64_STANDARD.encode(Sha256::digest(body)));
     HeaderValue::from_maybe_shared(value).unwrap_or_else(|_| unreachable!("base64 is visible ASCII"))

@@ -109,13 +109,11 @@ impl SigningKey {
     }
 
     /// Returns the public half.
-    #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
     /// Returns the algorithm of its signatures.
-    #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }

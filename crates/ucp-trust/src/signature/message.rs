@@ -108,19 +108,16 @@ impl RawMessage {
 
     /// Returns the message in the form that signatures cover. `scheme` is that of a request whose target does not state
     /// one.
-    #[must_use]
     pub fn view(&self, scheme: Scheme) -> Message<'_> {
         Message { start: self.first.start(scheme), headers: &self.headers }
     }
 
     /// Returns the header fields.
-    #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
     /// Returns the body.
-    #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
     }
@@ -146,7 +143,6 @@ impl RawMessage {
 
     /// Returns the message as bytes: the lines of the file unchanged, with the fields that [`Self::sign`] sets at the
     /// end of the head.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let kept = self.lines.iter().filter(|(name, _)| name.as_ref().is_none_or(|name| !SIGNED.contains(name)));
         let mut bytes = Vec::with_capacity(1024 + self.body.len());

@@ -75,7 +75,6 @@ impl Signed {
     }
 
     /// Returns the signatures in the order in which they are tried.
-    #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
@@ -87,7 +86,6 @@ impl Signed {
 
     /// Returns the first key that a signature for UCP names and that is not among `keys`. If the message does not
     /// verify with `keys`, it can be worth fetching them again.
-    #[must_use]
     pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
         let inputs = self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok());
         let mut named = inputs.filter(|input| is_for_ucp(input)).filter_map(|input| input.keyid.as_deref());

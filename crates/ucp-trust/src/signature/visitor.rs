@@ -55,7 +55,6 @@ impl Signed {
 
 impl Visitor {
     /// Returns the identifier of the key that the signature names, the thumbprint of that key.
-    #[must_use]
     pub fn keyid(&self) -> Option<&str> {
         self.candidate.input.as_ref().ok()?.keyid.as_deref()
     }
