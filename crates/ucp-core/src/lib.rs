@@ -22,11 +22,13 @@
 //! | [`sales`] | the operations on carts, checkouts and orders |
 //! | [`record`] | what is known about a call under way, for the log and the metrics |
 //! | [`named!`] | enumerations whose variants have names |
+//! | [`opaque!`] | `Debug` of types that hold secrets, or what cannot be printed |
 //!
 //! A module names only modules that stand before it.
 
 #[macro_use]
 mod named;
+mod opaque;
 
 pub mod browse;
 pub mod call;
