@@ -51,12 +51,9 @@ mod twice;
 mod validation;
 pub mod webhook;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -114,11 +111,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
+ucp_core::opaque!(Token);
 
 /// Options for the connection to a shop.
 #[derive(Clone)]
@@ -206,19 +199,12 @@ struct Inner {
     platform_keys: Cache<Arc<str>, Arc<[Value]>>,
 }
 
-impl fmt::Debug for Bridge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bridge").field("peer", &self.0.peer).field("release", &self.0.release).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Bridge);
 
 impl Bridge {
     /// Opens a bridge to the shop, whose profile is fetched. If the shop is down, the [last known](Options::last)
-    /// profile is used.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the profile cannot be fetched and none is known, names no release or transport that both sides
-    /// speak, or declares no operation.
+    /// profile is used. Fails with [`SetupError`] if the profile cannot be fetched and none is known, names no release
+    /// or transport that both sides speak, or declares no operation.
     pub async fn open(options: Options, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let options = Arc::new(options);
         let peer = Peer::find(Arc::clone(&options), Arc::clone(&clock), random).await?;

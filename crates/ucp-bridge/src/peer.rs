@@ -1,7 +1,6 @@
 //! The shop as a peer: calls over one transport in one release.
 
 use std::{
-    fmt,
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::{Duration, SystemTime},
 };
@@ -91,11 +90,7 @@ struct Renewing {
     for_key: Option<Instant>,
 }
 
-impl fmt::Debug for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peer").field("address", &self.address.as_str()).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Peer);
 
 impl Peer {
     /// Discovers the shop. If it is down, the [last known](Options::last) profile is used, if there is one.
@@ -222,10 +217,7 @@ impl Peer {
         }
     }
 
-    /// Calls the shop.
-    ///
-    /// # Errors
-    /// [`Trouble`] if the shop refuses, or there is no usable answer.
+    /// Calls the shop. Fails with [`Trouble`] if the shop refuses, or there is no usable answer.
     pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
         self.refresh(TTL).await;
         let known = self.known();
@@ -258,7 +250,8 @@ impl Peer {
             RowMethod::Post => Method::POST,
             RowMethod::Put => Method::PUT,
         };
-        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url).asking_for(MOST_LISTED);
+        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url);
+        upstream_request.asked = Some(MOST_LISTED);
         if row.method != RowMethod::Get {
             let body = if question.payload.is_object() { question.payload.to_string() } else { "{}".to_owned() };
             upstream_request = upstream_request.json(body);
@@ -341,10 +334,9 @@ impl Peer {
     ) -> UpstreamRequest {
         let number = message["id"].as_u64().unwrap_or_default();
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, known.endpoint.clone())
-            .asking_for(MOST_LISTED)
             .json(message.to_string())
-            .header(header::ACCEPT, mcp::ACCEPT)
-            .ending(mcp::ending(number));
+            .header(header::ACCEPT, mcp::ACCEPT);
+        (upstream_request.asked, upstream_request.ending) = (Some(MOST_LISTED), Some(mcp::ending(number)));
         if let Some(session) = session {
             upstream_request = upstream_request.header(mcp::PROTOCOL_VERSION, session.version.clone());
             if let Some(id) = &session.id {

@@ -71,10 +71,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Reads a profile of any release.
-    ///
-    /// # Errors
-    /// [`ProfileError::Malformed`] if the profile cannot be read.
+    /// Reads a profile of any release. Fails with [`ProfileError::Malformed`] if the profile cannot be read.
     pub fn read(bytes: &[u8]) -> Result<Self, ProfileError> {
         // A business states versions, capabilities and keys as platforms do.
         let (read, notes) = match PlatformProfile::read(bytes) {
@@ -136,10 +133,7 @@ impl Profile {
 
     /// Chooses the release to speak: that of this profile if the gateway knows it, or else the newest of the others; a
     /// `wanted` release is the only choice. Returns `None` for the release of this profile, and otherwise the address
-    /// of the profile to read instead.
-    ///
-    /// # Errors
-    /// [`ProfileError::Releases`] if there is no such release.
+    /// of the profile to read instead. Fails with [`ProfileError::Releases`] if there is no such release.
     pub fn choose(&self, wanted: Option<Release>) -> Result<Option<&str>, ProfileError> {
         let fits = |release: Release| wanted.is_none_or(|wanted| wanted == release);
         if self.release.is_some_and(fits) {
@@ -154,10 +148,8 @@ impl Profile {
         })
     }
 
-    /// Returns the endpoint for the `wanted` transport, or for any, REST first.
-    ///
-    /// # Errors
-    /// [`ProfileError::Endpoint`] if there is no such endpoint.
+    /// Returns the endpoint for the `wanted` transport, or for any, REST first. Fails with [`ProfileError::Endpoint`]
+    /// if there is no such endpoint.
     pub fn endpoint(&self, wanted: Option<Transport>) -> Result<(Transport, &Url), ProfileError> {
         let of = |transport: Transport| self.endpoints.iter().find(|(kind, _)| *kind == transport);
         let found = match wanted {

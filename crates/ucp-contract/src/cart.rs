@@ -85,10 +85,8 @@ struct Priced {
 }
 
 impl ContractShop {
-    /// Waits for exclusive access to a cart.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) if other calls hold the cart for longer than [`PATIENCE`].
+    /// Waits for exclusive access to a cart. Fails with [`Unavailable`](ucp_core::Code::Unavailable) if other calls
+    /// hold the cart for longer than [`PATIENCE`].
     async fn lock(&self, cart: &str) -> Result<ResourceLock, PortError> {
         self.locks().lock(cart.to_owned(), PATIENCE).await.ok_or_else(|| {
             PortError::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)

@@ -373,11 +373,8 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// Checks that what is chosen is there, that the credits are at most what is due, and that the total is what they leave
-    /// of it.
-    ///
-    /// # Errors
-    /// The path of the first member that is wrong, and what it must be.
+    /// Checks that what is chosen is there, that the credits are at most what is due, and that the total is what they
+    /// leave of it. Fails with the path of the first member that is wrong, and what it must be.
     pub fn add_up(&self) -> Result<(), String> {
         let minor = |amount: Amount| i128::from(amount.minor());
         let chosen = self.delivery_option.as_ref().map(|chosen| {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashSet,
-    fmt,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -114,10 +113,8 @@ impl Statement {
     }
 }
 
-/// Returns the market of a shop.
-///
-/// # Errors
-/// The answer to `GET /backend` violates the contract; the message describes the violation.
+/// Returns the market of a shop. Fails if the answer to `GET /backend` violates the contract; the message describes
+/// the violation.
 pub(crate) fn market(backend: &Backend) -> Result<Market, String> {
     if backend.contract != VERSION {
         return Err(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));
@@ -157,16 +154,10 @@ struct Listing {
     weight: usize,
 }
 
-impl fmt::Debug for ContractShop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContractShop").field("market", &self.market().name).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(ContractShop);
 
 impl ContractShop {
-    /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process.
-    ///
-    /// # Errors
+    /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process. Fails with
     /// [`ConnectError`] if it does not answer and `last` is `None`, or if the answer cannot be used.
     pub async fn connect(
         transport: Arc<dyn Transport>,
@@ -277,10 +268,7 @@ impl ContractShop {
     }
 
     /// Returns a page of the whole catalog, or of what changed since a time, as the shop states it; `None` if it no
-    /// longer knows the position `after`.
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// longer knows the position `after`. Fails with [`Failure`] if the shop cannot be asked or gives no answer.
     pub async fn page_of_all(
         &self,
         updated_since: Option<Timestamp>,
@@ -305,9 +293,7 @@ impl ContractShop {
     }
 
     /// Returns the products of these identifiers, as the shop states them, asked in groups of what it takes at once.
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// Fails with [`Failure`] if the shop cannot be asked or gives no answer.
     pub async fn stated(&self, ids: &[String]) -> Result<Vec<Value>, Failure> {
         let mut products = Vec::new();
         for ids in ids.chunks(self.capabilities().most_ids) {

@@ -89,10 +89,8 @@ pub fn is_definite(status: StatusCode) -> bool {
 
 impl Reply {
     /// Reads an answer; `None` if what was asked about does not exist. A member that is not of the promised form is
-    /// logged with its path and without its value.
-    ///
-    /// # Errors
-    /// [`Unreadable::Unexpected`] for an answer of another form, and for a refusal.
+    /// logged with its path and without its value. Fails with [`Unreadable::Unexpected`] for an answer of another form,
+    /// and for a refusal.
     pub fn read<T: DeserializeOwned>(&self, question: Question) -> Result<Option<T>, Failure> {
         let path = question.path();
         match self {
@@ -116,10 +114,8 @@ impl Reply {
 /// A way to ask a shop.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`].
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`]. Fails with [`Failure`] if the
+    /// shop cannot be asked or gives no answer.
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure>;
 
     /// Returns the counters of the calls to the shop.

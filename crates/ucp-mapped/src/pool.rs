@@ -161,9 +161,7 @@ impl Pool {
         self.listed[program.0].variables.len()
     }
 
-    /// Runs a program once for each input, all JSON, with the values of its variables in their order.
-    ///
-    /// # Errors
+    /// Runs a program once for each input, all JSON, with the values of its variables in their order. Fails with
     /// [`NotRun`], for all inputs together.
     pub async fn run(&self, program: ProgramId, variables: &[&[u8]], inputs: &[&[u8]]) -> Result<Vec<Value>, NotRun> {
         if inputs.is_empty() {
@@ -251,14 +249,7 @@ impl Pool {
     }
 }
 
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool")
-            .field("programs", &self.listed.len())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Pool { limits });
 
 impl Worker {
     async fn send(&mut self, frame: &[u8]) -> io::Result<()> {

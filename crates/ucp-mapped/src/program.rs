@@ -88,10 +88,7 @@ pub(super) enum Stopped {
     Unusable(String),
 }
 
-/// Checks that a program can be compiled.
-///
-/// # Errors
-/// [`Fault`].
+/// Checks that a program can be compiled. Fails with [`Fault`].
 pub fn check(code: &str, variables: &[String]) -> Result<(), Fault> {
     on_own_stack(|| Program::compile(code, variables).map(drop))
 }

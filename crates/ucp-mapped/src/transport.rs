@@ -129,10 +129,7 @@ impl Asking<'_> {
 }
 
 impl Mapped {
-    /// Opens the sources of a mapping. Nothing is asked yet.
-    ///
-    /// # Errors
-    /// [`SourceError`].
+    /// Opens the sources of a mapping. Nothing is asked yet. Fails with [`SourceError`].
     pub fn open(
         mapping: &Mapping,
         mut plan: Plan,
@@ -203,10 +200,7 @@ impl Mapped {
         }
     }
 
-    /// Asks a question as [`Transport::ask`] does, and keeps what happened.
-    ///
-    /// # Errors
-    /// As [`Transport::ask`].
+    /// Asks a question as [`Transport::ask`] does, and keeps what happened. Fails as [`Transport::ask`].
     pub async fn ask_traced(&self, question: Question, body: Bytes, trace: &Mutex<Trace>) -> Result<Reply, Failure> {
         self.answer(question, &body, Some(trace)).await
     }

@@ -91,6 +91,7 @@ pub enum Staleness {
 }
 
 /// A cache of one kind of value. Clones are the same one.
+#[derive(Clone)]
 pub struct CoalescingCache<V>(Arc<Inner<V>>);
 
 /// Capacity of a cache.
@@ -140,17 +141,7 @@ impl<V> Weighter<Key, Arc<Entry<V>>> for InBytes {
     }
 }
 
-impl<V> Clone for CoalescingCache<V> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<V> fmt::Debug for CoalescingCache<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CoalescingCache").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(CoalescingCache<V>);
 
 impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// Nothing read yet. `weigh` says how many bytes a value takes. A value is cloned for everybody who gets it: use an
@@ -167,11 +158,9 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
 
     /// Returns the value that `fill` reads, or read before. `fill` runs at most once, as a task that ends by itself; it
     /// has to be bounded in time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
-    /// [deadline](deadline::within) that is in force where it is.
-    ///
-    /// # Errors
-    /// The failure of the fill that was waited for, when there is nothing to serve instead; [`Failure::Saturated`] when
-    /// too many are under way, [`Failure::Expired`] when the deadline came first.
+    /// [deadline](deadline::within) that is in force where it is. Fails with the failure of the fill that was waited
+    /// for, when there is nothing to serve instead; [`Failure::Saturated`] when too many are under way,
+    /// [`Failure::Expired`] when the deadline came first.
     pub async fn get<F, R>(&self, key: &Key, freshness: Freshness, fill: F) -> Result<Served<V>, Failure>
     where
         F: FnOnce() -> R + Send,

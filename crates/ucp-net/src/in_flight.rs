@@ -32,11 +32,7 @@ impl<K, T> Default for InFlight<K, T> {
     }
 }
 
-impl<K, T> fmt::Debug for InFlight<K, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InFlight").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(InFlight<K, T>);
 
 impl<K, T> InFlight<K, T> {
     /// The table, which nobody else changes meanwhile.
@@ -133,11 +129,7 @@ impl<T> Clone for Pending<T> {
     }
 }
 
-impl<T> fmt::Debug for Pending<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Pending<T>);
 
 impl<T: Clone> Pending<T> {
     /// A call that has ended.

@@ -110,20 +110,16 @@ pub const fn of_strangers(most: usize) -> usize {
 }
 
 impl Shares {
-    /// Checks that `amount` more of a pool of `most` is there for a stranger, or for a caller without a share.
-    ///
-    /// # Errors
-    /// [`Lack`] if not.
+    /// Checks that `amount` more of a pool of `most` is there for a stranger, or for a caller without a share. Fails
+    /// with [`Lack`] if not.
     pub fn fits(&self, stranger: Option<Groups>, amount: usize, most: usize) -> Result<(), Lack> {
         self.group_fits(stranger, amount, |step| step.part(most))?;
         let strangers = stranger.is_none() || self.strangers + amount <= of_strangers(most);
         if strangers && self.total + amount <= most { Ok(()) } else { Err(Lack::Room) }
     }
 
-    /// Checks that one more of `most` places is there. A group may have so many eighths `more` than its part.
-    ///
-    /// # Errors
-    /// [`Lack`] if not.
+    /// Checks that one more of `most` places is there. A group may have so many eighths `more` than its part. Fails
+    /// with [`Lack`] if not.
     pub fn place_fits(&self, stranger: Option<Groups>, most: usize, more: usize) -> Result<(), Lack> {
         self.group_fits(stranger, 1, |step| step.part_with(most, more).max(LEAST))?;
         let strangers = stranger.is_none() || self.strangers < of_strangers(most);

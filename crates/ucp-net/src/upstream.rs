@@ -1,6 +1,6 @@
 //! One upstream with its stack of layers.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use tower::{Service, ServiceBuilder, ServiceExt as _, util::BoxCloneSyncService};
 use ucp_core::record::{self, Stage};
@@ -80,10 +80,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Creates an upstream that is reached over the network.
-    ///
-    /// # Errors
-    /// The address is not that of a server, or TLS cannot be set up.
+    /// Creates an upstream that is reached over the network. Fails if the address is not that of a server, or TLS
+    /// cannot be set up.
     pub fn new(
         options: &Options,
         classifier: impl Classifier,
@@ -169,10 +167,8 @@ impl Upstream {
         drop(self.circuit.ask(self.stack.clone(), lane, false));
     }
 
-    /// Makes one call. Dropping the future cancels the call; what was sent stays sent.
-    ///
-    /// # Errors
-    /// There is no answer, or the classifier takes it for a failure.
+    /// Makes one call. Dropping the future cancels the call; what was sent stays sent. Fails if there is no answer,
+    /// or the classifier takes it for a failure.
     pub async fn call(&self, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
         let scope = Scope::current();
@@ -211,8 +207,4 @@ impl Upstream {
     }
 }
 
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Upstream { name });

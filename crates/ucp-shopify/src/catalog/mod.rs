@@ -21,12 +21,9 @@ mod resolve;
 mod shape;
 mod unit;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use async_trait::async_trait;
@@ -80,16 +77,7 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("upstream", &self.upstream)
-            .field("version", &self.version)
-            .field("token", &self.token)
-            .field("bot", &self.bot)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Options { upstream, version, token, bot });
 
 /// Reason why a shop cannot be connected.
 #[derive(Debug, thiserror::Error)]
@@ -129,18 +117,12 @@ struct Inner {
     locks: ResourceLocks,
 }
 
-impl fmt::Debug for Storefront {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Storefront").field("client", &self.0.client).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Storefront);
 
 impl Storefront {
-    /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it
-    /// [stated last](Options::last) is used.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the options are not usable, or the shop cannot be read and has stated nothing before.
+    /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it [stated
+    /// last](Options::last) is used. Fails with [`SetupError`] if the options are not usable, or the shop cannot be
+    /// read and has stated nothing before.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
         let Options { upstream, version, token, bot, capacity, clock, random, last } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
