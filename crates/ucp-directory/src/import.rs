@@ -14,7 +14,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::Path,
@@ -68,10 +67,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// An error if the file cannot be opened.
+    /// Opens a file. Fails with an error if the file cannot be opened.
     pub fn open(path: &Path, tolerance: Tolerance) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -120,14 +116,7 @@ impl Import {
     }
 }
 
-impl fmt::Debug for Import {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Import")
-            .field("tolerance", &self.tolerance)
-            .field("progress", &self.progress)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Import { tolerance, progress });
 
 impl Iterator for Import {
     type Item = Item;

@@ -63,23 +63,12 @@ pub struct Directory {
     watcher: Arc<Watcher>,
 }
 
-impl std::fmt::Debug for Directory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let snapshot = self.inner.snapshot();
-        f.debug_struct("Directory")
-            .field("merchants", &snapshot.index.merchants())
-            .field("locations", &snapshot.index.locations())
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Directory);
 
 impl Directory {
     /// Opens the directory in a store, with a cache of about `cache_bytes` of merchants.
     ///
-    /// Blocks until all merchants are read.
-    ///
-    /// # Errors
-    /// [`StoreError`] if they cannot be read.
+    /// Blocks until all merchants are read. Fails with [`StoreError`] if they cannot be read.
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
         let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));

@@ -4,7 +4,7 @@
 //! that is killed goes on with the same bytes.
 
 use std::{
-    fmt, fs,
+    fs,
     io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
@@ -44,11 +44,7 @@ pub struct Feed {
     timeout: Duration,
 }
 
-impl fmt::Debug for Feed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Feed").field("format", &self.format).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Feed { format });
 
 /// Failure to get a feed.
 #[derive(Debug, thiserror::Error)]
@@ -88,10 +84,8 @@ impl Feed {
         Self { place: Place::File(path), format, max_bytes, timeout: Duration::MAX }
     }
 
-    /// Creates a feed at an https address, or an http one on this machine, which is downloaded to `directory`.
-    ///
-    /// # Errors
-    /// [`SetupError`] for an address that cannot be called.
+    /// Creates a feed at an https address, or an http one on this machine, which is downloaded to `directory`. Fails
+    /// with [`SetupError`] for an address that cannot be called.
     pub fn web(
         url: Url,
         format: Option<Format>,
@@ -132,10 +126,8 @@ impl Feed {
         }
     }
 
-    /// Gets the feed at the time `now`; `None` if it is still the one of `known`.
-    ///
-    /// # Errors
-    /// [`FeedError`] if it cannot be got. What was downloaded before stays.
+    /// Gets the feed at the time `now`; `None` if it is still the one of `known`. Fails with [`FeedError`] if it cannot
+    /// be got. What was downloaded before stays.
     pub(crate) async fn fetch(&self, known: Option<&Version>, now: Timestamp) -> Result<Option<Fetched>, FeedError> {
         match &self.place {
             Place::File(path) => {

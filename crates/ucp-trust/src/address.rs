@@ -118,10 +118,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Checks an address that is about to be connected to.
-    ///
-    /// # Errors
-    /// Name of the special-use range that contains the address, if it must not be reached.
+    /// Checks an address that is about to be connected to. Fails with the name of the special-use range that contains the
+    /// address, if it must not be reached.
     pub fn permits(self, address: IpAddr) -> Result<(), &'static str> {
         match is_special(address) {
             None => Ok(()),
@@ -194,9 +192,7 @@ pub struct ProfileUrl(Arc<Url>);
 
 impl ProfileUrl {
     /// Parses an address. Any port is allowed except those of well-known services that do not speak HTTP. The fragment
-    /// is dropped: it is never sent, so addresses that differ only in it name the same document.
-    ///
-    /// # Errors
+    /// is dropped: it is never sent, so addresses that differ only in it name the same document. Fails with
     /// [`UrlRejection`] for the first rule that the address breaks.
     pub fn parse(text: &str, reach: Reach) -> Result<Self, UrlRejection> {
         if text.len() > MAX_LENGTH {
@@ -227,9 +223,7 @@ impl ProfileUrl {
     }
 
     /// Creates the identity of a registered platform that publishes no profile, `urn:ucp-gateway:platform:` and its
-    /// name. No request can state it, because it is not an https address, and nothing is fetched from there.
-    ///
-    /// # Errors
+    /// name. No request can state it, because it is not an https address, and nothing is fetched from there. Fails with
     /// [`UrlRejection::TooLong`] if the name has more than about 600 bytes.
     pub fn unpublished(name: &str) -> Result<Self, UrlRejection> {
         let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();

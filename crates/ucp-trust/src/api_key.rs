@@ -31,11 +31,7 @@ const KEY_BYTES: usize = 32;
 pub struct ApiKey(Box<str>);
 
 impl ApiKey {
-    /// Generates a new key.
-    ///
-    /// # Errors
-    ///
-    /// [`getrandom::Error`] if the operating system supplies no random bytes.
+    /// Generates a new key. Fails with [`getrandom::Error`] if the operating system supplies no random bytes.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes)?;
@@ -63,11 +59,7 @@ impl FromStr for ApiKey {
     }
 }
 
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(..)")
-    }
-}
+ucp_core::opaque!(ApiKey);
 
 /// Returns a header's value without surrounding white space; `None` if it is empty or not visible ASCII.
 fn text(value: &HeaderValue) -> Option<&str> {
@@ -176,13 +168,9 @@ impl<P> ApiKeys<P> {
 
     /// Returns what a request presents in `X-API-Key` and as `Authorization: Bearer`.
     ///
-    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a buyer's,
-    /// and does not contradict a key in `X-API-Key`.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::Unauthorized`] if the request presents an unreadable key, two different keys, or a key that is not
-    /// registered.
+    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a
+    /// buyer's, and does not contradict a key in `X-API-Key`. Fails with [`Code::Unauthorized`] if the request presents
+    /// an unreadable key, two different keys, or a key that is not registered.
     pub fn identify(&self, headers: &HeaderMap) -> Result<Shown<&P>, Refusal> {
         let known = |key: &str| self.find(&ApiKey(key.into()));
         let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
@@ -269,7 +257,7 @@ mod tests {
     #[test]
     fn a_key_cannot_be_printed() {
         let key = ApiKey::generate().expect("random bytes");
-        assert_eq!(format!("{key:?}"), "ApiKey(..)");
+        assert_eq!(format!("{key:?}"), "ApiKey { .. }");
     }
 
     #[test]

@@ -250,10 +250,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
 
     /// Works like [`Directory::get`], but does not wait for an unknown platform whose last fetch failed: callers get
     /// that failure at once, and when another attempt is due, it is made in the background. For callers that also serve
-    /// unknown platforms.
-    ///
-    /// # Errors
-    /// The same as [`Directory::get`].
+    /// unknown platforms. Fails like [`Directory::get`].
     pub async fn get_or_last_failure(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
         let inner = &self.inner;
         let unknown = inner.known.peek(url.as_str()).is_none();
@@ -271,9 +268,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// Returns a platform that has signed with the key `kid`. If its profile has no such key, the profile is fetched
     /// again first, but at most once per origin in [`DirectoryOptions::min_ttl`] (rule AGT-06), and only if the limits
     /// of [`Directory::get`] leave room. If it is not fetched, or the fetch fails, the result is the known profile.
-    ///
-    /// # Errors
-    /// The same as [`Directory::get`].
+    /// Fails like [`Directory::get`].
     pub async fn refresh_for_key(&self, url: &ProfileUrl, kid: &str) -> Result<Arc<Known<V>>, Refusal> {
         let asked_at = Instant::now();
         let known = self.get(url).await?;

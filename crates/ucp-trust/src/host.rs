@@ -12,10 +12,7 @@ pub struct Authority<'a> {
 }
 
 impl<'a> Authority<'a> {
-    /// Reads an authority.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// Reads an authority. Fails with a sentence that says what is wrong with it.
     pub fn read(text: &'a str) -> Result<Self, &'static str> {
         if text.contains('@') {
             return Err("The host that the request names has user information.");

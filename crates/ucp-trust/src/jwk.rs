@@ -177,11 +177,8 @@ impl PublicKey {
 
     /// Reads one key. `where_` names its place for the notes.
     ///
-    /// Harmless faults are noted, and so are keys that are kept although nothing can be verified with them.
-    ///
-    /// # Errors
-    ///
-    /// Text for people that states why the key cannot be used.
+    /// Harmless faults are noted, and so are keys that are kept although nothing can be verified with them. Fails with a
+    /// text for people that states why the key cannot be used.
     pub fn read(jwk: &Value, where_: &str, notes: &mut Vec<String>) -> Result<Self, String> {
         let jwk = jwk.as_object().ok_or("it is not a JSON object")?;
         let kid = match jwk.get("kid") {
@@ -231,11 +228,8 @@ impl PublicKey {
         }
     }
 
-    /// Verifies a signature over the message, which is hashed here. The signature has to be raw `r‖s` (SIG-02).
-    ///
-    /// # Errors
-    ///
-    /// [`VerifyError`] if the signature is not accepted.
+    /// Verifies a signature over the message, which is hashed here. The signature has to be raw `r‖s` (SIG-02). Fails
+    /// with [`VerifyError`] if the signature is not accepted.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
         let Material::Point(algorithm, point) = &self.material else { return Err(VerifyError::Unsupported) };
         let (found, expected) = (signature.len(), algorithm.signature_len());

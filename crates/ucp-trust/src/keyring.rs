@@ -97,11 +97,8 @@ struct KeyFile {
 }
 
 impl Keyring {
-    /// Reads the keys in a directory. A directory that does not exist holds no keys.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyringError`] if the directory or a file cannot be read, or a file is not a key.
+    /// Reads the keys in a directory. A directory that does not exist holds no keys. Fails with [`KeyringError`] if the
+    /// directory or a file cannot be read, or a file is not a key.
     pub fn open(directory: &Path) -> Result<Self, KeyringError> {
         let mut keys = Vec::new();
         for name in key_files(directory)? {
@@ -117,11 +114,8 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Reads the directory again, and returns `true` if anything has changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::open`]; the keys are then left unchanged.
+    /// Reads the directory again, and returns `true` if anything has changed. Fails as [`Self::open`]; the keys are
+    /// then left unchanged.
     pub fn reload(&mut self) -> Result<bool, KeyringError> {
         let now = Self::open(&self.directory)?;
         let changed = !self.keys.iter().map(OwnKey::state).eq(now.keys.iter().map(OwnKey::state));
@@ -131,10 +125,7 @@ impl Keyring {
         Ok(changed)
     }
 
-    /// Generates a key that signs from now on. The others are not retired and stay published beside it.
-    ///
-    /// # Errors
-    ///
+    /// Generates a key that signs from now on. The others are not retired and stay published beside it. Fails with
     /// [`KeyringError`] if no key can be generated or written, or a key whose publication is over cannot be removed.
     pub fn generate(&mut self, algorithm: Algorithm, now: SystemTime) -> Result<&OwnKey, KeyringError> {
         self.sweep(now)?;
@@ -148,15 +139,10 @@ impl Keyring {
         Ok(&self.keys[0])
     }
 
-    /// Generates a key, with the algorithm of the one that signs now (ES256 if there is none) unless another is named, and
-    /// retires all others.
-    /// They stay published for at most `grace`; if it is zero, they are removed at once, as they have to be when they
-    /// may have leaked.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyringError`] if a key cannot be generated, written or removed. The new key is stored before an old one
-    /// changes.
+    /// Generates a key, with the algorithm of the one that signs now (ES256 if there is none) unless another is named,
+    /// and retires all others. They stay published for at most `grace`; if it is zero, they are removed at once, as
+    /// they have to be when they may have leaked. Fails with [`KeyringError`] if a key cannot be generated, written or
+    /// removed. The new key is stored before an old one changes.
     pub fn rotate(
         &mut self,
         algorithm: Option<Algorithm>,

@@ -140,11 +140,7 @@ impl<C: Clock + Clone> RateLimits<C> {
         }
     }
 
-    /// Charges a request to its caller.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::RateLimited`] if the caller's bucket is empty.
+    /// Charges a request to its caller. Fails with [`Code::RateLimited`] if the caller's bucket is empty.
     pub fn check(&self, caller: &Share) -> Result<(), Refusal> {
         match caller {
             Share::Stranger(stranger) if stranger.is_signed() => charge(self.signed.as_ref(), stranger, "requests"),
@@ -163,11 +159,8 @@ impl<C: Clock + Clone> RateLimits<C> {
 
     /// Charges a signature to the network address that it comes from, before it is verified: rejecting a wrong one
     /// costs an operation on a curve, and perhaps the fetch of a profile. Callers [refund](Charge::refund) the charge
-    /// once the signature is verified.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::RateLimited`] if too many signatures from that address did not verify.
+    /// once the signature is verified. Fails with [`Code::RateLimited`] if too many signatures from that address did
+    /// not verify.
     pub fn charge_signature(&self, address: ClientAddress) -> Result<Charge<'_, C>, Refusal> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
         let keys = buckets.keys(&Stranger::anonymous(address));
@@ -184,16 +177,7 @@ fn charge<C: Clock>(buckets: Option<&Buckets<C>>, stranger: &Stranger, what: &st
     buckets.charge(&buckets.keys(stranger)).map_err(|empty| buckets.limited(empty, what))
 }
 
-impl<C: Clock> fmt::Debug for RateLimits<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quota = |buckets: &Option<Buckets<C>>| buckets.as_ref().map(|buckets| buckets.quota);
-        f.debug_struct("RateLimits")
-            .field("anonymous", &quota(&self.anonymous))
-            .field("signed", &quota(&self.signed))
-            .field("unverified", &quota(&self.unverified))
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(RateLimits<C: Clock>);
 
 /// Charge for a signature that is about to be verified.
 #[must_use = "a charge that is dropped stays"]

@@ -116,10 +116,7 @@ impl fmt::Debug for Verified {
 
 /// Verifies the mandate of a completion: `ap2.checkout_mandate`, or `None` if the request has none.
 ///
-/// Only for checkouts for which the extension was negotiated, and then for every completion (AP2-01).
-///
-/// # Errors
-///
+/// Only for checkouts for which the extension was negotiated, and then for every completion (AP2-01). Fails with
 /// [`MandateError`] if the checkout cannot be completed.
 pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified, MandateError> {
     let mandate = mandate.filter(|mandate| !mandate.is_empty()).ok_or(MandateError::Required)?;

@@ -6,7 +6,6 @@
 
 use std::{
     error::Error,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -129,11 +128,7 @@ pub struct WebhookDispatcher {
     pub warned: AtomicBool,
 }
 
-impl fmt::Debug for WebhookDispatcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookDispatcher").field("agent", &self.agent).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(WebhookDispatcher { agent });
 
 /// Reasons why a webhook event was not delivered.
 #[derive(Debug, PartialEq, Eq)]

@@ -38,9 +38,7 @@ pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) ->
 }
 
 /// Returns the header fields of a message to a URL, with its signature. `agent` is the `UCP-Agent` of this business.
-///
-/// # Errors
-/// [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
+/// Fails with [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
 pub fn headers(
     webhook_event: &WebhookEvent,
     webhook_message: &WebhookMessage,

@@ -21,7 +21,6 @@
 mod answer;
 
 use std::{
-    fmt,
     hash::{BuildHasher as _, RandomState},
     sync::Arc,
     time::Duration,
@@ -92,12 +91,7 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
-    // The endpoint may hold a key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("host", &self.endpoint.host_str()).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Options);
 
 /// A geocoding service.
 pub struct HttpGeocoder {
@@ -110,17 +104,11 @@ pub struct HttpGeocoder {
     hasher: RandomState,
 }
 
-impl fmt::Debug for HttpGeocoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpGeocoder").field("upstream", &self.upstream).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(HttpGeocoder { upstream });
 
 impl HttpGeocoder {
-    /// Creates a client of a service. Nothing is sent yet.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the endpoint is not of an allowed form, or TLS cannot be set up.
+    /// Creates a client of a service. Nothing is sent yet. Fails with [`SetupError`] if the endpoint is not of an
+    /// allowed form, or TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let Options { endpoint, plain_http, deadline, max_body, at_once, kept, freshness, roots } = options;
         let limits = Limits { answer: deadline, idle: deadline, total: deadline };

@@ -57,11 +57,7 @@ impl Chain {
     }
 }
 
-impl std::fmt::Debug for Chain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chain").field("links", &self.links.len()).finish()
-    }
-}
+ucp_core::opaque!(Chain);
 
 #[async_trait]
 impl Geocoder for Chain {

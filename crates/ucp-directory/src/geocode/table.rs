@@ -96,10 +96,7 @@ impl Table {
         })
     }
 
-    /// Reads a table.
-    ///
-    /// # Errors
-    /// An error for the first invalid line, or if the table cannot be read.
+    /// Reads a table. Fails with an error for the first invalid line, or if the table cannot be read.
     pub fn read(mut reader: impl BufRead) -> Result<Self, TableError> {
         let mut table = Self { keys: String::new(), entries: Vec::new() };
         let mut regions = Regions::default();

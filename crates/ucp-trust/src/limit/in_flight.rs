@@ -32,11 +32,8 @@ impl InFlight {
         Self { taken: Arc::default(), most: most.min(self.most), whole: Some(Arc::new(self.clone())) }
     }
 
-    /// Takes room for one request of a stranger, or of a caller without a share, until the permit is dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`Unavailable`](ucp_core::refusal::Code::Unavailable) if no room is left for this caller.
+    /// Takes room for one request of a stranger, or of a caller without a share, until the permit is dropped. Fails
+    /// with [`Unavailable`](ucp_core::refusal::Code::Unavailable) if no room is left for this caller.
     pub fn try_acquire(&self, stranger: Option<Groups>) -> Result<Permit, Refusal> {
         let Some(whole) = &self.whole else { return Ok(Permit { _own: self.take(stranger, 0)?, _whole: None }) };
         let free = {

@@ -18,11 +18,8 @@ pub fn make(body: &[u8]) -> HeaderValue {
     HeaderValue::from_maybe_shared(value).unwrap_or_else(|_| unreachable!("base64 is visible ASCII"))
 }
 
-/// Checks the body against every stated digest of a known algorithm; there has to be at least one.
-///
-/// # Errors
-///
-/// Text for people that states the fault of the field, or the digest that differs.
+/// Checks the body against every stated digest of a known algorithm; there has to be at least one. Fails with a text for
+/// people that states the fault of the field, or the digest that differs.
 pub fn check(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     if !headers.contains_key(CONTENT_DIGEST) {
         return Err("the message has no Content-Digest".to_owned());

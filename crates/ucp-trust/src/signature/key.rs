@@ -1,8 +1,6 @@
 //! Private keys for signatures. A key leaves this module only for the file that it is stored in; its `Debug` form has
 //! no secrets.
 
-use std::fmt;
-
 use aws_lc_rs::{
     encoding::AsBigEndian as _,
     error::{KeyRejected, Unspecified},
@@ -71,22 +69,15 @@ impl Pair {
 }
 
 impl SigningKey {
-    /// Generates a new key pair. Its `kid` is its thumbprint (RFC 7638).
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Library`] if the cryptographic library fails.
+    /// Generates a new key pair. Its `kid` is its thumbprint (RFC 7638). Fails with [`KeyError::Library`] if the
+    /// cryptographic library fails.
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
         let pair = Pair::generate(algorithm).map_err(|_| KeyError::Library)?;
         let kid = PublicKey::from_point("", algorithm, pair.public()).thumbprint();
         Ok(Self::new(pair, algorithm, &kid.ok_or(KeyError::Library)?))
     }
 
-    /// Reads a JWK that holds the private member `d`.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] if the JWK cannot be used.
+    /// Reads a JWK that holds the private member `d`. Fails with [`KeyError`] if the JWK cannot be used.
     pub fn from_jwk(jwk: &Value) -> Result<Self, KeyError> {
         // Statements of the public half about verification do not apply to a key that signs.
         let mut public = jwk.as_object().ok_or(KeyError::NotAKey)?.clone();
@@ -119,10 +110,7 @@ impl SigningKey {
     }
 
     /// Signs the message, which is hashed here. Returns raw `r‖s` (SIG-02), or the 64 bytes of an Ed25519 signature.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Library`] if the cryptographic library fails.
+    /// Fails with [`KeyError::Library`] if the cryptographic library fails.
     pub fn sign(&self, message: &[u8]) -> Result<impl AsRef<[u8]> + use<>, KeyError> {
         self.pair.sign(message).map_err(|_| KeyError::Library)
     }
@@ -138,14 +126,7 @@ impl SigningKey {
     }
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SigningKey")
-            .field("kid", &self.public.kid())
-            .field("algorithm", &self.algorithm)
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(SigningKey { algorithm });
 
 #[cfg(test)]
 mod tests {

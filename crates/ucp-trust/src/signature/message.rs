@@ -74,11 +74,7 @@ enum First {
 }
 
 impl RawMessage {
-    /// Parses a message.
-    ///
-    /// # Errors
-    ///
-    /// [`MessageError`] for the first fault, with its line where it is in the head.
+    /// Parses a message. Fails with [`MessageError`] for the first fault, with its line where it is in the head.
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut rest = bytes;
         let mut next = || {
@@ -123,11 +119,7 @@ impl RawMessage {
     }
 
     /// Signs the message, with the fields in `extra` in addition to those that UCP requires; responses are signed
-    /// without them. Returns the signature base.
-    ///
-    /// # Errors
-    ///
-    /// As [`sign_request`] and [`sign_response`].
+    /// without them. Returns the signature base. Fails as [`sign_request`] and [`sign_response`].
     pub fn sign(
         &mut self,
         scheme: Scheme,

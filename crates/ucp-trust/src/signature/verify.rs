@@ -63,12 +63,8 @@ pub struct Flaw {
 }
 
 impl Signed {
-    /// Parses the signatures of a message. Returns `None` if it has none.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::SignatureMissing`] if only half of a signature is present, [`Code::SignatureInvalid`] if the header
-    /// fields cannot be parsed.
+    /// Parses the signatures of a message. Returns `None` if it has none. Fails with [`Code::SignatureMissing`] if only
+    /// half of a signature is present, [`Code::SignatureInvalid`] if the header fields cannot be parsed.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let candidates = input::read(headers)?;
         Ok((!candidates.is_empty()).then_some(Self { candidates }))
@@ -92,11 +88,8 @@ impl Signed {
         named.find(|keyid| !keys.iter().any(|key| key.kid() == *keyid))
     }
 
-    /// Verifies the message with the keys of its sender. `body` holds the bytes as they were received.
-    ///
-    /// # Errors
-    ///
-    /// The faults of all signatures, with the code of the one that came closest. So [`Code::KeyNotFound`] means that no
+    /// Verifies the message with the keys of its sender. `body` holds the bytes as they were received. Fails with the
+    /// faults of all signatures, with the code of the one that came closest. So [`Code::KeyNotFound`] means that no
     /// signature for UCP names one of the keys.
     pub fn verify(
         &self,
