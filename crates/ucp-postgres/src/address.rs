@@ -1,6 +1,6 @@
 //! The address of a database, and how it is used.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use tokio_postgres::{
@@ -55,10 +55,8 @@ impl Options {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// Trusts the authorities whose certificates are in a file (PEM).
-    ///
-    /// # Errors
-    /// [`InvalidCertificates`] if there are none in it, or one cannot be read.
+    /// Trusts the authorities whose certificates are in a file (PEM). Fails with [`InvalidCertificates`] if there are
+    /// none in it, or one cannot be read.
     pub fn trust(&mut self, pem: &[u8]) -> Result<(), InvalidCertificates> {
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let certificates = read.map_err(|_| InvalidCertificates)?;
@@ -154,11 +152,7 @@ fn is_near(host: &Host) -> bool {
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("place", &self.place()).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Options);
 
 #[cfg(test)]
 mod tests {

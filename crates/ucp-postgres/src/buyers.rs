@@ -162,7 +162,7 @@ impl PostgresStore {
         let sql = format!(
             "SELECT count(*) FROM orders WHERE shop = $1 AND NOT anonymous AND coalesce(buyer, $2) = $2 AND {NO_CHECKOUT}"
         );
-        let row = self.row(&sql, &[self.key(), Value::Text(UNKNOWN.to_owned())]).await?;
+        let row = self.row(&sql, &[self.key(), Value::plain(UNKNOWN)]).await?;
         let count = row.map(|row| row.try_get::<_, i64>(0)).transpose().map_err(Failure::from)?;
         Ok(count.unwrap_or_default().unsigned_abs())
     }
@@ -256,7 +256,7 @@ impl PostgresStore {
     }
 
     async fn order(&self, id: &str) -> Result<Option<Row>, PortError> {
-        let row = self.row(&format!("{ORDER} AND id = $2"), &[self.key(), Value::Text(id.to_owned())]).await?;
+        let row = self.row(&format!("{ORDER} AND id = $2"), &[self.key(), Value::plain(id)]).await?;
         Ok(row.map(|row| read(&row)).transpose()?)
     }
 }

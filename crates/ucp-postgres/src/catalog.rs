@@ -87,10 +87,7 @@ const LOCKED: &str =
     "SELECT 1 FROM stock WHERE shop = $1 AND (variant = ANY ($2) OR product = ANY ($3)) ORDER BY variant FOR UPDATE";
 
 impl PostgresStore {
-    /// Returns the catalog of the shop; `None` if it has none.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the catalog of the shop; `None` if it has none. Fails with [`Failure`] if the database cannot be read.
     pub async fn catalog(&self) -> Result<Option<Catalog>, Failure> {
         let shop = [self.key()];
         self.work(async |connection, _| {
@@ -105,10 +102,8 @@ impl PostgresStore {
         .await
     }
 
-    /// Returns the number of the last change of products, 0 if the shop has none.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the number of the last change of products, 0 if the shop has none. Fails with [`Failure`] if the
+    /// database cannot be read.
     pub async fn number(&self) -> Result<i64, Failure> {
         let shop = [self.key()];
         let number = self.work(async |connection, _| {
@@ -118,10 +113,8 @@ impl PostgresStore {
         Ok(number.await?.unwrap_or_default())
     }
 
-    /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one that it has: there is never
-    /// half a catalog, and of several gateways that try at once one creates it.
-    ///
-    /// # Errors
+    /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one
+    /// that it has: there is never half a catalog, and of several gateways that try at once one creates it. Fails with
     /// [`Failure`] if the database failed.
     pub async fn found(&self, catalog: &Catalog, products: &[SharedProduct]) -> Result<Catalog, Failure> {
         let mut values = self.columns(products);
@@ -141,12 +134,10 @@ impl PostgresStore {
         founded.ok_or_else(|| Failure::Unreadable("the catalog that was just created is gone".to_owned()))
     }
 
-    /// Stores other terms of sale, which hold from the next opening of a gateway on.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database failed.
+    /// Stores other terms of sale, which hold from the next opening of a gateway on. Fails with [`Failure`] if the
+    /// database failed.
     pub async fn set_terms(&self, terms: &str) -> Result<(), Failure> {
-        let values = [self.key(), Value::Text(terms.to_owned())];
+        let values = [self.key(), Value::plain(terms)];
         self.work(async |connection, _| {
             connection.execute("UPDATE catalogs SET terms = $2 WHERE shop = $1", &values).await
         })
@@ -154,11 +145,8 @@ impl PostgresStore {
         .map(drop)
     }
 
-    /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of them. The
-    /// list is empty only if nothing changed.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of
+    /// them. The list is empty only if nothing changed. Fails with [`Failure`] if the database cannot be read.
     pub async fn changes(&self, after: i64) -> Result<Vec<SharedProduct>, Failure> {
         let limit = signed(TOGETHER * 2);
         let values = [self.key(), Value::Number(after), Value::Number(limit)];
@@ -198,10 +186,8 @@ impl PostgresStore {
         Ok(products)
     }
 
-    /// Returns the number and the document of each of these products that there is.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the number and the document of each of these products that there is. Fails with [`Failure`] if the
+    /// database cannot be read.
     pub async fn documents(&self, ids: &[&str]) -> Result<HashMap<String, (i64, String)>, Failure> {
         let values = [self.key(), Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
         let sql = "SELECT id, number, document FROM products WHERE shop = $1 AND id = ANY ($2)";
@@ -213,11 +199,9 @@ impl PostgresStore {
         .await
     }
 
-    /// Stores products, at most [`TOGETHER`], with their stock, if nobody has changed products since the edition `base`. The
-    /// number that they are stored under is the next edition.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database failed.
+    /// Stores products, at most [`TOGETHER`], with their stock, if nobody has changed products since the edition
+    /// `base`. The number that they are stored under is the next edition. Fails with [`Failure`] if the database
+    /// failed.
     pub async fn publish(
         &self,
         base: i64,

@@ -29,7 +29,7 @@ use crate::{
     connection::{Connection, Value},
     failure::{FULL, Meaning, STALE, meaning},
     registered::{Registered, held},
-    text::{escaped, key, nanoseconds, signed, timestamp},
+    text::{escaped, key, nanoseconds, timestamp},
 };
 
 /// A change, as one statement.
@@ -268,7 +268,7 @@ impl Parts {
         let (names, opens, sizes) = bounds(holder);
         let (names, opens, sizes) = (self.bind(names), self.bind(opens), self.bind(sizes));
         let created = self.bind(Value::Number(i64::try_from(created).unwrap_or(i64::MAX)));
-        let grown = self.bind(Value::Number(signed(grown)));
+        let grown = self.bind(Value::count(grown));
         let (mut gained, mut before) = (created, String::from("0"));
         for (table, id) in replaced {
             let id = self.bind(Value::key(id));
@@ -324,13 +324,13 @@ impl Parts {
     fn keep(&mut self, key: &Key, kept: &Kept, holder: Option<String>) {
         let values = self.all([
             Value::key(&key.owner),
-            Value::Text(key.operation.to_owned()),
+            Value::plain(key.operation),
             Value::Text(String::new()),
             Value::key(&key.key),
             Value::Bytes(kept.identity.to_vec()),
             Value::Bytes(kept.answer.clone().into_bytes()),
-            Value::Number(nanoseconds(kept.at)),
-            Value::Number(signed(kept.answer.len())),
+            Value::at(kept.at),
+            Value::count(kept.answer.len()),
             Value::OptionalText(holder),
         ]);
         let columns = "shop, owner, operation, resource, key, identity, answer, at, held, holder";
@@ -339,8 +339,8 @@ impl Parts {
 
     fn cart(&mut self, Stored { document: cart, version }: &Stored<Cart>, text: String, holder: Option<String>) {
         let (id, owner) = (Value::key(&cart.id), Value::text(&cart.owner));
-        let held = Value::Number(signed(text.len()));
-        let (expires_at, text) = (Value::Number(nanoseconds(cart.expires_at)), Value::Text(text));
+        let held = Value::count(text.len());
+        let (expires_at, text) = (Value::at(cart.expires_at), Value::Text(text));
         if *version == 0 {
             let (token, made) = (Value::key(&cart.token), Value::Uuid(Uuid::now_v7()));
             let values = self.all([id, owner, token, expires_at, text, held, Value::OptionalText(holder), made]);
@@ -379,11 +379,11 @@ impl Parts {
         let (id, owner) = (Value::key(id), Value::text(owner));
         let status = state.status().as_str();
         let set = [
-            Value::Text(status.to_owned()),
+            Value::plain(status),
             Value::OptionalText(cart_id.as_ref().map(|id| key(id).into_owned())),
             Value::OptionalNumber(state.attempt().map(|attempt| nanoseconds(attempt.begun_at))),
-            Value::Number(nanoseconds(*expires_at)),
-            Value::Number(signed(text.len())),
+            Value::at(*expires_at),
+            Value::count(text.len()),
             Value::Text(text),
         ];
         let set = self.all(set);
@@ -395,8 +395,7 @@ impl Parts {
             if let Some(open) = &open {
                 // An open checkout that has expired makes room, before the new one takes it; whoever is about to change it
                 // finds it changed. So does one that a gateway of the version before has ended.
-                let (open, now) =
-                    (self.bind(Value::Text(open.clone())), self.bind(Value::Number(nanoseconds(*created_at))));
+                let (open, now) = (self.bind(Value::Text(open.clone())), self.bind(Value::at(*created_at)));
                 self.part(
                     "expired",
                     &format!(
@@ -448,7 +447,7 @@ impl Parts {
                 Value::text(owner),
                 Value::key(token),
                 Value::key(checkout_id),
-                Value::Number(nanoseconds(*placed_at)),
+                Value::at(*placed_at),
             ]);
             let columns = "shop, document, made, id, owner, token, checkout_id, placed_at, version";
             self.part(
@@ -469,7 +468,7 @@ impl Parts {
     /// Queues the webhook event about an order whose document is bound at `document`.
     fn notice(&mut self, Stored { document: order, version }: &Stored<Order>, document: &str) {
         let made = self.bind(Value::Uuid(Uuid::now_v7()));
-        let at = Value::Number(nanoseconds(order.changed_at()));
+        let at = Value::at(order.changed_at());
         let values = self.all([
             Value::Text(Uuid::new_v4().to_string()),
             Value::text(&order.id),
@@ -550,7 +549,7 @@ impl Parts {
 
     /// Makes what is held of variants for a checkout sales of a time.
     fn sold(&mut self, checkout: &str, at: Timestamp, variants: Vec<String>) {
-        let (checkout, at) = (self.bind(Value::key(checkout)), self.bind(Value::Number(nanoseconds(at))));
+        let (checkout, at) = (self.bind(Value::key(checkout)), self.bind(Value::at(at)));
         let variants = self.bind(Value::Texts(variants));
         self.part(
             "sold",
@@ -579,7 +578,7 @@ pub(crate) async fn read_kept(connection: &Connection, shop: &Value, key: &Key) 
         shop.clone(),
         Value::key(&key.key),
         Value::key(&key.resource),
-        Value::Text(key.operation.to_owned()),
+        Value::plain(key.operation),
         Value::key(&key.owner),
     ];
     let sql = "SELECT identity, answer, at FROM kept \

@@ -1,8 +1,7 @@
 //! Connections, and the values that statements take.
 
-use std::fmt;
-
 use deadpool_postgres::Object;
+use jiff::Timestamp;
 use tokio_postgres::{
     Error, Row,
     types::{ToSql, Type},
@@ -37,6 +36,21 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// A text that has no NUL.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    /// A time.
+    pub(crate) fn at(time: Timestamp) -> Self {
+        Self::Number(text::nanoseconds(time))
+    }
+
+    /// A number of things.
+    pub(crate) fn count(number: usize) -> Self {
+        Self::Number(text::signed(number))
+    }
+
     /// A text in a key.
     pub(crate) fn key(text: &str) -> Self {
         Self::Text(text::key(text).into_owned())
@@ -63,12 +77,8 @@ impl Value {
     }
 }
 
-/// Values are documents and identifiers of others, and are not printed.
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Value")
-    }
-}
+// Values are documents and identifiers of others, and are not printed.
+ucp_core::opaque!(Value);
 
 /// A connection to the database. Each of its calls is one round trip.
 pub(crate) struct Connection {

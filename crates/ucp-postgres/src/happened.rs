@@ -8,13 +8,7 @@ use tokio_postgres::Error;
 use ucp_core::ports::{PortError, store::Happened};
 use uuid::Uuid;
 
-use crate::{
-    connection::Value,
-    failure::Failure,
-    rows::read,
-    store::PostgresStore,
-    text::{nanoseconds, signed},
-};
+use crate::{connection::Value, failure::Failure, rows::read, store::PostgresStore};
 
 /// Maximum number of orders and of checkouts that are returned at once.
 const AT_ONCE: usize = 500;
@@ -38,8 +32,8 @@ const CHECKOUTS: &str = "WITH moved AS (UPDATE told SET checkouts_until = $3 WHE
 impl PostgresStore {
     /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::ports::store::Store::happened).
     pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
-        let now = Value::Number(nanoseconds(now));
-        let limit = Value::Number(signed(AT_ONCE));
+        let now = Value::at(now);
+        let limit = Value::count(AT_ONCE);
         let due = self.row(DUE, &[self.key(), now.clone(), limit.clone()]).await?;
         let read = || -> Result<_, Error> {
             Ok(match &due {

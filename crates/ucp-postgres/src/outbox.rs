@@ -19,7 +19,7 @@ use crate::{
     failure::Failure,
     rows::read,
     store::PostgresStore,
-    text::{escaped, nanoseconds, plain, signed, timestamp},
+    text::{escaped, nanoseconds, plain, timestamp},
 };
 
 /// Columns of a webhook event.
@@ -44,7 +44,7 @@ impl Outbox for PostgresStore {
             let sql =
                 "UPDATE outbox SET next_at = NULL WHERE shop = $1 AND id = $2 AND coalesce(claimed_until, 0) <= $3";
             let id: String = row.try_get(0).map_err(Failure::from)?;
-            let values = [self.key(), Value::Text(id), Value::Number(nanoseconds(now))];
+            let values = [self.key(), Value::Text(id), Value::at(now)];
             if self.execute(sql, &values).await? == 0 {
                 return Err(PortError::unavailable("A gateway of an earlier version sends this event.", 1));
             }
@@ -58,7 +58,7 @@ impl Outbox for PostgresStore {
         let values = [
             self.key(),
             Value::text(id),
-            Value::Text(webhook_message.release.date().to_owned()),
+            Value::plain(webhook_message.release.date()),
             Value::Bytes(webhook_message.body.clone()),
         ];
         self.run(async |connection, in_doubt| done_or_found(&connection, sql, mine, &values, in_doubt).await).await
@@ -77,7 +77,7 @@ impl Outbox for PostgresStore {
             self.key(),
             Value::text(&webhook_event.id),
             Value::Number(webhook_event.attempts.into()),
-            Value::Text(state.as_str().to_owned()),
+            Value::plain(state.as_str()),
             Value::OptionalNumber(settled_at),
             Value::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
         ];
@@ -86,7 +86,7 @@ impl Outbox for PostgresStore {
 
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox AS event WHERE shop = $1 ORDER BY made DESC LIMIT $2");
-        self.list(&sql, &[self.key(), Value::Number(signed(limit))]).await
+        self.list(&sql, &[self.key(), Value::count(limit)]).await
     }
 
     async fn backlog(&self) -> Result<Backlog, PortError> {
@@ -102,7 +102,7 @@ impl Outbox for PostgresStore {
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {
         let sql = "UPDATE outbox SET since = $3, next_at = NULL, settled_at = NULL, state = 'waiting' \
                    WHERE shop = $1 AND id = $2 RETURNING owner, order_id";
-        let values = [self.key(), Value::text(id), Value::Number(nanoseconds(now))];
+        let values = [self.key(), Value::text(id), Value::at(now)];
         let Some(row) = self.row(sql, &values).await? else { return Ok(false) };
         let read = || -> Result<_, Error> { Ok((plain(row.try_get(0)?), plain(row.try_get(1)?))) };
         let (owner, order_id) = read().map_err(Failure::from)?;

@@ -24,7 +24,7 @@ use crate::{
     failure::{Failure, Meaning, meaning},
     ledger::stored,
     store::{BATCH, PostgresStore},
-    text::{nanoseconds, signed},
+    text::nanoseconds,
 };
 
 /// Removes carts that expired before `$2`, at most `$3`.
@@ -81,7 +81,7 @@ impl Store for PostgresStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
         let sql =
             "SELECT version, document, id FROM orders WHERE shop = $1 ORDER BY placed_at DESC, made DESC LIMIT $2";
-        let rows = self.rows(sql, &[self.key(), Value::Number(signed(limit))]).await?;
+        let rows = self.rows(sql, &[self.key(), Value::count(limit)]).await?;
         Ok(rows.iter().map(stored).collect::<Result<_, Failure>>()?)
     }
 
@@ -109,8 +109,8 @@ impl Store for PostgresStore {
             Value::text(&id),
             Value::text(&order_id),
             Value::text(&owner),
-            Value::Number(nanoseconds(at)),
-            Value::Text(webhook_message.release.date().to_owned()),
+            Value::at(at),
+            Value::plain(webhook_message.release.date()),
             Value::Bytes(webhook_message.body),
             Value::Uuid(Uuid::now_v7()),
         ];
@@ -156,7 +156,7 @@ impl Store for PostgresStore {
                    SELECT holder, 0, held FROM kept WHERE shop = $1 AND holder IS NOT NULL) AS counted \
                    CROSS JOIN LATERAL unnest(string_to_array(holder, ' ')) AS groups_of (name) \
                    GROUP BY name ORDER BY bytes DESC LIMIT $2";
-        self.list(sql, &[self.key(), Value::Number(signed(limit))]).await
+        self.list(sql, &[self.key(), Value::count(limit)]).await
     }
 
     async fn release(&self, group: &str) -> Result<u64, PortError> {

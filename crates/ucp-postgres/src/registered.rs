@@ -34,10 +34,7 @@ struct Tally {
 pub(crate) struct Registered(Mutex<HashMap<String, Tally>>);
 
 impl Registered {
-    /// Counts new rows of a platform, unless they are beyond its bound.
-    ///
-    /// # Errors
-    /// The error of the database.
+    /// Counts new rows of a platform, unless they are beyond its bound. Fails with the error of the database.
     pub(crate) async fn add(
         &self,
         connection: &Connection,

@@ -39,10 +39,8 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// Opens the database for a shop, and brings it to the newest schema.
-    ///
-    /// # Errors
-    /// [`OpenError`] if it cannot be used.
+    /// Opens the database for a shop, and brings it to the newest schema. Fails with [`OpenError`] if it cannot be
+    /// used.
     pub async fn open(options: &Options, shop: ShopId) -> Result<Self, OpenError> {
         Self::open_with(options, shop, MIGRATIONS).await
     }
@@ -58,10 +56,8 @@ impl PostgresStore {
         Self::at(database, shop).await
     }
 
-    /// Returns the store of `shop` in the same database, on the same connections.
-    ///
-    /// # Errors
-    /// [`OpenError`] if the key of the shop's cursors can be neither read nor created.
+    /// Returns the store of `shop` in the same database, on the same connections. Fails with [`OpenError`] if the key
+    /// of the shop's cursors can be neither read nor created.
     pub async fn of(&self, shop: ShopId) -> Result<Self, OpenError> {
         if shop == self.0.shop {
             return Ok(self.clone());
@@ -127,10 +123,7 @@ impl PostgresStore {
         self.0.database.is_reachable()
     }
 
-    /// Asks the server for nothing, to learn whether it can be reached.
-    ///
-    /// # Errors
-    /// [`Failure`] if it cannot.
+    /// Asks the server for nothing, to learn whether it can be reached. Fails with [`Failure`] if it cannot.
     pub async fn ping(&self) -> Result<(), Failure> {
         self.0.database.run(async |connection, _| connection.rows("SELECT 1", &[]).await.map(drop)).await
     }

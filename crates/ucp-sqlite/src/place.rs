@@ -15,10 +15,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the place of the file that is at a path.
-    ///
-    /// # Errors
-    /// The error of the file system, also if there is none.
+    /// Returns the place of the file that is at a path. Fails with the error of the file system, also if there is none.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), identity: identity(path)? })
     }

@@ -85,11 +85,8 @@ pub struct Room {
 }
 
 impl SqliteStore {
-    /// Opens the store in `data_dir`, for the shop [`ShopId::default`].
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; other
-    /// [`StoreError`]s if it cannot be opened.
+    /// Opens the store in `data_dir`, for the shop [`ShopId::default`]. Fails with [`StoreError::Missing`] if there is
+    /// none, [`StoreError::Newer`] if a newer gateway wrote it; other [`StoreError`]s if it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -99,10 +96,8 @@ impl SqliteStore {
         Self::at(path)
     }
 
-    /// Opens the store in `data_dir`, or creates an empty one if there is none, for the shop [`ShopId::default`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if it can neither be opened nor created.
+    /// Opens the store in `data_dir`, or creates an empty one if there is none, for the shop [`ShopId::default`]. Fails
+    /// with [`StoreError`] if it can neither be opened nor created.
     pub fn open_or_create(data_dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
@@ -164,10 +159,7 @@ impl SqliteStore {
     }
 
     /// Returns the store of `shop` in the same file: this one if it is the same shop, or one that sees nothing of what
-    /// this one holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the key of the shop's cursors can be neither read nor created.
+    /// this one holds. Fails with [`StoreError`] if the key of the shop's cursors can be neither read nor created.
     pub fn of(&self, shop: ShopId) -> Result<Self, StoreError> {
         if shop == self.0.shop {
             return Ok(self.clone());
@@ -184,20 +176,16 @@ impl SqliteStore {
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
-    /// meanwhile. The copy has its name only once it is whole and on disk. Blocks.
-    ///
-    /// # Errors
-    /// [`BackupError::Exists`] if there is a file of this name; others if the copy cannot be written.
+    /// meanwhile. The copy has its name only once it is whole and on disk. Blocks. Fails with [`BackupError::Exists`]
+    /// if there is a file of this name; others if the copy cannot be written.
     pub fn back_up(&self, to: &Path) -> Result<u64, BackupError> {
         let open = |source| StoreError::Open { path: self.path().to_owned(), source };
         backup::copy(&connect(self.path()).map_err(open)?, to, |_| Ok(()))
     }
 
     /// Checks the database as SQLite does: pages, indexes and references between rows. Returns the faults, at most a
-    /// hundred. Blocks, for as long as it takes to read the whole file.
-    ///
-    /// # Errors
-    /// The error of SQLite if the database cannot be read to its end.
+    /// hundred. Blocks, for as long as it takes to read the whole file. Fails with the error of SQLite if the database
+    /// cannot be read to its end.
     pub fn faults(&self) -> rusqlite::Result<Vec<String>> {
         let connection = open(self.path())?;
         let mut faults = backup::damage(&connection)?;
@@ -207,9 +195,7 @@ impl SqliteStore {
         Ok(faults)
     }
 
-    /// Puts a copy into a data directory that holds no database. The copy itself stays as it is. Blocks.
-    ///
-    /// # Errors
+    /// Puts a copy into a data directory that holds no database. The copy itself stays as it is. Blocks. Fails with
     /// [`BackupError::Occupied`] if there is a database already; [`BackupError::Damaged`] and [`StoreError::Newer`] if
     /// this gateway cannot use the copy; others if the files cannot be read or written.
     pub fn restore(from: &Path, data_dir: &Path) -> Result<(), BackupError> {
@@ -245,11 +231,8 @@ impl SqliteStore {
         .map(drop)
     }
 
-    /// Lets the database in `data_dir` go on without commits that are missing, and returns the copy of its log if there was one.
-    /// Blocks.
-    ///
-    /// # Errors
-    /// [`BackupError`] if the database cannot be opened, or its log not be copied.
+    /// Lets the database in `data_dir` go on without commits that are missing, and returns the copy of its log if there
+    /// was one. Blocks. Fails with [`BackupError`] if the database cannot be opened, or its log not be copied.
     pub fn accept_loss(data_dir: &Path) -> Result<Option<PathBuf>, BackupError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -315,10 +298,8 @@ impl SqliteStore {
         &self.0.cursor_secret
     }
 
-    /// Runs `job` on the writer thread, in a savepoint of its own. Returns once it is on disk.
-    ///
-    /// # Errors
-    /// The error of `job` or of the commit; nothing of it is written then.
+    /// Runs `job` on the writer thread, in a savepoint of its own. Returns once it is on disk. Fails with the error of
+    /// `job` or of the commit; nothing of it is written then.
     pub async fn execute<T: Send + 'static>(
         &self,
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
@@ -328,10 +309,7 @@ impl SqliteStore {
         record::during(Stage::Store, written).await
     }
 
-    /// As [`execute`](Self::execute), for callers outside an async runtime.
-    ///
-    /// # Errors
-    /// As [`execute`](Self::execute).
+    /// As [`execute`](Self::execute), for callers outside an async runtime. Fails as [`execute`](Self::execute).
     pub fn execute_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
@@ -340,17 +318,13 @@ impl SqliteStore {
         self.0.file.writer.call_blocking(move |db| job(ShopConnection::new(db, &shop)))
     }
 
-    /// Runs `read` on this thread in a transaction, so that it sees one snapshot.
-    ///
-    /// # Errors
-    /// The error of `read`, or of opening a connection.
+    /// Runs `read` on this thread in a transaction, so that it sees one snapshot. Fails with the error of `read`, or of
+    /// opening a connection.
     pub fn snapshot<T>(&self, read: impl FnOnce(ShopConnection<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         self.0.file.readers.read(|db| read(ShopConnection::new(db, &self.0.shop)))
     }
 
-    /// Opens a separate connection, for reading. [`ShopConnection::new`] makes it one to the rows of a shop.
-    ///
-    /// # Errors
+    /// Opens a separate connection, for reading. [`ShopConnection::new`] makes it one to the rows of a shop. Fails with
     /// [`StoreError`] if the database cannot be opened.
     pub fn connect(&self) -> Result<Connection, StoreError> {
         let file = &self.0.file;
@@ -358,10 +332,8 @@ impl SqliteStore {
     }
 
     /// Runs `write` in its own transaction, on this thread and not through the writer: for content that has to exist
-    /// before anything is served. If `write` fails, the transaction is rolled back.
-    ///
-    /// # Errors
-    /// The error of `write`; [`StoreError`] if the database cannot be written.
+    /// before anything is served. If `write` fails, the transaction is rolled back. Fails with the error of `write`;
+    /// [`StoreError`] if the database cannot be written.
     pub fn transaction<T>(
         &self,
         write: impl FnOnce(ShopConnection<'_>) -> Result<T, StoreError>,

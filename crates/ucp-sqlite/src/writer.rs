@@ -110,10 +110,8 @@ impl Writer {
         &self.activity
     }
 
-    /// Runs `job` inside a transaction, and returns once that is on disk.
-    ///
-    /// # Errors
-    /// [`WriteError`] of `job` or of the commit; then nothing of it is written.
+    /// Runs `job` inside a transaction, and returns once that is on disk. Fails with [`WriteError`] of `job` or of the
+    /// commit; then nothing of it is written.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
@@ -121,10 +119,7 @@ impl Writer {
         self.submit(job).await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// As [`call`](Self::call), for callers outside an async runtime.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
+    /// As [`call`](Self::call), for callers outside an async runtime. Fails as [`call`](Self::call).
     pub(crate) fn call_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
