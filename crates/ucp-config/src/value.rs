@@ -222,6 +222,13 @@ impl Deref for FilePath {
     }
 }
 
+/// The data directory where nothing is said. No other path has a default.
+impl Default for FilePath {
+    fn default() -> Self {
+        Self("./data".into())
+    }
+}
+
 /// A path need not be UTF-8, and is shown in any case.
 impl Serialize for FilePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -406,11 +413,7 @@ impl From<String> for DatabaseAddress {
     }
 }
 
-impl fmt::Debug for DatabaseAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DatabaseAddress")
-    }
-}
+ucp_core::opaque!(DatabaseAddress);
 
 #[cfg(test)]
 mod tests {
