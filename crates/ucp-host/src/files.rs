@@ -54,9 +54,7 @@ impl fmt::Display for Place {
 }
 
 impl Files {
-    /// Returns the file in a data directory, which is opened, or created with its directory. Blocks.
-    ///
-    /// # Errors
+    /// Returns the file in a data directory, which is opened, or created with its directory. Blocks. Fails with
     /// [`StoreError`] if it can neither be opened nor created.
     pub(crate) fn open(&self, data: &Data) -> Result<SqliteStore, StoreError> {
         let mut files = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,11 +68,8 @@ impl Files {
         Ok(store)
     }
 
-    /// Returns the store of a shop in a database, whose connections all shops in it share. Who waits for a database keeps
-    /// nobody from another.
-    ///
-    /// # Errors
-    /// [`OpenError`] if it cannot be opened.
+    /// Returns the store of a shop in a database, whose connections all shops in it share. Who waits for a database
+    /// keeps nobody from another. Fails with [`OpenError`] if it cannot be opened.
     pub(crate) async fn database(&self, options: &Options, shop: ShopId) -> Result<PostgresStore, OpenError> {
         let known = self.known().iter().find(|(known, _)| known == options).map(|(_, cell)| Arc::clone(cell));
         let cell = known.unwrap_or_else(|| {
@@ -107,22 +102,24 @@ impl Files {
 
     /// Returns a store in each open place, to learn whether that can be read.
     pub(crate) fn stores(&self) -> BTreeMap<Place, Arc<dyn Store>> {
-        let files = self.directories().into_iter();
-        let files = files.map(|(path, store)| (Place::Directory(path), Arc::new(store) as Arc<dyn Store>));
-        let databases = self.databases().into_iter();
-        let databases =
-            databases.map(|store| (Place::Database(store.place().to_owned()), Arc::new(store) as Arc<dyn Store>));
-        files.chain(databases).collect()
+        self.all(|store| Arc::new(store) as _, |store| Arc::new(store) as _).collect()
     }
 
     /// Returns all open places with the shops in them.
     pub fn tenants(&self) -> Vec<(Place, Arc<dyn Tenants>)> {
+        self.all(|store| Arc::new(store) as _, |store| Arc::new(store) as _).collect()
+    }
+
+    /// Returns all open places, each with what `of_file` or `of_database` makes of its store.
+    fn all<T>(
+        &self,
+        of_file: fn(SqliteStore) -> T,
+        of_database: fn(PostgresStore) -> T,
+    ) -> impl Iterator<Item = (Place, T)> {
         let files = self.directories().into_iter();
-        let files = files.map(|(path, store)| (Place::Directory(path), Arc::new(store) as Arc<dyn Tenants>));
+        let files = files.map(move |(path, store)| (Place::Directory(path), of_file(store)));
         let databases = self.databases().into_iter();
-        let databases =
-            databases.map(|store| (Place::Database(store.place().to_owned()), Arc::new(store) as Arc<dyn Tenants>));
-        files.chain(databases).collect()
+        files.chain(databases.map(move |store| (Place::Database(store.place().to_owned()), of_database(store))))
     }
 }
 
