@@ -97,7 +97,6 @@ pub struct Runner {
     /// Numbers of tasks that were carried out.
     pub counts: Arc<Counts>,
 }
-
 ucp_core::opaque!(Runner { claimant });
 
 impl Runner {

@@ -99,6 +99,7 @@ pub type KeySource = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
 /// Bearer token for the shop. Its `Debug` form does not contain it.
 #[derive(Clone)]
 pub struct Token(Arc<str>);
+ucp_core::opaque!(Token);
 
 impl Token {
     /// Creates a token from its text.
@@ -110,8 +111,6 @@ impl Token {
         HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()
     }
 }
-
-ucp_core::opaque!(Token);
 
 /// Options for the connection to a shop.
 #[derive(Clone)]
@@ -185,6 +184,7 @@ impl SetupError {
 /// Bridge to a shop. Clones share its state.
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
+ucp_core::opaque!(Bridge);
 
 struct Inner {
     options: Arc<Options>,
@@ -198,8 +198,6 @@ struct Inner {
     /// Public keys of platforms with which mandates were negotiated, by their [names](platform::name).
     platform_keys: Cache<Arc<str>, Arc<[Value]>>,
 }
-
-ucp_core::opaque!(Bridge);
 
 impl Bridge {
     /// Opens a bridge to the shop, whose profile is fetched. If the shop is down, the [last known](Options::last)

@@ -77,6 +77,7 @@ pub(super) struct Peer {
     /// Called when the keys change with which the shop signs what is forwarded unchanged.
     listener: OnceLock<Listener>,
 }
+ucp_core::opaque!(Peer);
 
 /// Listener for keys, as JSON Web Keys.
 pub(super) type Listener = Box<dyn Fn(Vec<Value>) + Send + Sync>;
@@ -89,8 +90,6 @@ struct Renewing {
     /// Time of the last fetch for an unknown key or an invalid signature.
     for_key: Option<Instant>,
 }
-
-ucp_core::opaque!(Peer);
 
 impl Peer {
     /// Discovers the shop. If it is down, the [last known](Options::last) profile is used, if there is one.

@@ -53,6 +53,7 @@ pub struct Payment {
     kind: HandlerKind,
     open: Open,
 }
+ucp_core::opaque!(Payment { declaration });
 
 /// Opens a handler with its declaration, the clock, and the authorities to trust beside those of the system.
 type Open = Arc<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sync>;
@@ -77,8 +78,6 @@ impl Payment {
         (self.open)(self.declaration.clone(), clock, roots)
     }
 }
-
-ucp_core::opaque!(Payment { declaration });
 
 /// Completes the payment handlers of the file. Where it has none, there is a sandbox in development, and otherwise no
 /// way to pay but on the shop's own pages.

@@ -49,7 +49,6 @@ pub struct Pinned {
     /// Content of the file.
     pub bytes: Vec<u8>,
 }
-
 ucp_core::opaque!(Pinned);
 
 /// Checks the configured platforms and fills in their defaults.

@@ -399,6 +399,7 @@ pub fn public_url(text: &str) -> Result<Url, String> {
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseAddress(String);
+ucp_core::opaque!(DatabaseAddress);
 
 impl DatabaseAddress {
     /// The address with its password.
@@ -412,8 +413,6 @@ impl From<String> for DatabaseAddress {
         Self(address)
     }
 }
-
-ucp_core::opaque!(DatabaseAddress);
 
 #[cfg(test)]
 mod tests {

@@ -46,7 +46,6 @@ pub enum Credential {
     /// A secret shared with the shop, with which requests are signed.
     Signing(SigningSecret),
 }
-
 ucp_core::opaque!(Credential);
 
 /// Error for a token that cannot be sent in a header.
@@ -66,7 +65,6 @@ impl Credential {
 /// A secret that gateway and shop share. It is neither printed nor returned.
 #[derive(Clone)]
 pub struct SigningSecret(Arc<[u8]>);
-
 ucp_core::opaque!(SigningSecret);
 
 impl SigningSecret {
@@ -110,6 +108,7 @@ pub struct HttpShop {
     upstream: Upstream,
     asker: Asker,
 }
+ucp_core::opaque!(HttpShop { upstream });
 
 /// Parts of a request that bound the length of its response.
 #[derive(Default, Deserialize)]
@@ -126,8 +125,6 @@ struct Asker {
     credential: Credential,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
-
-ucp_core::opaque!(HttpShop { upstream });
 
 impl HttpShop {
     /// Creates the client of a shop. Paths of questions are appended to the address. Fails with [`SetupError`] for an

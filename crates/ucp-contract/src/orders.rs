@@ -38,7 +38,6 @@ pub struct OrderEvents {
     secret: SigningSecret,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
-
 ucp_core::opaque!(OrderEvents);
 
 impl OrderEvents {

@@ -82,6 +82,7 @@ impl ConnectError {
 /// A shop behind the contract. Clones share its state.
 #[derive(Clone)]
 pub struct ContractShop(Arc<Inner>);
+ucp_core::opaque!(ContractShop);
 
 struct Inner {
     transport: Arc<dyn Transport>,
@@ -153,8 +154,6 @@ struct Listing {
     lost: bool,
     weight: usize,
 }
-
-ucp_core::opaque!(ContractShop);
 
 impl ContractShop {
     /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process. Fails with

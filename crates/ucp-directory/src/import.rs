@@ -65,6 +65,7 @@ pub struct Import {
     locations: HashMap<String, u64>,
     ended: bool,
 }
+ucp_core::opaque!(Import { tolerance, progress });
 
 impl Import {
     /// Opens a file. Fails with an error if the file cannot be opened.
@@ -115,8 +116,6 @@ impl Import {
         Ok(row)
     }
 }
-
-ucp_core::opaque!(Import { tolerance, progress });
 
 impl Iterator for Import {
     type Item = Item;

@@ -62,7 +62,6 @@ pub struct Directory {
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
 }
-
 ucp_core::opaque!(Directory);
 
 impl Directory {

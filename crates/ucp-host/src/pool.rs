@@ -27,7 +27,6 @@ pub struct Pool {
     /// Pages of each shop beside its operations.
     pub(crate) pages: Arc<dyn Pages>,
 }
-
 ucp_core::opaque!(Pool { places, bodies });
 
 impl Pool {

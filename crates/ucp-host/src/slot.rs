@@ -77,6 +77,7 @@ pub struct Slot {
     /// Seconds until the next attempt to open a shop that is down.
     pause: Arc<AtomicU32>,
 }
+ucp_core::opaque!(Slot { id });
 
 enum State {
     /// It may have the data directory of a shop that was configured otherwise.
@@ -88,8 +89,6 @@ enum State {
         shop: Arc<Shop>,
     },
 }
-
-ucp_core::opaque!(Slot { id });
 
 impl Slot {
     /// Returns `true` if the shop is under the policy `development`.

@@ -56,7 +56,6 @@ pub(crate) struct TlsContent {
     key: Vec<u8>,
     client_ca: Option<Vec<u8>>,
 }
-
 // It holds a private key.
 ucp_core::opaque!(TlsContent);
 

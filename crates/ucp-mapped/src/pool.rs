@@ -121,6 +121,7 @@ pub struct Pool {
     idle: Mutex<Vec<Worker>>,
     strikes: Mutex<Vec<Strikes>>,
 }
+ucp_core::opaque!(Pool { limits });
 
 #[derive(Clone, Copy, Default)]
 struct Strikes {
@@ -248,8 +249,6 @@ impl Pool {
         }
     }
 }
-
-ucp_core::opaque!(Pool { limits });
 
 impl Worker {
     async fn send(&mut self, frame: &[u8]) -> io::Result<()> {

@@ -644,25 +644,24 @@ struct Posted<'a> {
 }
 
 /// GraphQL answer.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Replied<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     data: Option<&'a RawValue>,
-    #[serde(default)]
     errors: Vec<GraphQlError>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct GraphQlError {
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     extensions: Extensions,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Extensions {
-    #[serde(default)]
     code: String,
 }
 

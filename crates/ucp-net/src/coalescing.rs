@@ -93,6 +93,7 @@ pub enum Staleness {
 /// A cache of one kind of value. Clones are the same one.
 #[derive(Clone)]
 pub struct CoalescingCache<V>(Arc<Inner<V>>);
+ucp_core::opaque!(CoalescingCache<V>);
 
 /// Capacity of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,8 +141,6 @@ impl<V> Weighter<Key, Arc<Entry<V>>> for InBytes {
         entry.weight
     }
 }
-
-ucp_core::opaque!(CoalescingCache<V>);
 
 impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// Nothing read yet. `weigh` says how many bytes a value takes. A value is cloned for everybody who gets it: use an

@@ -19,6 +19,7 @@ use super::Scope;
 
 /// The calls under way, by what they are about. Clones share one table.
 pub struct InFlight<K, T>(Arc<Mutex<HashMap<K, Pending<T>>>>);
+ucp_core::opaque!(InFlight<K, T>);
 
 impl<K, T> Clone for InFlight<K, T> {
     fn clone(&self) -> Self {
@@ -31,8 +32,6 @@ impl<K, T> Default for InFlight<K, T> {
         Self(Arc::default())
     }
 }
-
-ucp_core::opaque!(InFlight<K, T>);
 
 impl<K, T> InFlight<K, T> {
     /// The table, which nobody else changes meanwhile.
@@ -122,14 +121,13 @@ impl<K: Eq + Hash, T> Drop for Listed<K, T> {
 
 /// The outcome of a call, to be waited for.
 pub struct Pending<T>(watch::Receiver<Option<T>>);
+ucp_core::opaque!(Pending<T>);
 
 impl<T> Clone for Pending<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
-
-ucp_core::opaque!(Pending<T>);
 
 impl<T: Clone> Pending<T> {
     /// A call that has ended.

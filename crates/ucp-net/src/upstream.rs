@@ -78,6 +78,7 @@ pub struct Upstream {
     circuit: CircuitBreaker,
     counters: Arc<Counters>,
 }
+ucp_core::opaque!(Upstream { name });
 
 impl Upstream {
     /// Creates an upstream that is reached over the network. Fails if the address is not that of a server, or TLS
@@ -206,5 +207,3 @@ impl Upstream {
         &self.counters
     }
 }
-
-ucp_core::opaque!(Upstream { name });

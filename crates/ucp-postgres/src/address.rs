@@ -28,6 +28,7 @@ pub struct Options {
     /// Certificates of authorities that the server may be certified by, beside those of the system; DER.
     pub(crate) roots: Vec<Vec<u8>>,
 }
+ucp_core::opaque!(Options);
 
 /// An address that is not one of a PostgreSQL database.
 #[derive(Debug, thiserror::Error)]
@@ -151,8 +152,6 @@ fn is_near(host: &Host) -> bool {
         Host::Unix(_) => true,
     }
 }
-
-ucp_core::opaque!(Options);
 
 #[cfg(test)]
 mod tests {

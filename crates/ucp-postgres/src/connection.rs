@@ -34,6 +34,8 @@ pub(crate) enum Value {
     /// Several numbers.
     Numbers(Vec<i64>),
 }
+// Values are documents and identifiers of others, and are not printed.
+ucp_core::opaque!(Value);
 
 impl Value {
     /// A text that has no NUL.
@@ -76,9 +78,6 @@ impl Value {
         }
     }
 }
-
-// Values are documents and identifiers of others, and are not printed.
-ucp_core::opaque!(Value);
 
 /// A connection to the database. Each of its calls is one round trip.
 pub(crate) struct Connection {

@@ -46,6 +46,7 @@ pub(crate) struct Database {
     /// Number of statements that were sent again.
     repeated: AtomicU64,
 }
+ucp_core::opaque!(Database { place });
 
 impl Database {
     pub(crate) fn new(options: &Options) -> Result<Self, OpenError> {
@@ -235,5 +236,3 @@ fn doubtful(failure: Failure, in_doubt: bool) -> Failure {
         failure => failure,
     }
 }
-
-ucp_core::opaque!(Database { place });

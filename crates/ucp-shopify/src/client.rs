@@ -70,6 +70,7 @@ pub enum Token {
     /// Private token, for servers. Limits are per buyer, whose IP address is sent with it if it is known.
     Private(HeaderValue),
 }
+ucp_core::opaque!(Token);
 
 /// A text that is not an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,8 +96,6 @@ impl Token {
     }
 }
 
-ucp_core::opaque!(Token);
-
 fn secret(token: &str) -> Result<HeaderValue, NoToken> {
     let fits =
         !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
@@ -108,6 +107,7 @@ fn secret(token: &str) -> Result<HeaderValue, NoToken> {
 /// Client of one shop. Clones share its state.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
+ucp_core::opaque!(Client);
 
 struct Inner {
     upstream: Upstream,
@@ -122,8 +122,6 @@ struct Inner {
     /// `true` once the log has reported that another version of the API answers.
     forwarded: AtomicBool,
 }
-
-ucp_core::opaque!(Client);
 
 impl Client {
     /// Creates a client of the shop at the address of `options`, for a version (`YYYY-MM`) of its API. Fails with

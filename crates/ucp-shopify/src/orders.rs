@@ -41,7 +41,6 @@ const MOST_LINES: usize = 1_000;
 pub struct OrderNotices {
     secret: Vec<u8>,
 }
-
 ucp_core::opaque!(OrderNotices);
 
 impl OrderNotices {

@@ -43,7 +43,6 @@ pub struct Feed {
     max_bytes: u64,
     timeout: Duration,
 }
-
 ucp_core::opaque!(Feed { format });
 
 /// Failure to get a feed.

@@ -140,6 +140,7 @@ pub struct Status {
 /// Keeps the copy of a catalog. Clones share its state.
 #[derive(Clone)]
 pub struct Synchroniser(Arc<Inner>);
+ucp_core::opaque!(Synchroniser);
 
 struct Inner {
     database: Arc<Database>,
@@ -150,8 +151,6 @@ struct Inner {
     failures: AtomicU64,
     wake: Notify,
 }
-
-ucp_core::opaque!(Synchroniser);
 
 impl Synchroniser {
     /// Creates the synchronisation of the catalog in a database. Fails with [`SyncError`] if the state that is stored

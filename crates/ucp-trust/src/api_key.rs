@@ -29,6 +29,7 @@ const KEY_BYTES: usize = 32;
 /// An API key in clear text, newly generated or as a request presents it.
 #[derive(Clone)]
 pub struct ApiKey(Box<str>);
+ucp_core::opaque!(ApiKey);
 
 impl ApiKey {
     /// Generates a new key. Fails with [`getrandom::Error`] if the operating system supplies no random bytes.
@@ -58,8 +59,6 @@ impl FromStr for ApiKey {
         if random.is_some_and(|bytes| bytes.len() == KEY_BYTES) { Ok(Self(text.into())) } else { Err(NotAKey) }
     }
 }
-
-ucp_core::opaque!(ApiKey);
 
 /// Returns a header's value without surrounding white space; `None` if it is empty or not visible ASCII.
 fn text(value: &HeaderValue) -> Option<&str> {

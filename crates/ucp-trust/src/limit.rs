@@ -119,6 +119,7 @@ pub struct RateLimits<C: Clock = DefaultClock> {
     platforms: Vec<Option<Bucket<C>>>,
     unverified: Option<Buckets<C>>,
 }
+ucp_core::opaque!(RateLimits<C: Clock>);
 
 impl RateLimits {
     /// Creates full buckets of these quotas.
@@ -176,8 +177,6 @@ fn charge<C: Clock>(buckets: Option<&Buckets<C>>, stranger: &Stranger, what: &st
     let Some(buckets) = buckets else { return Ok(()) };
     buckets.charge(&buckets.keys(stranger)).map_err(|empty| buckets.limited(empty, what))
 }
-
-ucp_core::opaque!(RateLimits<C: Clock>);
 
 /// Charge for a signature that is about to be verified.
 #[must_use = "a charge that is dropped stays"]

@@ -127,7 +127,6 @@ pub struct WebhookDispatcher {
     /// `true` once it was logged that there is no key.
     pub warned: AtomicBool,
 }
-
 ucp_core::opaque!(WebhookDispatcher { agent });
 
 /// Reasons why a webhook event was not delivered.

@@ -36,7 +36,6 @@ pub struct Engine {
     /// Geocoder of the addresses that callers name.
     pub geocoder: Arc<dyn Geocoder>,
 }
-
 ucp_core::opaque!(Engine);
 
 #[async_trait]

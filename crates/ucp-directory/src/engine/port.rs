@@ -90,6 +90,7 @@ pub struct Preference {
     /// Intent of the buyer, in words.
     pub intent: Option<String>,
 }
+ucp_core::opaque!(Preference);
 
 impl Preference {
     /// Returns the preferences of a buyer in these circumstances.
@@ -97,8 +98,6 @@ impl Preference {
         Self { place: context.place(), intent: context.intent.clone() }
     }
 }
-
-ucp_core::opaque!(Preference);
 
 /// One page of the matches of a query, the best match first.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -74,6 +74,7 @@ pub struct Options {
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
 }
+ucp_core::opaque!(Options);
 
 impl Options {
     /// Returns the default options for a service.
@@ -91,8 +92,6 @@ impl Options {
     }
 }
 
-ucp_core::opaque!(Options);
-
 /// A geocoding service.
 pub struct HttpGeocoder {
     endpoint: Url,
@@ -103,7 +102,6 @@ pub struct HttpGeocoder {
     /// Hasher with random keys of this process, so that the key of an answer does not reveal the address.
     hasher: RandomState,
 }
-
 ucp_core::opaque!(HttpGeocoder { upstream });
 
 impl HttpGeocoder {

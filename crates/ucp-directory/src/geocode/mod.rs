@@ -42,6 +42,7 @@ const SAME_ADDRESS: f64 = 250.0;
 pub struct Chain {
     links: Vec<Arc<dyn Geocoder>>,
 }
+ucp_core::opaque!(Chain);
 
 impl Chain {
     /// Creates a chain of these sources, in this order.
@@ -56,8 +57,6 @@ impl Chain {
         Self::new(std::iter::once(known).chain(exact).chain(coarse).collect())
     }
 }
-
-ucp_core::opaque!(Chain);
 
 #[async_trait]
 impl Geocoder for Chain {

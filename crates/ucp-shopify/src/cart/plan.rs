@@ -35,7 +35,6 @@ pub(super) struct Plan {
     /// Items of the lines of a change, in their order, by the name of the change.
     goods: BTreeMap<&'static str, Vec<String>>,
 }
-
 ucp_core::opaque!(Plan { changes });
 
 impl Plan {
@@ -74,7 +73,6 @@ pub(super) struct Wish {
     pub(super) goal: Goal,
     pub(super) attributes: Vec<Attribute>,
 }
-
 ucp_core::opaque!(Wish { lines, refused });
 
 /// A wanted line.

@@ -68,6 +68,7 @@ pub struct Options {
     /// Statement of the shop about itself to an earlier process, for a shop that is down; see [`Standing::document`].
     pub last: Option<Bytes>,
 }
+ucp_core::opaque!(Options { upstream, version, token, bot });
 
 impl Options {
     /// Returns the default options for a shop, with the default version and without an identity as a bot.
@@ -76,8 +77,6 @@ impl Options {
         Self { upstream, version, token, bot: None, capacity, clock, random, last: None }
     }
 }
-
-ucp_core::opaque!(Options { upstream, version, token, bot });
 
 /// Reason why a shop cannot be connected.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +102,7 @@ impl SetupError {
 /// A shop behind the Storefront API. Clones share its state.
 #[derive(Clone)]
 pub struct Storefront(Arc<Inner>);
+ucp_core::opaque!(Storefront);
 
 struct Inner {
     client: Client,
@@ -116,8 +116,6 @@ struct Inner {
     codes: CoalescingCache<Arc<codes::Coded>>,
     locks: ResourceLocks,
 }
-
-ucp_core::opaque!(Storefront);
 
 impl Storefront {
     /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it [stated

@@ -59,7 +59,6 @@ pub(super) struct Shares {
     places: Places,
     origins: Arc<Mutex<HashMap<String, Places>>>,
 }
-
 ucp_core::opaque!(Shares { places });
 
 impl Shares {

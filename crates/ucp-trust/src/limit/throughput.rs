@@ -10,6 +10,7 @@ pub struct Throughput {
     limiter: DefaultDirectRateLimiter,
     most: NonZeroU32,
 }
+ucp_core::opaque!(Throughput { most });
 
 impl Throughput {
     /// Creates a limit of `most` kibibytes per second, and as many at once after a pause.
@@ -27,8 +28,6 @@ impl Throughput {
         }
     }
 }
-
-ucp_core::opaque!(Throughput { most });
 
 #[cfg(test)]
 mod tests {

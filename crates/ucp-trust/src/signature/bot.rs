@@ -37,6 +37,7 @@ pub struct BotSignature {
     values: [HeaderValue; 3],
     expires: SystemTime,
 }
+ucp_core::opaque!(BotSignature { expires });
 
 /// Reason why a text is not a usable signature. It contains nothing of the text but names and positions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -130,8 +131,6 @@ impl BotSignature {
         self.expires
     }
 }
-
-ucp_core::opaque!(BotSignature { expires });
 
 /// Returns the keys of a bot in the form of a directory, in which their thumbprints are their names. Keys that do not
 /// sign HTTP messages are left out.

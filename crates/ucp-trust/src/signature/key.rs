@@ -32,6 +32,7 @@ pub struct SigningKey {
     algorithm: Algorithm,
     public: PublicKey,
 }
+ucp_core::opaque!(SigningKey { algorithm });
 
 enum Pair {
     Ecdsa(EcdsaKeyPair),
@@ -125,8 +126,6 @@ impl SigningKey {
         .map_err(|_| KeyError::Library)
     }
 }
-
-ucp_core::opaque!(SigningKey { algorithm });
 
 #[cfg(test)]
 mod tests {
