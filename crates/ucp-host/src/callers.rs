@@ -101,16 +101,17 @@ fn directory_options(profiles: &Profiles) -> DirectoryOptions {
     }
 }
 
-/// Waits in the background for the first fetch of what a registered platform publishes, and logs that it `failed`.
+/// Waits in the background for the first fetch of what a registered platform publishes. If it fails, `log` is called with
+/// the name of the platform and the reason.
 fn watch(
     first: impl Future<Output = Result<(), Refusal>> + Send + 'static,
     platform: &ucp_config::Platform,
-    failed: &'static str,
+    log: fn(&str, &str),
 ) {
     let platform = platform.name.clone();
     tokio::spawn(async move {
         if let Err(refusal) = first.await {
-            tracing::warn!(platform, reason = refusal.content, "{failed}");
+            log(&platform, &refusal.content);
         }
     });
 }
@@ -123,7 +124,9 @@ pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
     let bots = Directory::new(fetcher, options, |_| ());
     for platform in &settings.platforms {
         if let Some(address) = &platform.signature_agent {
-            watch(bots.pin_url(address.clone()), platform, "fetching the keys of a registered bot failed");
+            watch(bots.pin_url(address.clone()), platform, |platform, reason| {
+                tracing::warn!(platform, reason, "fetching the keys of a registered bot failed");
+            });
         }
     }
     bots
@@ -155,7 +158,9 @@ pub(crate) fn register(
                 directory.pin(url, profile);
             }
             None if !url.is_published() => {}
-            None => watch(directory.pin_url(url), platform, "fetching a registered profile failed"),
+            None => watch(directory.pin_url(url), platform, |platform, reason| {
+                tracing::warn!(platform, reason, "fetching a registered profile failed");
+            }),
         }
     }
     Ok(())

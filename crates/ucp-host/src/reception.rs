@@ -17,11 +17,14 @@ use ucp_core::{Refusal, Release, ports::Notice};
 use ucp_service::{body, ingress::Peer};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
-    limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Stranger},
+    limit::{BodyLimit, HeldBody, InFlight, Permit, Quotas, RateLimits, Share, Stranger},
 };
 
 /// Maximum number of notices of one kind that are usually verified and acted on at the same time.
 pub(crate) const NOTICES: usize = 32;
+
+/// Place of a notice, and room for its body, to keep while it is acted on.
+pub(crate) type Hold = (Permit, HeldBody);
 
 /// Limits under which notices are received.
 pub(crate) struct Reception {
@@ -50,7 +53,7 @@ impl Reception {
         &self,
         request: Request,
         open: impl FnOnce(&Notice<'_>) -> Result<T, Refusal>,
-    ) -> Result<(T, Permit), Refusal> {
+    ) -> Result<(T, Hold), Refusal> {
         let opened = self.take_heard(
             request,
             |_| Ok(()),
@@ -69,7 +72,7 @@ impl Reception {
         request: Request,
         hear: impl FnOnce(&HeaderMap) -> Result<H, Refusal>,
         open: impl FnOnce(H, HeaderMap, Bytes) -> F,
-    ) -> Result<(T, Permit), Refusal> {
+    ) -> Result<(T, Hold), Refusal> {
         let (parts, body) = request.into_parts();
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
         let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
@@ -86,13 +89,14 @@ impl Reception {
         let place = self.places.try_acquire(None)?;
         let opened = open(head, parts.headers, body).await?;
         charge.refund();
-        Ok((opened, place))
+        Ok((opened, (place, held)))
     }
 }
 
-/// Answers a notice. One that was refused is logged as an event of this name.
-pub(crate) fn answered(taken: Result<(), Refusal>, rejected: &str) -> Response {
-    let Err(refusal) = taken else { return StatusCode::OK.into_response() };
-    tracing::warn!(code = %refusal.code, reason = refusal.content, "{rejected}");
-    ucp_rest::error::answer(Release::NEWEST, &refusal)
+/// Answers a notice.
+pub(crate) fn answered(taken: &Result<(), Refusal>) -> Response {
+    match taken {
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(refusal) => ucp_rest::error::answer(Release::NEWEST, refusal),
+    }
 }

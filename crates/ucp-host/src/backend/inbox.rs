@@ -56,5 +56,9 @@ impl InboxEndpoint {
 }
 
 async fn orders(State(endpoint): State<Arc<InboxEndpoint>>, request: Request) -> Response {
-    answered(endpoint.take(request).await, "order event rejected")
+    let taken = endpoint.take(request).await;
+    if let Err(refusal) = &taken {
+        tracing::warn!(code = %refusal.code, reason = refusal.content, "order event rejected");
+    }
+    answered(&taken)
 }

@@ -240,5 +240,9 @@ impl Events {
 }
 
 async fn changed(State(events): State<Arc<Events>>, request: Request) -> Response {
-    answered(events.take(request).await, "product event rejected")
+    let taken = events.take(request).await;
+    if let Err(refusal) = &taken {
+        tracing::warn!(code = %refusal.code, reason = refusal.content, "product event rejected");
+    }
+    answered(&taken)
 }
