@@ -102,12 +102,12 @@ impl Files {
 
     /// Returns a store in each open place, to learn whether that can be read.
     pub(crate) fn stores(&self) -> BTreeMap<Place, Arc<dyn Store>> {
-        self.all(|store| Arc::new(store) as _, |store| Arc::new(store) as _).collect()
+        self.all::<Arc<dyn Store>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
     }
 
     /// Returns all open places with the shops in them.
     pub fn tenants(&self) -> Vec<(Place, Arc<dyn Tenants>)> {
-        self.all(|store| Arc::new(store) as _, |store| Arc::new(store) as _).collect()
+        self.all::<Arc<dyn Tenants>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
     }
 
     /// Returns all open places, each with what `of_file` or `of_database` makes of its store.
