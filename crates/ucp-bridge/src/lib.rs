@@ -183,10 +183,10 @@ impl SetupError {
 
 /// Bridge to a shop. Clones share its state.
 #[derive(Clone)]
-pub struct Bridge(Arc<Inner>);
+pub struct Bridge(Arc<BridgeState>);
 ucp_core::opaque!(Bridge);
 
-struct Inner {
+struct BridgeState {
     options: Arc<Options>,
     peer: Peer,
     offering: Offering,
@@ -215,7 +215,7 @@ impl Bridge {
             Ok(told) => told.body.written().map_or_else(|| weight(&told.body), Written::bytes),
             Err(_) => 256,
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(BridgeState {
             offering: known.profile.offering.clone(),
             handlers: known.profile.handlers.clone().into(),
             release: known.release,

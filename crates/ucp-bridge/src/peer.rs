@@ -23,7 +23,7 @@ use url::Url;
 
 use super::{
     Options, SetupError, Token,
-    discovery::{Known, Lines, discover, profile_address, recall},
+    discovery::{KnownProfile, Lines, discover, profile_address, recall},
     introduction::{introduce, sign},
     mcp::{self, Sessions},
     platform::profile_path,
@@ -69,7 +69,7 @@ pub(super) struct Peer {
     address: Url,
     clock: Clock,
     random: Random,
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<KnownProfile>>,
     lines: Lines,
     sessions: Sessions,
     /// Held while the profile is being renewed.
@@ -135,7 +135,7 @@ impl Peer {
     }
 
     /// Returns the latest result of the discovery.
-    pub(super) fn known(&self) -> Arc<Known> {
+    pub(super) fn known(&self) -> Arc<KnownProfile> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -180,7 +180,7 @@ impl Peer {
 
     /// Returns the result of a new fetch of the profile, for something that cannot be verified with the keys in
     /// `known`. The first such fetch is immediate; further ones wait for [`KEY_FLOOR`], whatever keys are named.
-    async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
+    async fn renewed(&self, known: &Arc<KnownProfile>) -> Arc<KnownProfile> {
         // A second caller needs the result of the first.
         let mut renewing = self.renewing.lock().await;
         let now = (self.clock)();
@@ -235,7 +235,7 @@ impl Peer {
         }
     }
 
-    async fn ask_rest(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+    async fn ask_rest(&self, known: &KnownProfile, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
         let id = question.id.as_deref().unwrap_or_default();
         let segments = row.path.split('/').filter(|segment| !segment.is_empty());
@@ -263,7 +263,7 @@ impl Peer {
         if row.class == Class::Browsing { response::browsed(&received) } else { response::rest(&received) }
     }
 
-    async fn ask_mcp(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+    async fn ask_mcp(&self, known: &KnownProfile, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
         let mut meta = Map::new();
         meta.insert("ucp-agent".to_owned(), json!({ "profile": self.agent(known, question.mandates.as_deref()) }));
@@ -311,7 +311,7 @@ impl Peer {
     }
 
     /// Opens a session; returns `true` if there is one now.
-    async fn begin(&self, known: &Known, question: &Question) -> bool {
+    async fn begin(&self, known: &KnownProfile, question: &Question) -> bool {
         let number = self.sessions.number();
         let begun = self.message(known, CallKind::Read, &mcp::initialize(number), None);
         let Ok(received) = self.send(known, begun, question).await else { return false };
@@ -326,7 +326,7 @@ impl Peer {
 
     fn message(
         &self,
-        known: &Known,
+        known: &KnownProfile,
         call_kind: CallKind,
         message: &Value,
         session: Option<&mcp::Session>,
@@ -346,14 +346,14 @@ impl Peer {
     }
 
     /// Returns the address of the gateway's profile for the shop.
-    fn agent(&self, known: &Known, mandates: Option<&str>) -> String {
+    fn agent(&self, known: &KnownProfile, mandates: Option<&str>) -> String {
         format!("{}{}", self.options.base, profile_path(known.release, mandates))
     }
 
     /// Sends a request as the gateway; an answer is accepted if its signature is valid, or if it has none.
     async fn send(
         &self,
-        known: &Known,
+        known: &KnownProfile,
         mut upstream_request: UpstreamRequest,
         question: &Question,
     ) -> Result<Received, Trouble> {

@@ -40,7 +40,7 @@ use uuid::Uuid;
 use crate::{
     documents::{
         Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Outcome, Payment,
-        Place, WantedLine,
+        PlaceOrder, WantedLine,
     },
     shop::ContractShop,
     transport::{Question, Reply, is_definite},
@@ -598,7 +598,7 @@ impl RemoteCart for ContractShop {
             discount: None,
             problem: None,
         });
-        let document = Place {
+        let document = PlaceOrder {
             reference: attempt.id.clone(),
             cart: cart.reference.clone(),
             lines: lines.collect(),

@@ -534,7 +534,8 @@ pub struct Abandon {
 
 /// Question of `POST /place`: the order to place and the payment to take, once for each reference.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct PlaceOrder {
     /// Reference of the attempt: a second `/place` with it changes nothing and is answered like the first.
     pub reference: String,
     /// Identifier of the cart.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     changes::CHANGES_PATH,
     documents::{
-        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, Place,
+        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, PlaceOrder,
         Problem, Resolve, Resolved, VERSION,
     },
     orders::EVENTS_PATH,
@@ -105,7 +105,7 @@ fn shapes(question: Question, generator: &mut SchemaGenerator) -> (&'static str,
         Question::CartFetch => ("A cart as it is; nothing is changed.", of::<CartQuestion, Cart>(generator)),
         Question::CartAbandon => ("Give a cart up.", of::<Abandon, ()>(generator)),
         Question::Place => {
-            ("Place an order and take its payment, once for each reference.", of::<Place, Outcome>(generator))
+            ("Place an order and take its payment, once for each reference.", of::<PlaceOrder, Outcome>(generator))
         }
         Question::Order => ("Result of an attempt to place an order.", of::<Attempt, Outcome>(generator)),
         Question::Cancel => {

@@ -81,10 +81,10 @@ impl ConnectError {
 
 /// A shop behind the contract. Clones share its state.
 #[derive(Clone)]
-pub struct ContractShop(Arc<Inner>);
+pub struct ContractShop(Arc<ShopState>);
 ucp_core::opaque!(ContractShop);
 
-struct Inner {
+struct ShopState {
     transport: Arc<dyn Transport>,
     statement: RwLock<Arc<Statement>>,
     pages: CoalescingCache<Arc<Listing>>,
@@ -182,7 +182,7 @@ impl ContractShop {
                 Arc::clone(&counters),
             )
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ShopState {
             transport,
             statement: RwLock::new(Arc::new(statement)),
             pages: cache(),

@@ -43,7 +43,7 @@ use self::{
         index::{Index, IndexBuilder},
         port::{Geocoder, Hit, LocationHit, Merchants, Page, Query, Resolved},
     },
-    geocode::{Known, KnownBuilder},
+    geocode::{KnownBuilder, KnownPlaces},
     watch::watch,
     workers::Workers,
 };
@@ -57,7 +57,7 @@ const USUAL: u64 = 1_024;
 /// An open directory. Cloning it is cheap and yields the same directory.
 #[derive(Clone)]
 pub struct Directory {
-    inner: Arc<Inner>,
+    inner: Arc<DirectoryState>,
     workers: Arc<Workers>,
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
@@ -72,7 +72,7 @@ impl Directory {
         let connection = store.connect()?;
         let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));
         let holdings = Sender::new(Holdings::default());
-        let inner = Arc::new(Inner { shop, policy, cache_bytes, snapshot, holdings });
+        let inner = Arc::new(DirectoryState { shop, policy, cache_bytes, snapshot, holdings });
         let watcher = watch(Arc::clone(&inner), connection)?;
         let workers = Workers::start(store)?;
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
@@ -193,7 +193,7 @@ impl Geocoder for Directory {
     }
 }
 
-struct Inner {
+struct DirectoryState {
     shop: ShopId,
     policy: Policy,
     cache_bytes: u64,
@@ -201,7 +201,7 @@ struct Inner {
     holdings: Sender<Holdings>,
 }
 
-impl Inner {
+impl DirectoryState {
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -225,7 +225,7 @@ impl Inner {
 /// Data derived from one state of the directory. Documents are read on demand, and may be newer.
 struct Snapshot {
     index: Index,
-    known: Known,
+    known: KnownPlaces,
     documents: Cache<String, Document, Weights>,
 }
 
@@ -248,10 +248,10 @@ impl Weighter<String, Document> for Weights {
 
 impl Snapshot {
     fn empty() -> Self {
-        Self::new(IndexBuilder::default().finish(), Known::default(), 0)
+        Self::new(IndexBuilder::default().finish(), KnownPlaces::default(), 0)
     }
 
-    fn new(index: Index, known: Known, cache_bytes: u64) -> Self {
+    fn new(index: Index, known: KnownPlaces, cache_bytes: u64) -> Self {
         let usual = usize::try_from(cache_bytes / (USUAL * EXPANSION)).unwrap_or(usize::MAX);
         Self { index, known, documents: Cache::with_weighter(usual, cache_bytes, Weights) }
     }

@@ -27,14 +27,14 @@ pub struct Files {
 
 /// Place of a shop's sales.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum StoragePlace {
     /// A data directory.
     Directory(PathBuf),
     /// A database, as [`Options::place`] names it.
     Database(String),
 }
 
-impl Place {
+impl StoragePlace {
     /// Returns the place of a shop.
     pub fn of(settings: &Settings) -> Self {
         match &settings.database {
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StoragePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => path.display().fmt(f),
@@ -101,12 +101,12 @@ impl Files {
     }
 
     /// Returns a store in each open place, to learn whether that can be read.
-    pub(crate) fn stores(&self) -> BTreeMap<Place, Arc<dyn Store>> {
+    pub(crate) fn stores(&self) -> BTreeMap<StoragePlace, Arc<dyn Store>> {
         self.all::<Arc<dyn Store>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
     }
 
     /// Returns all open places with the shops in them.
-    pub fn tenants(&self) -> Vec<(Place, Arc<dyn Tenants>)> {
+    pub fn tenants(&self) -> Vec<(StoragePlace, Arc<dyn Tenants>)> {
         self.all::<Arc<dyn Tenants>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
     }
 
@@ -115,11 +115,11 @@ impl Files {
         &self,
         of_file: fn(SqliteStore) -> T,
         of_database: fn(PostgresStore) -> T,
-    ) -> impl Iterator<Item = (Place, T)> {
+    ) -> impl Iterator<Item = (StoragePlace, T)> {
         let files = self.directories().into_iter();
-        let files = files.map(move |(path, store)| (Place::Directory(path), of_file(store)));
+        let files = files.map(move |(path, store)| (StoragePlace::Directory(path), of_file(store)));
         let databases = self.databases().into_iter();
-        files.chain(databases.map(move |store| (Place::Database(store.place().to_owned()), of_database(store))))
+        files.chain(databases.map(move |store| (StoragePlace::Database(store.place().to_owned()), of_database(store))))
     }
 }
 

@@ -92,7 +92,7 @@ pub enum Staleness {
 
 /// A cache of one kind of value. Clones are the same one.
 #[derive(Clone)]
-pub struct CoalescingCache<V>(Arc<Inner<V>>);
+pub struct CoalescingCache<V>(Arc<CacheState<V>>);
 ucp_core::opaque!(CoalescingCache<V>);
 
 /// Capacity of a cache.
@@ -110,7 +110,7 @@ impl Default for Capacity {
     }
 }
 
-struct Inner<V> {
+struct CacheState<V> {
     kept: Cache<Key, Arc<Entry<V>>, InBytes>,
     in_flight: InFlight<Key, Result<V, Failure>>,
     most: usize,
@@ -147,7 +147,7 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// `Arc`.
     pub fn new(capacity: Capacity, weigh: fn(&V) -> usize, clock: Clock, counters: Arc<Counters>) -> Self {
         let (kept, in_flight) = (cache(capacity.bytes), InFlight::default());
-        Self(Arc::new(Inner { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
+        Self(Arc::new(CacheState { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
     }
 
     /// Returns the size of the kept entries, in bytes, as they are weighed.
@@ -165,7 +165,7 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
         F: FnOnce() -> R + Send,
         R: Future<Output = Result<Filled<V>, Failure>> + Send + 'static,
     {
-        let Inner { kept, clock, counters, .. } = &*self.0;
+        let CacheState { kept, clock, counters, .. } = &*self.0;
         let known = kept.get(key);
         let now = clock();
         let usable = known.as_ref().map_or(Usable::Expired, |entry| entry.usable(&freshness, now));
@@ -259,7 +259,7 @@ enum Joined<V> {
     Other(Pending<Result<V, Failure>>),
 }
 
-impl<V: Clone> Inner<V> {
+impl<V: Clone> CacheState<V> {
     /// Keeps what a fill came back with, if it is to be kept.
     fn keep(&self, key: Key, filled: Result<Filled<V>, Failure>, since: Instant, keep: bool) -> Result<V, Failure> {
         let (value, keep, missing) = match filled? {

@@ -200,13 +200,13 @@ struct State {
 #[derive(Debug)]
 struct Waiting {
     stranger: Option<Groups>,
-    found: oneshot::Sender<Place>,
+    found: oneshot::Sender<HeldPlace>,
 }
 
 /// A place; dropping it gives it to the next one in the queue.
 #[derive(Debug)]
 #[must_use = "the place is given back when this is dropped"]
-pub struct Place {
+pub struct HeldPlace {
     pool: Arc<Pool>,
     stranger: Option<Groups>,
 }
@@ -227,12 +227,12 @@ impl Places {
     }
 
     /// Takes a place, once there is one; `None` if there is none by `until`, or too many wait.
-    pub async fn take(&self, stranger: Option<Groups>, until: Instant) -> Option<Place> {
+    pub async fn take(&self, stranger: Option<Groups>, until: Instant) -> Option<HeldPlace> {
         let found = {
             let mut state = self.0.state();
             if state.taken.place_fits(stranger, self.0.most, self.0.more).is_ok() {
                 state.taken.add(stranger, 1);
-                return Some(Place { pool: Arc::clone(&self.0), stranger });
+                return Some(HeldPlace { pool: Arc::clone(&self.0), stranger });
             }
             state.forget();
             state.queued.place_fits(stranger, self.0.queue, self.0.more).ok()?;
@@ -281,7 +281,7 @@ impl State {
     }
 }
 
-impl Drop for Place {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         let next: Vec<_> = {
             let mut state = self.pool.state();
@@ -307,11 +307,11 @@ mod tests {
         Some(Groups::default().and(Step::Address, &address).and(Step::Neighbors, &(address / 16)))
     }
 
-    fn take(places: &Places, stranger: Option<Groups>) -> Option<Place> {
+    fn take(places: &Places, stranger: Option<Groups>) -> Option<HeldPlace> {
         places.take(stranger, Instant::now()).now_or_never().flatten()
     }
 
-    fn count(places: &Places, stranger: impl Fn(u8) -> Option<Groups>) -> Vec<Place> {
+    fn count(places: &Places, stranger: impl Fn(u8) -> Option<Groups>) -> Vec<HeldPlace> {
         (0..=u8::MAX).filter_map(|number| take(places, stranger(number))).collect()
     }
 

@@ -10,7 +10,7 @@ use tokio_postgres::{Error, Row};
 use ucp_core::ports::shared::{SharedProduct, SharedShop, SharedStock};
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
     text::{escaped, plain, signed},
@@ -119,10 +119,10 @@ impl PostgresStore {
     pub async fn found(&self, catalog: &Catalog, products: &[SharedProduct]) -> Result<Catalog, Failure> {
         let mut values = self.columns(products);
         values.extend([
-            Value::Text(catalog.shop.identity.clone()),
-            Value::Text(catalog.shop.market.clone()),
-            Value::Text(catalog.shop.terms.clone()),
-            Value::Number(catalog.number),
+            Param::Text(catalog.shop.identity.clone()),
+            Param::Text(catalog.shop.market.clone()),
+            Param::Text(catalog.shop.terms.clone()),
+            Param::Number(catalog.number),
         ]);
         let sql = format!(
             "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition) \
@@ -137,7 +137,7 @@ impl PostgresStore {
     /// Stores other terms of sale, which hold from the next opening of a gateway on. Fails with [`Failure`] if the
     /// database failed.
     pub async fn set_terms(&self, terms: &str) -> Result<(), Failure> {
-        let values = [self.key(), Value::plain(terms)];
+        let values = [self.key(), Param::plain(terms)];
         self.work(async |connection, _| {
             connection.execute("UPDATE catalogs SET terms = $2 WHERE shop = $1", &values).await
         })
@@ -149,7 +149,7 @@ impl PostgresStore {
     /// them. The list is empty only if nothing changed. Fails with [`Failure`] if the database cannot be read.
     pub async fn changes(&self, after: i64) -> Result<Vec<SharedProduct>, Failure> {
         let limit = signed(TOGETHER * 2);
-        let values = [self.key(), Value::Number(after), Value::Number(limit)];
+        let values = [self.key(), Param::Number(after), Param::Number(limit)];
         // One statement, and so one state of the database.
         let [variants, quantities, owed, stated, stated_at] =
             ["variant", "quantity", "owed", "coalesce(stated, -1)", &format!("coalesce(stated_at, {UNKNOWN})")].map(
@@ -189,7 +189,7 @@ impl PostgresStore {
     /// Returns the number and the document of each of these products that there is. Fails with [`Failure`] if the
     /// database cannot be read.
     pub async fn documents(&self, ids: &[&str]) -> Result<HashMap<String, (i64, String)>, Failure> {
-        let values = [self.key(), Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
+        let values = [self.key(), Param::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
         let sql = "SELECT id, number, document FROM products WHERE shop = $1 AND id = ANY ($2)";
         self.work(async |connection, _| {
             let rows = connection.rows(sql, &values).await?;
@@ -210,7 +210,7 @@ impl PostgresStore {
     ) -> Result<Published, Failure> {
         let mut values = self.columns(products);
         let locked = [values[0].clone(), values[5].clone(), values[1].clone()];
-        values.push(Value::Number(base));
+        values.push(Param::Number(base));
         let sql = format!(
             "WITH numbered AS (UPDATE catalogs SET number = number + 1, edition = number + 1 \
                 WHERE shop = $1 AND edition = $11 RETURNING number), {} SELECT number FROM numbered",
@@ -250,16 +250,16 @@ impl PostgresStore {
     }
 
     /// Values `$1` to `$10` of a statement with [`stored`].
-    fn columns(&self, products: &[SharedProduct]) -> Vec<Value> {
+    fn columns(&self, products: &[SharedProduct]) -> Vec<Param> {
         let all = || products.iter().flat_map(|product| product.stock.iter().map(move |stock| (&product.id, stock)));
-        let numbers = |number: fn(&SharedStock) -> i64| Value::Numbers(all().map(|(_, stock)| number(stock)).collect());
+        let numbers = |number: fn(&SharedStock) -> i64| Param::Numbers(all().map(|(_, stock)| number(stock)).collect());
         vec![
             self.key(),
-            Value::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
-            Value::Numbers(products.iter().map(|product| product.place).collect()),
-            Value::Texts(products.iter().map(|product| product.document.clone()).collect()),
-            Value::Texts(all().map(|(product, _)| escaped(product).into_owned()).collect()),
-            Value::Texts(all().map(|(_, stock)| escaped(&stock.variant).into_owned()).collect()),
+            Param::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
+            Param::Numbers(products.iter().map(|product| product.place).collect()),
+            Param::Texts(products.iter().map(|product| product.document.clone()).collect()),
+            Param::Texts(all().map(|(product, _)| escaped(product).into_owned()).collect()),
+            Param::Texts(all().map(|(_, stock)| escaped(&stock.variant).into_owned()).collect()),
             numbers(|stock| stock.quantity),
             numbers(|stock| stock.owed),
             numbers(|stock| stock.stated.unwrap_or(-1)),

@@ -12,7 +12,7 @@ use crate::text;
 
 /// A value of a statement.
 #[derive(Clone)]
-pub(crate) enum Value {
+pub(crate) enum Param {
     /// A text.
     Text(String),
     /// A text, or nothing.
@@ -35,9 +35,9 @@ pub(crate) enum Value {
     Numbers(Vec<i64>),
 }
 // Values are documents and identifiers of others, and are not printed.
-ucp_core::opaque!(Value);
+ucp_core::opaque!(Param);
 
-impl Value {
+impl Param {
     /// A text that has no NUL.
     pub(crate) fn plain(text: &str) -> Self {
         Self::Text(text.to_owned())
@@ -88,8 +88,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Runs a statement and returns its rows.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
-        let typed: Vec<_> = values.iter().map(Value::as_sql).collect();
+    pub(crate) async fn rows(&self, sql: &str, values: &[Param]) -> Result<Vec<Row>, Error> {
+        let typed: Vec<_> = values.iter().map(Param::as_sql).collect();
         if !self.named {
             return self.object.query_typed(sql, &typed).await;
         }
@@ -99,13 +99,13 @@ impl Connection {
     }
 
     /// Runs a statement and returns its row, if there is one.
-    pub(crate) async fn row(&self, sql: &str, values: &[Value]) -> Result<Option<Row>, Error> {
+    pub(crate) async fn row(&self, sql: &str, values: &[Param]) -> Result<Option<Row>, Error> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
     /// Runs a statement and returns the number of rows that it changed.
-    pub(crate) async fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, Error> {
-        let typed: Vec<_> = values.iter().map(Value::as_sql).collect();
+    pub(crate) async fn execute(&self, sql: &str, values: &[Param]) -> Result<u64, Error> {
+        let typed: Vec<_> = values.iter().map(Param::as_sql).collect();
         if !self.named {
             return self.object.execute_typed(sql, &typed).await;
         }

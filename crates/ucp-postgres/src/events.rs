@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
     text::{escaped, plain},
@@ -39,9 +39,9 @@ impl PostgresStore {
     pub async fn add_changed(&self, ids: &[String], at: Timestamp) -> Result<(), Failure> {
         let values = [
             self.key(),
-            Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect()),
-            Value::count(ids.len()),
-            Value::at(at),
+            Param::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect()),
+            Param::count(ids.len()),
+            Param::at(at),
         ];
         let sql = format!(
             "WITH numbered AS (INSERT INTO catalog_event_numbers (shop, number) VALUES ($1, $3) \
@@ -59,7 +59,7 @@ impl PostgresStore {
     /// Returns products that have changed after a number; after `None`, only the newest number. Fails with [`Failure`]
     /// if the database cannot be read.
     pub async fn changed_after(&self, after: Option<i64>) -> Result<Changed, Failure> {
-        let values = [self.key(), Value::Number(after.unwrap_or(i64::MAX)), Value::Number(TOGETHER)];
+        let values = [self.key(), Param::Number(after.unwrap_or(i64::MAX)), Param::Number(TOGETHER)];
         // One statement, and so one state of the database.
         let sql = "SELECT coalesce((SELECT number FROM catalog_event_numbers WHERE shop = $1), 0), \
                        coalesce((SELECT min(number) FROM catalog_events WHERE shop = $1), 0), \

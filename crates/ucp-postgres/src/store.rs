@@ -13,7 +13,7 @@ use ucp_core::{
 
 use crate::{
     address::Options,
-    connection::{Connection, Value},
+    connection::{Connection, Param},
     failure::{Failure, OpenError},
     migrations::{self, MIGRATIONS, Migration},
     registered::Registered,
@@ -25,10 +25,10 @@ pub(crate) const BATCH: i64 = 500;
 
 /// The store of a shop in a database, which other gateways may have open too. Cloning it is cheap and yields the same store.
 #[derive(Clone, Debug)]
-pub struct PostgresStore(Arc<Inner>);
+pub struct PostgresStore(Arc<StoreState>);
 
 #[derive(Debug)]
-struct Inner {
+struct StoreState {
     database: Arc<Database>,
     shop: ShopId,
     cursor_secret: CursorSecret,
@@ -68,7 +68,7 @@ impl PostgresStore {
     async fn at(database: Arc<Database>, shop: ShopId) -> Result<Self, OpenError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(OpenError::Random)?;
-        let values = [Value::Text(shop.to_string()), Value::Bytes(key.to_vec())];
+        let values = [Param::Text(shop.to_string()), Param::Bytes(key.to_vec())];
         let stored = database.run(async |connection, _| {
             let sql = "INSERT INTO shops (shop, cursor_key) VALUES ($1, $2) ON CONFLICT (shop) DO NOTHING";
             connection.execute(sql, &values).await?;
@@ -79,7 +79,7 @@ impl PostgresStore {
         let stored = stored.await.map_err(unusable)?.unwrap_or_default();
         let secret = <[u8; 32]>::try_from(stored)
             .map_err(|_| unusable(Failure::Unreadable("the key of cursors must be 32 bytes long".to_owned())))?;
-        let inner = Inner {
+        let inner = StoreState {
             database,
             shop,
             cursor_secret: CursorSecret::new(secret),
@@ -139,8 +139,8 @@ impl PostgresStore {
     }
 
     /// The value of the shop in a statement.
-    pub(crate) fn key(&self) -> Value {
-        Value::Text(self.0.shop.to_string())
+    pub(crate) fn key(&self) -> Param {
+        Param::Text(self.0.shop.to_string())
     }
 
     /// Returns the notification for tasks that this process has planned or woken.
@@ -171,17 +171,17 @@ impl PostgresStore {
     }
 
     /// Reads rows.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, PortError> {
+    pub(crate) async fn rows(&self, sql: &str, values: &[Param]) -> Result<Vec<Row>, PortError> {
         self.run(async |connection, _| connection.rows(sql, values).await).await
     }
 
     /// Reads a row.
-    pub(crate) async fn row(&self, sql: &str, values: &[Value]) -> Result<Option<Row>, PortError> {
+    pub(crate) async fn row(&self, sql: &str, values: &[Param]) -> Result<Option<Row>, PortError> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
     /// Runs a statement that can be carried out twice without harm.
-    pub(crate) async fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, PortError> {
+    pub(crate) async fn execute(&self, sql: &str, values: &[Param]) -> Result<u64, PortError> {
         self.run(async |connection, _| connection.execute(sql, values).await).await
     }
 }

@@ -106,10 +106,10 @@ fn secret(token: &str) -> Result<HeaderValue, NoToken> {
 
 /// Client of one shop. Clones share its state.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 ucp_core::opaque!(Client);
 
-struct Inner {
+struct ClientState {
     upstream: Upstream,
     endpoint: Url,
     version: String,
@@ -149,7 +149,7 @@ impl Client {
             let token = token.read().unwrap_or_else(PoisonError::into_inner).clone();
             signed(token.shown(request), bot.as_deref())
         });
-        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
+        Ok(Self(Arc::new(ClientState { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
     /// Runs one operation. `variables` is an object; the shop refuses variables that the document does not declare.

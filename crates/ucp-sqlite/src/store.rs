@@ -27,7 +27,7 @@ use crate::{
     connection::ShopConnection,
     error::{BackupError, StoreError, WriteError},
     header, log, migrations,
-    place::Place,
+    place::FilePlace,
     witness::{self, Witness},
     writer::{Activity, Writer},
 };
@@ -51,10 +51,10 @@ const KEPT_READERS: usize = 4;
 ///
 /// It opens without products: a gateway in front of a remote shop keeps its documents here too.
 #[derive(Clone, Debug)]
-pub struct SqliteStore(Arc<Inner>);
+pub struct SqliteStore(Arc<StoreState>);
 
 #[derive(Debug)]
-struct Inner {
+struct StoreState {
     file: Arc<File>,
     shop: ShopId,
     cursor_secret: CursorSecret,
@@ -67,7 +67,7 @@ struct Inner {
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    place: Place,
+    place: FilePlace,
     witness: Arc<Witness>,
     writer: Writer,
     readers: Readers,
@@ -144,7 +144,7 @@ impl SqliteStore {
             let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
         })?;
-        let place = Place::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
+        let place = FilePlace::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
         let witness = Arc::new(Witness::open(&connection, &path)?);
         let file = File {
             writer: Writer::start(connection, Some((place.clone(), Arc::clone(&witness))))?,
@@ -172,7 +172,7 @@ impl SqliteStore {
 
     fn for_shop(file: Arc<File>, shop: ShopId, cursor_secret: CursorSecret) -> Self {
         let (planned, retention) = (Notify::new(), OnceLock::new());
-        Self(Arc::new(Inner { file, shop, cursor_secret, planned, retention }))
+        Self(Arc::new(StoreState { file, shop, cursor_secret, planned, retention }))
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
@@ -361,7 +361,7 @@ impl SqliteStore {
             let shop = &self.0.shop;
             match self.0.file.impatient_readers.query(|db| read(ShopConnection::new(db, shop))) {
                 Err(error) if is_busy(&error) => {
-                    let Inner { file, shop, .. } = &*self.0;
+                    let StoreState { file, shop, .. } = &*self.0;
                     let (file, shop) = (Arc::clone(file), shop.clone());
                     let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
                     let read = tokio::task::spawn_blocking(read).await;

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     error::{StoreError, WriteError},
-    place::Place,
+    place::FilePlace,
     witness::{self, UNFLUSHED, Witness},
 };
 
@@ -67,7 +67,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread on its own connection, which writes as long as the file is at its place, and tells of each commit.
-    pub(crate) fn start(mut connection: Connection, file: Option<(Place, Arc<Witness>)>) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        mut connection: Connection,
+        file: Option<(FilePlace, Arc<Witness>)>,
+    ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let activity = Arc::new(Activity::default());
         let counted = Arc::clone(&activity);
@@ -90,7 +93,7 @@ impl Writer {
                 let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
                 counted.commits.fetch_add(1, Ordering::Relaxed);
                 let writes = group.len() as u64;
-                if place.as_ref().is_none_or(Place::holds) {
+                if place.as_ref().is_none_or(FilePlace::holds) {
                     commit(&mut connection, group, witness);
                 } else {
                     refuse(group, &WriteError::Displaced);

@@ -139,10 +139,10 @@ pub struct Status {
 
 /// Keeps the copy of a catalog. Clones share its state.
 #[derive(Clone)]
-pub struct Synchroniser(Arc<Inner>);
+pub struct Synchroniser(Arc<SynchroniserState>);
 ucp_core::opaque!(Synchroniser);
 
-struct Inner {
+struct SynchroniserState {
     database: Arc<Database>,
     source: Source,
     options: Options,
@@ -157,7 +157,7 @@ impl Synchroniser {
     /// cannot be read.
     pub fn new(database: Arc<Database>, source: Source, options: Options) -> Result<Self, SyncError> {
         let state = stored(&database)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(SynchroniserState {
             database,
             source,
             options,

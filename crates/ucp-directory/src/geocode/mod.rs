@@ -1,7 +1,7 @@
 //! Coordinates of addresses.
 //!
 //! A [`Chain`] asks one source after the other, the most exact one first: the directory's own locations by their street
-//! ([`Known`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
+//! ([`KnownPlaces`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
 //! needs the network, such as an [`HttpGeocoder`], is one more link. An address that none of them knows is unknown: a
 //! search is never widened instead.
 //!
@@ -101,13 +101,13 @@ impl Geocoder for Localities {
 
 /// Geocoder of the street addresses of public locations, stored as digests that need little memory.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownPlaces {
     hasher: RandomState,
     /// Coordinates by digest; `None` for an address whose locations are apart, so that one of them is wrong.
     points: HashMap<u64, Option<Point>>,
 }
 
-impl Known {
+impl KnownPlaces {
     /// Returns the coordinates of an address, if a location has it.
     pub fn find(&self, address: &PostalAddress) -> Option<Resolved> {
         let point = keys(address).iter().find_map(|key| *self.points.get(&self.hasher.hash_one(key))?)?;
@@ -115,9 +115,9 @@ impl Known {
     }
 }
 
-/// Builder of a [`Known`].
+/// Builder of a [`KnownPlaces`].
 #[derive(Debug, Default)]
-pub struct KnownBuilder(Known);
+pub struct KnownBuilder(KnownPlaces);
 
 impl KnownBuilder {
     /// Adds the public locations of a merchant that state both address and coordinates.
@@ -137,13 +137,13 @@ impl KnownBuilder {
     }
 
     /// Returns the geocoder of all added addresses.
-    pub fn finish(self) -> Known {
+    pub fn finish(self) -> KnownPlaces {
         self.0
     }
 }
 
 #[async_trait]
-impl Geocoder for Known {
+impl Geocoder for KnownPlaces {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         Ok(self.find(address))
     }

@@ -15,7 +15,7 @@ use ucp_core::{
     sales::{SalesService, placing::Placed},
 };
 
-use super::Place;
+use super::RemotePlace;
 use crate::reception::{NOTICES, Reception, answered};
 
 /// State of the endpoint.
@@ -26,7 +26,7 @@ struct InboxEndpoint {
 }
 
 /// Returns the route for the notices of a shop, which complete checkouts of `sales`.
-pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &Place<'_>) -> Router {
+pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &RemotePlace<'_>) -> Router {
     let endpoint = InboxEndpoint { inbox, sales, reception: Reception::new(place.settings, place.bodies, NOTICES) };
     Router::new().route(ORDERS_PATH, post(orders)).with_state(Arc::new(endpoint))
 }

@@ -261,7 +261,7 @@ pub(crate) async fn open(
             let kind = settings.sections.upstream.backend;
             let last_known = LastKnown::new(&settings.dir(), kind, upstream);
             let last = if live { None } else { last_known.read() };
-            let place = Place { settings, upstream, base, data, store, signing_key, bodies, last };
+            let place = RemotePlace { settings, upstream, base, data, store, signing_key, bodies, last };
             let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Http => http::open(&place).await,
@@ -320,7 +320,7 @@ impl Opened {
     /// page of the shop, and `order_inbox` is how the gateway hears of their orders; or the shop takes orders and payments
     /// of these handlers from the gateway.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(
-        place: &Place<'_>,
+        place: &RemotePlace<'_>,
         shop: S,
         shop_handlers: Vec<Declaration>,
         order_inbox: Option<Arc<dyn OrderInbox>>,
@@ -387,7 +387,7 @@ pub fn chance() -> ucp_net::Random {
 }
 
 /// Environment in which a remote backend is opened.
-struct Place<'a> {
+struct RemotePlace<'a> {
     settings: &'a Settings,
     upstream: &'a Upstream,
     /// Base URL of the gateway, without trailing slash.

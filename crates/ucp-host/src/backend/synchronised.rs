@@ -29,7 +29,7 @@ use ucp_sqlite::SqliteStore;
 use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::limit::BodyLimit;
 
-use super::{NO_SHOP, Opened, Place};
+use super::{NO_SHOP, Opened, RemotePlace};
 use crate::{
     clock,
     progress::indexing,
@@ -85,7 +85,7 @@ pub(super) fn of_embedded(shop: &Shop, settings: &Settings, copy: &CatalogCopy) 
 /// Puts a copy of its catalog in front of a shop behind the contract.
 pub(super) async fn before_shop(
     opened: &mut Opened,
-    place: &Place<'_>,
+    place: &RemotePlace<'_>,
     copy: &CatalogCopy,
     shop: ContractShop,
     upstream_secret: Option<SigningSecret>,

@@ -18,7 +18,7 @@ use ucp_bridge::{
     profile::Transport,
     webhook::ShopWebhook,
 };
-use ucp_config::{Number, Transport as Wanted};
+use ucp_config::{Number, Transport as StatedTransport};
 use ucp_core::{
     Refusal, Release,
     ports::{
@@ -34,7 +34,7 @@ use ucp_trust::{jwk::PublicKey, signature::RequestLine};
 use ucp_wire::{dialect::Occasion, relay, releases::dialect};
 use url::Url;
 
-use super::{Opened, Place, Statement, chance, down, monotonic, reached};
+use super::{Opened, RemotePlace, Statement, chance, down, monotonic, reached};
 use crate::{
     address::scheme,
     clock,
@@ -48,14 +48,14 @@ const LOOK_AFTER: Duration = Duration::from_secs(300);
 const CACHE_CONTROL: &str = "public, max-age=300";
 
 /// Opens the bridge to the shop, for which the shop's profile is fetched.
-pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
+pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let (upstream, section) = (place.upstream, &place.settings.sections.upstream);
     let signing_key = Arc::clone(place.signing_key);
     let options = Options {
         call: call(place),
         transport: section.transport.map(|wanted| match wanted {
-            Wanted::Rest => Transport::Rest,
-            Wanted::Mcp => Transport::Mcp,
+            StatedTransport::Rest => Transport::Rest,
+            StatedTransport::Mcp => Transport::Mcp,
         }),
         release: upstream.release,
         token: upstream.token.as_ref().map(|token| Token::new(token.reveal())),
@@ -95,7 +95,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
 
 /// Returns the connection options of the shop. The head of a response may take as long as the whole call, because the
 /// configured timeouts are those of whole calls.
-fn call(place: &Place<'_>) -> ucp_net::Options {
+fn call(place: &RemotePlace<'_>) -> ucp_net::Options {
     let mut call = reached("ucp", place.settings, &place.upstream.url);
     for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
         limits.answer = limits.total;

@@ -101,10 +101,10 @@ impl SetupError {
 
 /// A shop behind the Storefront API. Clones share its state.
 #[derive(Clone)]
-pub struct Storefront(Arc<Inner>);
+pub struct Storefront(Arc<StorefrontState>);
 ucp_core::opaque!(Storefront);
 
-struct Inner {
+struct StorefrontState {
     client: Client,
     market: Arc<Current>,
     clock: Clock,
@@ -136,7 +136,7 @@ impl Storefront {
         let market = Arc::new(Current::new(standing, clock()));
         let part = |part: u64| Capacity { bytes: capacity.bytes / 8 * part, fills: capacity.fills };
         let counters = || Arc::clone(client.counters());
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(StorefrontState {
             pages: CoalescingCache::new(part(2), |listing| listing.weight, Arc::clone(&clock), counters()),
             nodes: CoalescingCache::new(part(4), |slice| slice.weight, Arc::clone(&clock), counters()),
             variants: CoalescingCache::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),

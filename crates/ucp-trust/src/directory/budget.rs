@@ -10,7 +10,7 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
-use ucp_net::shares::{Groups, Place, Places, Step, of_strangers};
+use ucp_net::shares::{Groups, HeldPlace, Places, Step, of_strangers};
 
 use super::DirectoryOptions;
 use crate::limit::{Group, Share};
@@ -131,8 +131,8 @@ fn number(count: usize) -> u32 {
 /// Places of a fetch in flight, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Entered {
-    _place: Place,
-    _own: Place,
+    _place: HeldPlace,
+    _own: HeldPlace,
     /// Dropped last: an origin without fetches is forgotten.
     _at: AtOrigin,
 }

@@ -58,12 +58,12 @@ impl InFlight {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, stranger: Option<Groups>, more: usize) -> Result<Place, Refusal> {
+    fn take(&self, stranger: Option<Groups>, more: usize) -> Result<TakenPlace, Refusal> {
         let mut taken = self.taken();
         taken.place_fits(stranger, self.most, more).map_err(|_| full())?;
         taken.add(stranger, 1);
         drop(taken);
-        Ok(Place { taken: Arc::clone(&self.taken), stranger })
+        Ok(TakenPlace { taken: Arc::clone(&self.taken), stranger })
     }
 }
 
@@ -75,18 +75,18 @@ fn full() -> Refusal {
 #[derive(Debug)]
 #[must_use = "the room is given back when the permit is dropped"]
 pub struct Permit {
-    _own: Place,
+    _own: TakenPlace,
     /// Its place in the limit that the other is a part of.
-    _whole: Option<Place>,
+    _whole: Option<TakenPlace>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct TakenPlace {
     taken: Arc<Mutex<Shares>>,
     stranger: Option<Groups>,
 }
 
-impl Drop for Place {
+impl Drop for TakenPlace {
     fn drop(&mut self) {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(self.stranger, 1);
     }
