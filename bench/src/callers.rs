@@ -21,7 +21,7 @@ use crate::{
     paced,
     platform::{ACCEPT_SIGNATURE, Bounds, Platforms},
     report::{Row, Series, mebibytes, median, milliseconds, percentiles, table},
-    scenario::{Request, Scenario, Shop},
+    scenario::{Request, SampleShop, Scenario},
     server::{self, Server},
     settle, warm,
 };
@@ -62,7 +62,7 @@ pub(crate) async fn all(
     options: &Options,
     gateway: &Path,
     directory: &Path,
-    shop: &Shop,
+    shop: &SampleShop,
     open: &Server,
     bare: &Yardstick,
 ) -> Done<()> {
@@ -93,7 +93,7 @@ pub(crate) async fn all(
 async fn negotiation(
     options: &Options,
     platforms: &Platforms,
-    shop: &Shop,
+    shop: &SampleShop,
     strict: &Server,
     open: &Server,
     bare: &Yardstick,

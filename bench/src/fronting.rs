@@ -201,7 +201,7 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
     println!(
         "  req/s: over {CONNECTIONS} connections; p50, p99: over one, where one call follows the other; all in turns"
     );
-    let place = Place { options, gateway, directory: &directory, upstream: &upstream, nginx: nginx.as_ref() };
+    let place = FrontedPlace { options, gateway, directory: &directory, upstream: &upstream, nginx: nginx.as_ref() };
     if options.wants(UCP) {
         place.compare(UCP, "ucp", ucp_id, &embedded, answer.len()).await?;
     }
@@ -218,7 +218,7 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
 }
 
 /// Context that all parts share.
-struct Place<'a> {
+struct FrontedPlace<'a> {
     options: &'a Options,
     gateway: &'a Path,
     directory: &'a Path,
@@ -226,7 +226,7 @@ struct Place<'a> {
     nginx: Option<&'a Server>,
 }
 
-impl Place<'_> {
+impl FrontedPlace<'_> {
     /// A gateway that has seen nothing yet.
     fn front(&self, backend: &str, name: &str, config: &str) -> Done<Server> {
         let data = self.directory.join(format!("{backend}-{name}"));

@@ -62,7 +62,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{
     load::{Load, Run},
     report::{Row, Series, median, milliseconds, table},
-    scenario::{Scenario, Shop},
+    scenario::{SampleShop, Scenario},
     server::Server,
 };
 
@@ -186,7 +186,7 @@ async fn measure(options: &Options) -> Done<()> {
         relevance::all(&gateway, options.before.as_deref(), directory.path()).await?;
     }
     sample(options, &gateway, directory.path()).await?;
-    if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
+    if !options.quick && SampleShop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
     synchronised::all(options, &gateway, directory.path()).await?;
@@ -235,7 +235,7 @@ async fn sample(options: &Options, gateway: &Path, directory: &Path) -> Done<()>
         report::memory(server.memory()?)
     );
 
-    let shop = Shop::sample(&server).await?;
+    let shop = SampleShop::sample(&server).await?;
     let answer = directory.join("answer.json");
     std::fs::write(&answer, &shop.lookup_answer)?;
     let bare = Yardstick { server: Server::bare(&answer)?, scenario: Scenario::lookup("bare handler", &shop.ids) };
@@ -295,7 +295,7 @@ async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     println!("  start on the existing directory: {}", milliseconds(server.started));
     println!("  idle: {}\n", report::memory(server.memory()?));
 
-    let scenarios = Shop::large(options.products).into_iter().filter(|scenario| options.wants(&scenario.name));
+    let scenarios = SampleShop::large(options.products).into_iter().filter(|scenario| options.wants(&scenario.name));
     searches(options, &server, scenarios).await
 }
 

@@ -17,7 +17,7 @@ use crate::{
     Done, Effort, Options, Yardstick, flat_out,
     load::{Connection, Load, Run},
     report::{Row, Series, mebibytes, median, milliseconds, percentiles, table},
-    scenario::{HOST, PLATFORM, Request, Scenario, Shop, post},
+    scenario::{HOST, PLATFORM, Request, SampleShop, Scenario, post},
     server::Server,
     settle, warm,
 };
@@ -224,7 +224,7 @@ pub(crate) async fn all(
     options: &Options,
     gateway: &Path,
     directory: &Path,
-    shop: &Shop,
+    shop: &SampleShop,
     bare: &Yardstick,
 ) -> Done<()> {
     if options.wants(PURCHASES) {
@@ -239,7 +239,7 @@ pub(crate) async fn all(
 }
 
 /// Measures the cost of purchases, in turns with the bare handler, the lookup of items and flushes to disk.
-async fn purchases(options: &Options, server: &Server, data: &Path, shop: &Shop, bare: &Yardstick) -> Done<()> {
+async fn purchases(options: &Options, server: &Server, data: &Path, shop: &SampleShop, bare: &Yardstick) -> Done<()> {
     let effort = options.effort();
     let mut disk = Disk::beside(data)?;
     let mut buyer = Buyer::with(server, FEW).await?;

@@ -47,7 +47,7 @@ impl Scenario {
 }
 
 /// Facts about a shop that requests need.
-pub(crate) struct Shop {
+pub(crate) struct SampleShop {
     /// Ten products.
     pub(crate) ids: Vec<String>,
     /// Response to a lookup of them.
@@ -56,7 +56,7 @@ pub(crate) struct Shop {
     choice: Value,
 }
 
-impl Shop {
+impl SampleShop {
     /// The sample shop that a server serves.
     pub(crate) async fn sample(server: &Server) -> Done<Self> {
         let mut connection = Connection::open(server.address).await?;

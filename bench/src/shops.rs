@@ -178,7 +178,7 @@ async fn neighbours(options: &Options, gateway: &Path, directory: &Path) -> Done
         servers.push((name, Server::configured(gateway, &data, &config, PLATFORM)?));
     }
     for (name, server) in &servers {
-        let shop = crate::scenario::Shop::sample(server).await?;
+        let shop = crate::scenario::SampleShop::sample(server).await?;
         let lookup = Scenario::lookup("lookup", &shop.ids);
         crate::warm(&effort, server, &lookup).await?;
         let rate = crate::flat_out(&effort, server, &lookup).await?.rate() / 4.0;

@@ -9,7 +9,7 @@ use crate::{
     Done, Options,
     load::{Connection, Load, Run, is_good},
     report::{mebibytes, memory},
-    scenario::{Request, Scenario, Shop, post},
+    scenario::{Request, SampleShop, Scenario, post},
     server::Server,
     settle, upstream,
 };
@@ -85,7 +85,7 @@ async fn soak(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     let seconds = if options.quick { 2 } else { options.soak_seconds };
     let slice = Duration::from_secs(seconds) / SLICES;
     let server = Server::gateway(gateway, &directory.join("soak"))?;
-    let shop = Shop::sample(&server).await?;
+    let shop = SampleShop::sample(&server).await?;
     let requests = shop.scenarios().into_iter().flat_map(|scenario| scenario.requests).collect();
     let mix = Scenario { name: SOAK.to_owned(), requests, kinds: Vec::new() };
     println!("\nAt capacity for {seconds} s: discovery, lookups over both transports, products, searches, in turns");

@@ -32,7 +32,7 @@ use crate::{
     Done, Options, goods,
     load::Connection,
     report::{mebibytes, memory, milliseconds},
-    scenario::{PLATFORM, Shop, post as request},
+    scenario::{PLATFORM, SampleShop, post as request},
     server::{Memory, Server},
     settle,
 };
@@ -98,7 +98,7 @@ pub(crate) async fn all(options: &Options, gateway: &Path, directory: &Path) -> 
     found(&server, &renewed(&last), &last, begun).await?;
     println!("  until a running gateway finds the last of them: {}\n", milliseconds(begun.elapsed()));
 
-    crate::searches(options, &server, Shop::large(count).into_iter()).await
+    crate::searches(options, &server, SampleShop::large(count).into_iter()).await
 }
 
 /// A run of `catalog sync`.

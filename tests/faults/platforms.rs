@@ -130,10 +130,10 @@ pub(crate) enum Entry {
 /// The platforms, on this machine, and somebody whom nobody may be sent to.
 pub(crate) struct Platforms {
     server: Server,
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
-struct Inner {
+struct HostState {
     notes: Mutex<Notes>,
     random: Mutex<Random>,
     misbehaving: AtomicBool,
@@ -155,7 +155,7 @@ impl Platforms {
     /// Starts them. What comes in is written into `folder`, too.
     pub(crate) fn start(folder: &Path, seed: u64) -> Self {
         let log = File::create(folder.join("webhooks.jsonl")).expect("a file");
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(HostState {
             notes: Mutex::new(Notes { entries: Vec::new(), log }),
             random: Mutex::new(Random::new(seed)),
             misbehaving: AtomicBool::new(false),
@@ -191,7 +191,7 @@ impl Platforms {
     }
 }
 
-impl Inner {
+impl HostState {
     /// Returns the treatment of a request; `None` if it is not even read.
     fn treatment(&self, head: &Request) -> Option<Treatment> {
         if head.method() == "GET" {

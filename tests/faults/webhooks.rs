@@ -62,7 +62,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A shop with a key, and the platforms that it tells about their orders.
-struct Shop<'a> {
+struct NotifyingShop<'a> {
     world: &'a World,
     platforms: Platforms,
     /// Current listen address of the admin API.
@@ -74,7 +74,7 @@ struct Shop<'a> {
     keys: Keys,
 }
 
-impl<'a> Shop<'a> {
+impl<'a> NotifyingShop<'a> {
     /// Opens it, with a first gateway.
     fn open(world: &'a World, random: &Random) -> (Self, Gateway) {
         world.configure(ADMIN);
@@ -305,7 +305,7 @@ fn judged(facts: &Facts) -> String {
 
 /// Kills the gateway again and again while orders are placed and moved along, and now and then another one beside it.
 pub(crate) fn killed_at_random(world: &World, random: &Random) -> String {
-    let (shop, gateway) = Shop::open(world, random);
+    let (shop, gateway) = NotifyingShop::open(world, random);
     shop.platforms.misbehave(true);
     let over = AtomicBool::new(false);
     let (mut gateway, mut other) = (Some(gateway), None);
@@ -364,7 +364,7 @@ const IN_TURN: usize = 4;
 /// Kills the gateway at the first flush, the second and so on while it tells one step of an order; then at writes, at
 /// what is sent and at what is received.
 pub(crate) fn killed_at_every_call(world: &World, random: &Random) -> String {
-    let (shop, mut gateway) = Shop::open(world, random);
+    let (shop, mut gateway) = NotifyingShop::open(world, random);
     let platforms = PLATFORMS.iter().cycle().take(PLATFORMS.len() * IN_TURN);
     let orders: Vec<_> = platforms.map(|one| shop.order(random, *one, &[("pot_ceramic", 25)])).collect();
     let told = |order: &str| {

@@ -67,7 +67,7 @@ struct Subject {
     /// The shop behind it, where that is another gateway.
     _behind: Option<Configured>,
     /// The shop behind it, where that is a program of others.
-    _shop: Option<shops::Shop>,
+    _shop: Option<shops::BackendShop>,
 }
 
 /// Known facts about a shop.

@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// A gateway that wants to see profiles, and a host that has some.
-struct Place {
+struct NegotiationSetup {
     gateway: Lent<Configured>,
     host: Host,
 }
 
-impl Place {
+impl NegotiationSetup {
     fn shared() -> Self {
         Self { gateway: requiring(), host: Host::start() }
     }
@@ -44,7 +44,7 @@ fn declared(answer: &Value) -> Vec<String> {
 
 #[test]
 fn neg_01_at_the_root_every_platform_is_answered_in_its_release() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in Release::ALL.iter().copied() {
         for transport in Transport::ALL {
             let ask = place.ask(transport, &format!("/root/{release}"), &profile_of(release));
@@ -61,7 +61,7 @@ fn neg_01_at_the_root_every_platform_is_answered_in_its_release() {
 
 #[test]
 fn neg_01_at_its_own_endpoint_a_release_is_answered_and_no_other() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for speaks in Release::ALL.iter().copied() {
         for endpoint in Release::ALL.iter().copied() {
             for transport in Transport::ALL {
@@ -83,7 +83,7 @@ fn neg_01_at_its_own_endpoint_a_release_is_answered_and_no_other() {
 
 #[test]
 fn neg_01_a_release_that_nobody_here_speaks_is_refused_naming_both_sides() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for version in ["2031-01-01", "2025-12-31", "2026-04-09", "0000-00-00", "9999-99-99"] {
         for transport in Transport::ALL {
             let profile = json!({ "ucp": { "version": version, "capabilities": {} } });
@@ -102,7 +102,7 @@ fn neg_01_a_release_that_nobody_here_speaks_is_refused_naming_both_sides() {
 /// The operation's capability is missing on their side: an outcome of business, not a failure of the protocol.
 #[test]
 fn neg_04_without_the_capability_there_is_an_outcome_and_no_failure() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in [Release::V2026_04_08, Release::V2026_08_25] {
         for (path, profile) in [
             ("none", profile_with(release, &[])),
@@ -138,7 +138,7 @@ fn neg_04_without_the_capability_there_is_an_outcome_and_no_failure() {
 
 #[test]
 fn neg_05_answers_declare_the_capability_of_their_operation_and_no_other() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in Release::ALL.iter().copied() {
         let lookup = format!("{LOOKUP} {release}");
         let profile = profile_with(release, &[SEARCH, LOOKUP, "dev.ucp.shopping.checkout", "com.example.loyalty"]);
@@ -158,7 +158,7 @@ fn neg_05_answers_declare_the_capability_of_their_operation_and_no_other() {
 
 #[test]
 fn neg_03_the_newest_version_that_both_have_is_taken() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     let release = Release::V2026_08_25;
     let profile = json!({ "ucp": { "version": release.date(), "capabilities": {
         LOOKUP: [{ "version": "2026-01-01" }, { "version": release.date() }, { "version": "2031-01-01" }],
@@ -209,7 +209,7 @@ fn neg_08_a_failed_negotiation_names_the_storefront() {
 /// Profiles as they are found in the wild.
 #[test]
 fn t_44_sloppy_profiles_are_read_leniently() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     let release = Release::NEWEST;
     let version = release.date();
     let entry = json!([{ "version": version }]);
@@ -253,7 +253,7 @@ fn t_44_what_was_read_over_is_logged() {
 
 #[test]
 fn there_are_no_endpoints_of_releases_that_nobody_speaks() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for version in ["2031-01-01", "2026-04-09", "draft", "latest"] {
         for path in ["catalog/search", "mcp", ".well-known/ucp", "openapi.json"] {
             for method in ["GET", "POST"] {
@@ -267,7 +267,7 @@ fn there_are_no_endpoints_of_releases_that_nobody_speaks() {
 /// The form of 2026-01-11 is read under any release.
 #[test]
 fn capabilities_may_come_as_an_array_with_names() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in Release::ALL.iter().copied() {
         let entries = json!([{ "name": LOOKUP, "version": release.date() }, { "version": "2026-01-01" }]);
         let profile = json!({ "ucp": { "version": release.date(), "capabilities": entries } });

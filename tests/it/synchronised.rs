@@ -49,7 +49,7 @@ struct Stock {
 }
 
 /// A shop behind the backend contract that cannot search.
-struct Shop {
+struct CopiedShop {
     server: Server,
     stock: Arc<Mutex<Stock>>,
 }
@@ -61,7 +61,7 @@ fn product(id: &str, title: &str, price: u64) -> Value {
     })
 }
 
-impl Shop {
+impl CopiedShop {
     fn with(count: usize) -> Self {
         let stock = Arc::new(Mutex::new(Stock::default()));
         let of_server = Arc::clone(&stock);
@@ -199,7 +199,7 @@ fn all(gateway: &Gateway) -> usize {
 
 #[test]
 fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
-    let (shop, data) = (Shop::with(35), folder());
+    let (shop, data) = (CopiedShop::with(35), folder());
     let setup = shop.setup("");
     assert!(told(&catalog(&setup, data.path(), &["status"])).contains("no run has ended yet"));
     let first = told(&catalog(&setup, data.path(), &["sync"]));
@@ -241,7 +241,7 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
 
 #[test]
 fn a_customer_group_is_told_its_prices_by_the_shop() {
-    let (shop, data) = (Shop::with(12), folder());
+    let (shop, data) = (CopiedShop::with(12), folder());
     let key = ApiKey::generate().expect("random bytes");
     let credential = format!("api_key_hash = \"{}\"", key.hash());
     let setup = shop.setup(&format!("[[platform]]\nname = \"Trader\"\n{credential}\ncustomer_group = \"trade\"\n"));
@@ -268,7 +268,7 @@ fn a_customer_group_is_told_its_prices_by_the_shop() {
 
 #[test]
 fn a_run_that_is_killed_goes_on_where_it_was() {
-    let (shop, data) = (Shop::with(60), folder());
+    let (shop, data) = (CopiedShop::with(60), folder());
     let setup = shop.setup("");
     shop.stock().slow = Duration::from_millis(300);
     let mut run = Leashed::start(
@@ -291,7 +291,7 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_run_that_loses_too_much_is_held_until_the_operator_releases_it() {
-    let (shop, data) = (Shop::with(20), folder());
+    let (shop, data) = (CopiedShop::with(20), folder());
     let setup = shop.setup("max_loss_percent = 25\n[server]\nadmin_listen = \"127.0.0.1:0\"\n");
     told(&catalog(&setup, data.path(), &["sync"]));
     shop.stock().empty = true;
@@ -335,7 +335,7 @@ fn event(gateway: &Gateway, products: &Value, secret: &str) -> u16 {
 
 #[test]
 fn an_event_of_the_shop_changes_what_it_names() {
-    let (shop, data) = (Shop::with(12), folder());
+    let (shop, data) = (CopiedShop::with(12), folder());
     let setup = shop.setup("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     eventually("the first run of the gateway", PATIENCE, || (all(&gateway) == 12).then_some(()));
@@ -352,7 +352,7 @@ fn an_event_of_the_shop_changes_what_it_names() {
 
 #[test]
 fn an_event_about_products_that_the_shop_cannot_be_asked_for_removes_none() {
-    let (shop, data) = (Shop::with(20), folder());
+    let (shop, data) = (CopiedShop::with(20), folder());
     let setup = shop.setup("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     eventually("the first run of the gateway", PATIENCE, || (all(&gateway) == 20).then_some(()));
@@ -374,7 +374,7 @@ fn an_event_about_products_that_the_shop_cannot_be_asked_for_removes_none() {
 
 #[test]
 fn changes_are_asked_for_by_the_clock_of_the_shop() {
-    let (shop, data) = (Shop::with(0), folder());
+    let (shop, data) = (CopiedShop::with(0), folder());
     shop.stock().behind = Duration::from_secs(120);
     (0..3).for_each(|number| shop.sell(&format!("vase{number:03}"), "Vase", 1_000));
     let setup = shop.setup("");
@@ -388,7 +388,7 @@ fn changes_are_asked_for_by_the_clock_of_the_shop() {
 #[test]
 fn every_gateway_of_a_database_hears_of_an_event() {
     let Some(database) = crate::database::database() else { return };
-    let (shop, one, two) = (Shop::with(12), folder(), folder());
+    let (shop, one, two) = (CopiedShop::with(12), folder(), folder());
     let setup = shop.setup("").arguments(&["--database", &database]);
     let gateways = [&one, &two].map(|data| setup.spawn("127.0.0.1:0", data.path()));
     for gateway in &gateways {
@@ -406,7 +406,7 @@ fn every_gateway_of_a_database_hears_of_an_event() {
 
 #[test]
 fn a_shop_that_is_down_is_searched_in_its_copy() {
-    let (shop, data) = (Shop::with(12), folder());
+    let (shop, data) = (CopiedShop::with(12), folder());
     let setup = shop.setup("");
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     eventually("the first run of the gateway", PATIENCE, || (all(&gateway) == 12).then_some(()));

@@ -9,7 +9,6 @@ mod lanes;
 
 use std::{
     error::Error,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -48,10 +47,8 @@ const EXTENDED_EVERY: Duration = Duration::from_secs(3);
 /// Party that knows how tasks are carried out.
 #[async_trait]
 pub trait Worker: Send + Sync {
-    /// Carries out a task. It may have been carried out before, in part or as a whole.
-    ///
-    /// # Errors
-    /// [`Refusal`] if the store fails: the task is carried out again.
+    /// Carries out a task. It may have been carried out before, in part or as a whole. Fails with [`Refusal`] if the
+    /// store fails: the task is carried out again.
     async fn carry_out(&self, task: &Claimed) -> Result<Next, Refusal>;
 
     /// Returns `true` if tasks of a kind cannot be carried out at the moment: they wait.
@@ -100,12 +97,7 @@ pub struct Runner {
     /// Numbers of tasks that were carried out.
     pub counts: Arc<Counts>,
 }
-
-impl fmt::Debug for Runner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runner").field("claimant", &self.claimant).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Runner { claimant });
 
 impl Runner {
     /// Carries out tasks as they become due, until the future is dropped. Tasks under way at that time are carried out again

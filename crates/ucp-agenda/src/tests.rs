@@ -29,7 +29,7 @@ impl Worker for Slow {
     }
 }
 
-struct Place {
+struct RunnerSetup {
     agenda: Arc<MemoryLedger>,
     worker: Arc<Slow>,
     clock: Clock,
@@ -37,13 +37,13 @@ struct Place {
     running: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Place {
+impl Drop for RunnerSetup {
     fn drop(&mut self) {
         self.running.abort();
     }
 }
 
-impl Place {
+impl RunnerSetup {
     fn open() -> Self {
         let (agenda, worker) = (Arc::new(MemoryLedger::default()), Arc::new(Slow::default()));
         let (clock, counts) = (Clock::default(), Arc::new(Counts::default()));
@@ -75,7 +75,7 @@ impl Place {
 
 #[tokio::test]
 async fn a_party_that_does_not_answer_delays_no_other() {
-    let place = Place::open();
+    let place = RunnerSetup::open();
     for number in 0..50 {
         place.plan("slow", &format!("hang {number}")).await;
     }
@@ -90,7 +90,7 @@ async fn a_party_that_does_not_answer_delays_no_other() {
 
 #[tokio::test]
 async fn what_the_store_refused_is_carried_out_again_after_a_pause() {
-    let place = Place::open();
+    let place = RunnerSetup::open();
     place.plan("lane", "refuse").await;
     let entry = until("a task to be tried", PATIENCE, async || {
         let entry = place.agenda.tasks(9).await.expect("reads").remove(0);

@@ -24,10 +24,8 @@ pub(super) fn slice(payload: &Value, ids: &[&str]) -> Value {
     payload
 }
 
-/// Merges the answers about each slice. Identifiers of failed slices are named as unchecked, never as missing.
-///
-/// # Errors
-/// [`Trouble`] of the first failed slice if none has an answer.
+/// Merges the answers about each slice. Identifiers of failed slices are named as unchecked, never as missing. Fails
+/// with [`Trouble`] of the first failed slice if none has an answer.
 pub(super) fn merge(slices: Vec<(&[&str], Result<Told, Trouble>)>) -> Result<Told, Trouble> {
     let mut whole: Option<Told> = None;
     let (mut unchecked, mut trouble) = (Vec::<&str>::new(), None);
@@ -65,11 +63,11 @@ fn add(whole: &mut Map<String, Value>, mut other: Map<String, Value>) {
     if let Some(Value::Array(products)) = other.shift_remove("products") {
         let known = elements(whole, "products");
         for product in products {
-            match known.iter_mut().find(|known| known["id"] == product["id"]) {
-                Some(known) => unite(known, product, "variants", |known, variant| {
+            match known.iter_mut().find(|known| by_id(known, &product)) {
+                Some(known) => unite(known, product, "variants", by_id, |known, variant| {
                     for name in ["inputs", "input"] {
                         if variant.get(name).is_some() {
-                            unite_all(known, variant.clone(), name);
+                            unite(known, variant.clone(), name, PartialEq::eq, |_, _| {});
                         }
                     }
                 }),
@@ -87,28 +85,26 @@ fn add(whole: &mut Map<String, Value>, mut other: Map<String, Value>) {
     }
 }
 
-/// Adds the elements of an array of an object to those of the same object in another answer; elements are identified by
-/// `id`.
-fn unite(known: &mut Value, mut other: Value, name: &str, same: impl Fn(&mut Value, &Value)) {
-    let Some(others) = other.get_mut(name).and_then(Value::as_array_mut).map(std::mem::take) else { return };
-    let Some(known) = known.as_object_mut() else { return };
-    let known = elements(known, name);
-    for element in others {
-        match known.iter_mut().find(|known| known["id"] == element["id"]) {
-            Some(known) => same(known, &element),
-            None => known.push(element),
-        }
-    }
+fn by_id(one: &Value, other: &Value) -> bool {
+    one["id"] == other["id"]
 }
 
-/// Adds the elements of an array like [`unite`], but compares them as a whole.
-fn unite_all(known: &mut Value, mut other: Value, name: &str) {
+/// Adds the elements of an array of an object to those of the same object in another answer, and `add`s to those that are
+/// the `same`.
+fn unite(
+    known: &mut Value,
+    mut other: Value,
+    name: &str,
+    same: fn(&Value, &Value) -> bool,
+    add: impl Fn(&mut Value, &Value),
+) {
     let Some(others) = other.get_mut(name).and_then(Value::as_array_mut).map(std::mem::take) else { return };
     let Some(known) = known.as_object_mut() else { return };
     let known = elements(known, name);
     for element in others {
-        if !known.contains(&element) {
-            known.push(element);
+        match known.iter_mut().find(|known| same(known, &element)) {
+            Some(known) => add(known, &element),
+            None => known.push(element),
         }
     }
 }

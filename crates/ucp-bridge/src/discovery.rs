@@ -30,7 +30,7 @@ use ucp_net::{CallKind, Clock, Random, Upstream, UpstreamRequest};
 const WELL_KNOWN: &str = "/.well-known/ucp";
 
 /// Result of the discovery of a shop.
-pub(super) struct Known {
+pub(super) struct KnownProfile {
     pub(super) profile: Profile,
     pub(super) release: Release,
     /// Newest release that both sides speak.
@@ -44,7 +44,7 @@ pub(super) struct Known {
     pub(super) since: Option<Instant>,
 }
 
-impl Known {
+impl KnownProfile {
     /// Returns `true` if the shop offers the operation.
     pub(super) fn offers(&self, operation: Operation) -> bool {
         self.profile.offering.operations.contains(&operation)
@@ -122,7 +122,7 @@ pub(super) async fn discover(
     options: &Options,
     clock: &Clock,
     random: &Random,
-) -> Result<Known, SetupError> {
+) -> Result<KnownProfile, SetupError> {
     let since = clock();
     let mut document = fetch(address, wanted, lines, options, clock, random).await?;
     let mut profile = Profile::read(&document)?;
@@ -147,7 +147,7 @@ pub(super) fn recall(
     options: &Options,
     clock: &Clock,
     random: &Random,
-) -> Result<Known, SetupError> {
+) -> Result<KnownProfile, SetupError> {
     let profile = Profile::read(&document)?;
     let newest = profile.newest();
     if profile.choose(options.release)?.is_some() {
@@ -163,12 +163,12 @@ fn known(
     since: Option<Instant>,
     transport: Option<Transport>,
     line: impl FnOnce(&Url) -> Result<Upstream, SetupError>,
-) -> Result<Known, SetupError> {
+) -> Result<KnownProfile, SetupError> {
     let release = profile.release.ok_or_else(|| ProfileError::Malformed("it has no known release".to_owned()))?;
     let (transport, endpoint) = profile.endpoint(transport)?;
     let endpoint = endpoint.clone();
     let line = line(&endpoint)?;
-    Ok(Known { profile, release, newest, transport, endpoint, line, document, since })
+    Ok(KnownProfile { profile, release, newest, transport, endpoint, line, document, since })
 }
 
 async fn fetch(

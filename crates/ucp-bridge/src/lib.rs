@@ -51,12 +51,9 @@ mod twice;
 mod validation;
 pub mod webhook;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
@@ -102,22 +99,16 @@ pub type KeySource = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
 /// Bearer token for the shop. Its `Debug` form does not contain it.
 #[derive(Clone)]
 pub struct Token(Arc<str>);
+ucp_core::opaque!(Token);
 
 impl Token {
     /// Creates a token from its text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
     fn bearer(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
     }
 }
 
@@ -181,7 +172,6 @@ pub enum SetupError {
 
 impl SetupError {
     /// Returns `true` if the shop is down or busy, so that it may be opened later without a change of the options.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(failure) => failure.is_passing(),
@@ -193,9 +183,10 @@ impl SetupError {
 
 /// Bridge to a shop. Clones share its state.
 #[derive(Clone)]
-pub struct Bridge(Arc<Inner>);
+pub struct Bridge(Arc<BridgeState>);
+ucp_core::opaque!(Bridge);
 
-struct Inner {
+struct BridgeState {
     options: Arc<Options>,
     peer: Peer,
     offering: Offering,
@@ -208,19 +199,10 @@ struct Inner {
     platform_keys: Cache<Arc<str>, Arc<[Value]>>,
 }
 
-impl fmt::Debug for Bridge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bridge").field("peer", &self.0.peer).field("release", &self.0.release).finish_non_exhaustive()
-    }
-}
-
 impl Bridge {
     /// Opens a bridge to the shop, whose profile is fetched. If the shop is down, the [last known](Options::last)
-    /// profile is used.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the profile cannot be fetched and none is known, names no release or transport that both sides
-    /// speak, or declares no operation.
+    /// profile is used. Fails with [`SetupError`] if the profile cannot be fetched and none is known, names no release
+    /// or transport that both sides speak, or declares no operation.
     pub async fn open(options: Options, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let options = Arc::new(options);
         let peer = Peer::find(Arc::clone(&options), Arc::clone(&clock), random).await?;
@@ -233,7 +215,7 @@ impl Bridge {
             Ok(told) => told.body.written().map_or_else(|| weight(&told.body), Written::bytes),
             Err(_) => 256,
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(BridgeState {
             offering: known.profile.offering.clone(),
             handlers: known.profile.handlers.clone().into(),
             release: known.release,
@@ -246,20 +228,17 @@ impl Bridge {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(self.0.peer.line().counters())
     }
 
     /// Returns the shop's profile as the shop sent it; `None` if it has not sent one since the bridge was opened.
-    #[must_use]
     pub fn document(&self) -> Option<Bytes> {
         let known = self.0.peer.known();
         known.since.map(|_| known.document.clone())
     }
 
     /// Returns the release in which the shop is called.
-    #[must_use]
     pub fn release(&self) -> Release {
         self.0.release
     }
@@ -270,7 +249,6 @@ impl Bridge {
     }
 
     /// Returns the public JSON Web Keys with which the shop signs what is forwarded unchanged; empty if nothing is.
-    #[must_use]
     pub fn sealing_keys(&self) -> Vec<Value> {
         self.0.peer.known().sealing_keys()
     }
@@ -283,7 +261,6 @@ impl Bridge {
 
     /// Returns the public JSON Web Keys of the platform with this [name](platform::name) if mandates were negotiated
     /// with it and its keys are known. They become known with each call of the platform, before the shop is called.
-    #[must_use]
     pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
         self.0.platform_keys.get(name)
     }

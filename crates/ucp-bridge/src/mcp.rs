@@ -132,10 +132,7 @@ pub(super) fn wants_session(received: &Received) -> bool {
     refused && serde_json::from_slice::<Value>(&received.body).unwrap_or_default()["error"]["data"]["code"].is_null()
 }
 
-/// Reads the answer to a call.
-///
-/// # Errors
-/// [`Trouble`] if the shop refuses the call, or its answer cannot be read.
+/// Reads the answer to a call. Fails with [`Trouble`] if the shop refuses the call, or its answer cannot be read.
 pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Result<Told, Trouble> {
     let (message, twice) = match message(number, received) {
         Ok(read) => read,

@@ -1,7 +1,6 @@
 //! The shop as a peer: calls over one transport in one release.
 
 use std::{
-    fmt,
     sync::{Arc, OnceLock, PoisonError, RwLock},
     time::{Duration, SystemTime},
 };
@@ -24,7 +23,7 @@ use url::Url;
 
 use super::{
     Options, SetupError, Token,
-    discovery::{Known, Lines, discover, profile_address, recall},
+    discovery::{KnownProfile, Lines, discover, profile_address, recall},
     introduction::{introduce, sign},
     mcp::{self, Sessions},
     platform::profile_path,
@@ -70,7 +69,7 @@ pub(super) struct Peer {
     address: Url,
     clock: Clock,
     random: Random,
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<KnownProfile>>,
     lines: Lines,
     sessions: Sessions,
     /// Held while the profile is being renewed.
@@ -78,6 +77,7 @@ pub(super) struct Peer {
     /// Called when the keys change with which the shop signs what is forwarded unchanged.
     listener: OnceLock<Listener>,
 }
+ucp_core::opaque!(Peer);
 
 /// Listener for keys, as JSON Web Keys.
 pub(super) type Listener = Box<dyn Fn(Vec<Value>) + Send + Sync>;
@@ -89,12 +89,6 @@ struct Renewing {
     paused: Option<Instant>,
     /// Time of the last fetch for an unknown key or an invalid signature.
     for_key: Option<Instant>,
-}
-
-impl fmt::Debug for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Peer").field("address", &self.address.as_str()).finish_non_exhaustive()
-    }
 }
 
 impl Peer {
@@ -141,7 +135,7 @@ impl Peer {
     }
 
     /// Returns the latest result of the discovery.
-    pub(super) fn known(&self) -> Arc<Known> {
+    pub(super) fn known(&self) -> Arc<KnownProfile> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -186,7 +180,7 @@ impl Peer {
 
     /// Returns the result of a new fetch of the profile, for something that cannot be verified with the keys in
     /// `known`. The first such fetch is immediate; further ones wait for [`KEY_FLOOR`], whatever keys are named.
-    async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
+    async fn renewed(&self, known: &Arc<KnownProfile>) -> Arc<KnownProfile> {
         // A second caller needs the result of the first.
         let mut renewing = self.renewing.lock().await;
         let now = (self.clock)();
@@ -222,10 +216,7 @@ impl Peer {
         }
     }
 
-    /// Calls the shop.
-    ///
-    /// # Errors
-    /// [`Trouble`] if the shop refuses, or there is no usable answer.
+    /// Calls the shop. Fails with [`Trouble`] if the shop refuses, or there is no usable answer.
     pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
         self.refresh(TTL).await;
         let known = self.known();
@@ -244,7 +235,7 @@ impl Peer {
         }
     }
 
-    async fn ask_rest(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+    async fn ask_rest(&self, known: &KnownProfile, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
         let id = question.id.as_deref().unwrap_or_default();
         let segments = row.path.split('/').filter(|segment| !segment.is_empty());
@@ -258,7 +249,8 @@ impl Peer {
             RowMethod::Post => Method::POST,
             RowMethod::Put => Method::PUT,
         };
-        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url).asking_for(MOST_LISTED);
+        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url);
+        upstream_request.asked = Some(MOST_LISTED);
         if row.method != RowMethod::Get {
             let body = if question.payload.is_object() { question.payload.to_string() } else { "{}".to_owned() };
             upstream_request = upstream_request.json(body);
@@ -271,7 +263,7 @@ impl Peer {
         if row.class == Class::Browsing { response::browsed(&received) } else { response::rest(&received) }
     }
 
-    async fn ask_mcp(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+    async fn ask_mcp(&self, known: &KnownProfile, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
         let mut meta = Map::new();
         meta.insert("ucp-agent".to_owned(), json!({ "profile": self.agent(known, question.mandates.as_deref()) }));
@@ -319,7 +311,7 @@ impl Peer {
     }
 
     /// Opens a session; returns `true` if there is one now.
-    async fn begin(&self, known: &Known, question: &Question) -> bool {
+    async fn begin(&self, known: &KnownProfile, question: &Question) -> bool {
         let number = self.sessions.number();
         let begun = self.message(known, CallKind::Read, &mcp::initialize(number), None);
         let Ok(received) = self.send(known, begun, question).await else { return false };
@@ -334,17 +326,16 @@ impl Peer {
 
     fn message(
         &self,
-        known: &Known,
+        known: &KnownProfile,
         call_kind: CallKind,
         message: &Value,
         session: Option<&mcp::Session>,
     ) -> UpstreamRequest {
         let number = message["id"].as_u64().unwrap_or_default();
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, known.endpoint.clone())
-            .asking_for(MOST_LISTED)
             .json(message.to_string())
-            .header(header::ACCEPT, mcp::ACCEPT)
-            .ending(mcp::ending(number));
+            .header(header::ACCEPT, mcp::ACCEPT);
+        (upstream_request.asked, upstream_request.ending) = (Some(MOST_LISTED), Some(mcp::ending(number)));
         if let Some(session) = session {
             upstream_request = upstream_request.header(mcp::PROTOCOL_VERSION, session.version.clone());
             if let Some(id) = &session.id {
@@ -355,14 +346,14 @@ impl Peer {
     }
 
     /// Returns the address of the gateway's profile for the shop.
-    fn agent(&self, known: &Known, mandates: Option<&str>) -> String {
+    fn agent(&self, known: &KnownProfile, mandates: Option<&str>) -> String {
         format!("{}{}", self.options.base, profile_path(known.release, mandates))
     }
 
     /// Sends a request as the gateway; an answer is accepted if its signature is valid, or if it has none.
     async fn send(
         &self,
-        known: &Known,
+        known: &KnownProfile,
         mut upstream_request: UpstreamRequest,
         question: &Question,
     ) -> Result<Received, Trouble> {

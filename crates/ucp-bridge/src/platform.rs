@@ -23,7 +23,6 @@ pub const ORDERS_PATH: &str = "/upstream/orders";
 
 /// Returns the path below the gateway's address of its profile as a platform: the profile without mandates, or that of
 /// the platform with this [name].
-#[must_use]
 pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
     let kind = mandates.map(|platform| format!("/mandates/{platform}")).unwrap_or_default();
     format!("/upstream/{release}{kind}/.well-known/ucp")
@@ -31,14 +30,12 @@ pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
 
 /// Returns the name of a platform in addresses of the gateway: a digest that does not reveal the platform and is the
 /// same after a restart.
-#[must_use]
 pub fn name(platform: &str) -> String {
     Sha256::digest(platform).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the keys followed by others; public JSON Web Keys. Signatures name a key by its `kid` alone, so that a `kid`
 /// stays with the first key that has it.
-#[must_use]
 pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> Vec<Value> {
     for other in others {
         match keys.iter().find(|key| key["kid"] == other["kid"]) {
@@ -59,7 +56,6 @@ pub(crate) const RELAYED: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_
 
 /// Returns the profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys; `orders` is the
 /// address at which it receives webhook events about orders, if it wants them.
-#[must_use]
 pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value], orders: Option<&str>) -> Value {
     let shopping = |operation: &Operation| operation.row().service == SHOPPING;
     let offering = Offering {

@@ -23,7 +23,6 @@ pub enum Transport {
 
 impl Transport {
     /// Returns the name of the transport in profiles.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
@@ -72,10 +71,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Reads a profile of any release.
-    ///
-    /// # Errors
-    /// [`ProfileError::Malformed`] if the profile cannot be read.
+    /// Reads a profile of any release. Fails with [`ProfileError::Malformed`] if the profile cannot be read.
     pub fn read(bytes: &[u8]) -> Result<Self, ProfileError> {
         // A business states versions, capabilities and keys as platforms do.
         let (read, notes) = match PlatformProfile::read(bytes) {
@@ -131,17 +127,13 @@ impl Profile {
     }
 
     /// Returns the newest release that both sides speak.
-    #[must_use]
     pub fn newest(&self) -> Option<Release> {
         self.release.into_iter().chain(self.supported.iter().map(|(release, _)| *release)).max()
     }
 
     /// Chooses the release to speak: that of this profile if the gateway knows it, or else the newest of the others; a
     /// `wanted` release is the only choice. Returns `None` for the release of this profile, and otherwise the address
-    /// of the profile to read instead.
-    ///
-    /// # Errors
-    /// [`ProfileError::Releases`] if there is no such release.
+    /// of the profile to read instead. Fails with [`ProfileError::Releases`] if there is no such release.
     pub fn choose(&self, wanted: Option<Release>) -> Result<Option<&str>, ProfileError> {
         let fits = |release: Release| wanted.is_none_or(|wanted| wanted == release);
         if self.release.is_some_and(fits) {
@@ -156,10 +148,8 @@ impl Profile {
         })
     }
 
-    /// Returns the endpoint for the `wanted` transport, or for any, REST first.
-    ///
-    /// # Errors
-    /// [`ProfileError::Endpoint`] if there is no such endpoint.
+    /// Returns the endpoint for the `wanted` transport, or for any, REST first. Fails with [`ProfileError::Endpoint`]
+    /// if there is no such endpoint.
     pub fn endpoint(&self, wanted: Option<Transport>) -> Result<(Transport, &Url), ProfileError> {
         let of = |transport: Transport| self.endpoints.iter().find(|(kind, _)| *kind == transport);
         let found = match wanted {

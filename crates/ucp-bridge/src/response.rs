@@ -218,10 +218,7 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// Reads an answer on REST.
-///
-/// # Errors
-/// [`Trouble`] if the shop refuses, or its response cannot be read.
+/// Reads an answer on REST. Fails with [`Trouble`] if the shop refuses, or its response cannot be read.
 pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
     let status = received.status;
     let document: Map<String, Value> = match received.json() {
@@ -233,10 +230,7 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
 }
 
 /// Reads an answer about the catalog, which stays a text if that can be forwarded unchanged. It was validated when it
-/// was [judged].
-///
-/// # Errors
-/// Those of [`rest`].
+/// was [judged]. Fails like [`rest`].
 pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
     match Body::written_down(&received.body).filter(|_| received.status.is_success()) {
         Some(body) => Ok(Told { twice: twice(&received.body), ..Told::new(200, body) }),

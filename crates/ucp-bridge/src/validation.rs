@@ -91,10 +91,8 @@ impl Fault {
 }
 
 impl Bridge {
-    /// Calls the shop, and validates its answer.
-    ///
-    /// # Errors
-    /// [`Trouble`] if the shop refuses, or its answer cannot be forwarded.
+    /// Calls the shop, and validates its answer. Fails with [`Trouble`] if the shop refuses, or its answer cannot be
+    /// forwarded.
     pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
         let result = self.0.peer.ask(question).await;
         let rules = self.rules();
@@ -105,10 +103,8 @@ impl Bridge {
         }
     }
 
-    /// Returns an order that the shop tells about as it can be handed on. A fault is logged.
-    ///
-    /// # Errors
-    /// The first [`Fault`].
+    /// Returns an order that the shop tells about as it can be handed on. A fault is logged. Fails with the first
+    /// [`Fault`].
     pub(super) fn valid_order(
         &self,
         order: Map<String, Value>,

@@ -64,12 +64,10 @@ pub struct Proven {
 }
 
 impl Bridge {
-    /// Reads the headers of an event.
-    ///
-    /// # Errors
-    /// [`SignatureMissing`](Code::SignatureMissing) or [`SignatureInvalid`](Code::SignatureInvalid) if there is no
-    /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) if the event has no identifier, or its
-    /// timestamp is not within five minutes. Both are in the body where the signature covers nothing else.
+    /// Reads the headers of an event. Fails with [`SignatureMissing`](Code::SignatureMissing) or
+    /// [`SignatureInvalid`](Code::SignatureInvalid) if there is no signature that can be read;
+    /// [`InvalidRequest`](Code::InvalidRequest) if the event has no identifier, or its timestamp is not within five
+    /// minutes. Both are in the body where the signature covers nothing else.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "An order webhook must be signed by the shop.");
         let Some(signed) = Signed::read(headers)? else {
@@ -88,10 +86,7 @@ impl Bridge {
 
     /// Verifies the signature of an event. `line` is the request as the shop sent it, which the signature covers. A key
     /// that is not known may be a new one of the shop: its profile is then fetched again, with a minimum time between
-    /// fetches.
-    ///
-    /// # Errors
-    /// [`Refusal`] if the signature is not valid.
+    /// fetches. Fails with [`Refusal`] if the signature is not valid.
     pub async fn verify(
         &self,
         head: Head,
@@ -121,11 +116,8 @@ impl Bridge {
         Ok(Proven { id: digest_id(body) })
     }
 
-    /// Reads an event.
-    ///
-    /// # Errors
-    /// [`InvalidRequest`](Code::InvalidRequest) if the body is not an order, the order has a fault for which it would not
-    /// be forwarded as an answer either, or it belongs to no platform here.
+    /// Reads an event. Fails with [`InvalidRequest`](Code::InvalidRequest) if the body is not an order, the order has a
+    /// fault for which it would not be forwarded as an answer either, or it belongs to no platform here.
     pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
         let unreadable =
             || Refusal::invalid("$", "The body must be an order.").accepting("a whole order with its `id`");

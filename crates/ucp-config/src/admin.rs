@@ -21,18 +21,15 @@ pub struct Admin {
 pub(super) fn resolve(said: &mut Server, development: bool, document: &mut Document<'_>) -> Option<Admin> {
     let (file, variable) = (said.admin_token_file.as_deref(), said.admin_token_env.as_deref());
     let Some(Listen(listen)) = said.admin_listen else {
-        if file.is_some() || variable.is_some() {
-            document.add("server.admin_listen", "a token means nothing without this");
-        }
-        return None;
+        let is_stated = file.is_some() || variable.is_some();
+        return is_stated.then(|| document.none("server.admin_listen", "a token means nothing without this")).flatten();
     };
     if file.is_none() && variable.is_none() && development && listen.ip().to_canonical().is_loopback() {
         return Some(Admin { listen, token: None });
     }
     if file.is_some() == variable.is_some() {
         let problem = "this needs either `server.admin_token_file` or `server.admin_token_env`";
-        document.add("server.admin_listen", problem);
-        return None;
+        return document.none("server.admin_listen", problem);
     }
     let token = document.secret("server.admin_token", file, variable)?;
     said.admin_token = Some("set".to_owned());

@@ -44,13 +44,11 @@ pub(super) fn resolve(
         CatalogSource::None => return None,
         CatalogSource::Backend if is_contract => None,
         CatalogSource::Backend => {
-            document.add("catalog.source", "\"backend\" needs the backend \"http\" or \"mapped\"");
-            return None;
+            return document.none("catalog.source", "\"backend\" needs the backend \"http\" or \"mapped\"");
         }
         CatalogSource::Feed if is_contract || backend == BackendKind::Embedded => Some(feed(said, document)?),
         CatalogSource::Feed => {
-            document.add("catalog.source", "\"feed\" needs the backend \"embedded\", \"http\" or \"mapped\"");
-            return None;
+            return document.none("catalog.source", "\"feed\" needs the backend \"embedded\", \"http\" or \"mapped\"");
         }
     };
     Some(CatalogCopy { feed, webhook_secret })
@@ -64,9 +62,6 @@ fn feed(said: &sections::Catalog, document: &mut Document<'_>) -> Option<FeedPla
             document.unfit("catalog.feed_url", "expected an https address without a user or password in it");
             None
         }
-        _ => {
-            document.add("catalog.source", "this needs either `catalog.feed_file` or `catalog.feed_url`");
-            None
-        }
+        _ => document.none("catalog.source", "this needs either `catalog.feed_file` or `catalog.feed_url`"),
     }
 }

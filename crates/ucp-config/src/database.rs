@@ -7,10 +7,8 @@ use ucp_postgres::Options;
 use super::{DatabaseOptions, document::Document, sections::Data};
 
 impl DatabaseOptions {
-    /// Returns the database; `None` if everything is in the data directory.
-    ///
-    /// # Errors
-    /// A message if a file cannot be read, or the address or a certificate is malformed.
+    /// Returns the database; `None` if everything is in the data directory. Fails with a message if a file cannot be
+    /// read, or the address or a certificate is malformed.
     pub fn options(&self) -> Result<Option<Options>, String> {
         let address = match (&self.database, &self.database_file) {
             (Some(address), _) => address.reveal().to_owned(),
@@ -22,9 +20,7 @@ impl DatabaseOptions {
 }
 
 /// Returns the database at an address, with the authorities in a file that may certify it beside those of the system.
-///
-/// # Errors
-/// A message if the file cannot be read, or the address or a certificate is malformed.
+/// Fails with a message if the file cannot be read, or the address or a certificate is malformed.
 pub fn database_at(address: &str, ca_file: Option<&Path>) -> Result<Options, String> {
     let mut options: Options =
         address.trim().parse().map_err(|problem| format!("the address of the database {problem}"))?;

@@ -183,10 +183,7 @@ impl<'a> Document<'a> {
         self.take_down("", at, text);
     }
 
-    /// Reads the text of a file of its own that is about one shop.
-    ///
-    /// # Errors
-    /// Mistakes in its syntax.
+    /// Reads the text of a file of its own that is about one shop. Fails with the mistakes in its syntax.
     pub(super) fn shop_file(
         path: &'a Path,
         text: &'a str,
@@ -232,10 +229,7 @@ impl<'a> Document<'a> {
         self.fingerprint.finish()
     }
 
-    /// Gives up the file, for shops to inherit.
-    ///
-    /// # Errors
-    /// All mistakes.
+    /// Gives up the file, for shops to inherit. Fails with all mistakes.
     pub(super) fn into_file(mut self) -> Result<File<'a>, ConfigError> {
         let file = mem::take(&mut self.file);
         self.settle(file)
@@ -303,6 +297,17 @@ impl<'a> Document<'a> {
         }
         let text = self.about(key, problem);
         self.mistakes.push(Mistake { at: self.file.text.len(), text });
+    }
+
+    /// Says that a value does not go together with others, and that there is none of what it is for.
+    pub(super) fn none<T>(&mut self, key: &str, problem: impl fmt::Display) -> Option<T> {
+        self.add(key, problem);
+        None
+    }
+
+    /// Returns what a value leads to, if it leads to anything.
+    pub(super) fn led<T>(&mut self, key: &str, result: Result<T, impl fmt::Display>) -> Option<T> {
+        result.map_err(|problem| self.add(key, problem)).ok()
     }
 
     /// Refuses the keys of the table at `at` that mean something only with other values of its first key than `own`: those
@@ -396,8 +401,7 @@ impl<'a> Document<'a> {
             (None, Some(name)) => (format!("{key}_env"), self.variable(name)),
             (None, None) => return None,
         };
-        let secret = text.and_then(|text| text.parse::<Secret>().map_err(|error| error.to_string()));
-        secret.map_err(|problem| self.add(&key, problem)).ok()
+        self.led(&key, text.and_then(|text| text.parse::<Secret>().map_err(|error| error.to_string())))
     }
 
     /// The settings, if nothing is wrong.

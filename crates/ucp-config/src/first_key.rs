@@ -13,10 +13,8 @@ use ucp_trust::api_key::{ApiKey, KeyHash};
 /// Name of the file in the data directory that holds the hash of the key. An empty one revokes it, and no other is made.
 pub const FILE: &str = "first-api-key";
 
-/// Returns the hash of the key, if one was made and not revoked.
-///
-/// # Errors
-/// A message if the file cannot be read, or holds something else.
+/// Returns the hash of the key, if one was made and not revoked. Fails with a message if the file cannot be read, or
+/// holds something else.
 pub(crate) fn read(directory: &Path) -> Result<Option<KeyHash>, String> {
     let path = directory.join(FILE);
     match fs::read_to_string(&path) {
@@ -27,10 +25,8 @@ pub(crate) fn read(directory: &Path) -> Result<Option<KeyHash>, String> {
     }
 }
 
-/// Makes the key and stores its hash; `None` if there has been one.
-///
-/// # Errors
-/// An error if there is no randomness, or the file cannot be written.
+/// Makes the key and stores its hash; `None` if there has been one. Fails with an error if there is no randomness, or
+/// the file cannot be written.
 pub fn make(directory: &Path) -> io::Result<Option<ApiKey>> {
     let key = ApiKey::generate().map_err(io::Error::other)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(FILE)) {

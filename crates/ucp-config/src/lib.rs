@@ -59,7 +59,6 @@ mod warnings;
 use std::{
     collections::HashMap,
     ffi::OsString,
-    fmt,
     net::IpAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -145,34 +144,36 @@ pub struct Settings {
 }
 
 /// All errors of a configuration, one line each.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
 pub struct ConfigError(Vec<String>);
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
+/// Command that makes what is missing.
+const MAKE: &str = "make one with `ucp-gateway keys generate`";
 
-impl std::error::Error for ConfigError {}
+/// Signing key that the settings need, and that there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MissingKey {
+    /// A key for answers.
+    #[error("answers are to be signed, but there is no key; {MAKE}")]
+    Answers,
+    /// A key for requests to the shop.
+    #[error("requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that; {MAKE}")]
+    Requests,
+}
 
 /// Lookup of an environment variable.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 impl Settings {
-    /// Checks that there are the keys that have to be there.
-    ///
-    /// # Errors
-    /// A required key is missing; the message has its use and the command that generates one.
-    pub fn check_keys(&self, keyring: &Keyring) -> Result<(), String> {
-        let make = "make one with `ucp-gateway keys generate`";
+    /// Checks that there are the keys that have to be there. Fails with the first [`MissingKey`].
+    pub fn check_keys(&self, keyring: &Keyring) -> Result<(), MissingKey> {
         if self.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
-            return Err(format!("answers are to be signed, but there is no key; {make}"));
+            return Err(MissingKey::Answers);
         }
         let as_bot = self.upstream.as_ref().is_some_and(|upstream| matches!(upstream.bot, Bot::Own));
         if as_bot && keyring.signer().is_none_or(|key| key.algorithm().http_name().is_none()) {
-            let what = "requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that";
-            return Err(format!("{what}; {make}"));
+            return Err(MissingKey::Requests);
         }
         Ok(())
     }
@@ -415,13 +416,9 @@ fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
 fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Document<'_>) -> Vec<Certificate> {
     let mut roots = Vec::new();
     for path in files {
-        let read = document
-            .bytes(path)
-            .and_then(|pem| certificates(&pem).map_err(|error| format!("{}: {error}", path.display())));
-        match read {
-            Ok(certificates) => roots.extend(certificates),
-            Err(error) => document.add("profiles.extra_roots", error),
-        }
+        let pem = document.bytes(path);
+        let read = pem.and_then(|pem| certificates(&pem).map_err(|error| format!("{}: {error}", path.display())));
+        roots.extend(document.led("profiles.extra_roots", read).into_iter().flatten());
     }
     roots
 }

@@ -8,7 +8,7 @@ mod processor;
 mod sandbox;
 mod stripe;
 
-use std::{collections::HashSet, error::Error, fmt, path::Path, sync::Arc};
+use std::{collections::HashSet, error::Error, fmt, path::Path, sync::Arc, time::Duration};
 
 use serde_json::Map;
 use ucp_core::{ports::payment_handler::Handler, purchase::payment::Declaration};
@@ -53,6 +53,7 @@ pub struct Payment {
     kind: HandlerKind,
     open: Open,
 }
+ucp_core::opaque!(Payment { declaration });
 
 /// Opens a handler with its declaration, the clock, and the authorities to trust beside those of the system.
 type Open = Arc<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sync>;
@@ -71,18 +72,10 @@ impl Payment {
         self.kind == HandlerKind::Stripe
     }
 
-    /// Opens the handler. `roots` are trusted beside the authorities of the system.
-    ///
-    /// # Errors
-    /// The client of a payment service provider cannot be set up.
+    /// Opens the handler. `roots` are trusted beside the authorities of the system. Fails if the client of a payment
+    /// service provider cannot be set up.
     pub fn open(&self, clock: Clock, roots: &[Certificate]) -> Opened {
         (self.open)(self.declaration.clone(), clock, roots)
-    }
-}
-
-impl fmt::Debug for Payment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payment").field("declaration", &self.declaration).finish_non_exhaustive()
     }
 }
 
@@ -128,20 +121,34 @@ impl Entry<'_, '_> {
         self.document.add(&format!("{}.{key}", self.at), problem);
     }
 
+    fn none<T>(&mut self, key: &str, problem: impl fmt::Display) -> Option<T> {
+        self.wrong(key, problem);
+        None
+    }
+
+    /// Returns the times that connecting, a request, and a payment may take.
+    fn times(&mut self, said: &sections::Payment) -> [Duration; 3] {
+        let [connect, request, deadline] =
+            [said.connect_timeout_ms.time(), said.timeout_ms.time(), said.deadline_ms.time()];
+        if request > deadline {
+            self.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
+        }
+        [connect, request, deadline]
+    }
+
     fn warn(&mut self, key: &str, risk: impl fmt::Display) {
         self.document.warn(&format!("{}.{key}", self.at), risk);
     }
 
     fn endpoint(&mut self, key: &str, url: &str) -> Option<Endpoint> {
-        Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
+        self.document.led(&format!("{}.{key}", self.at), Endpoint::parse(url, self.private))
     }
 
     /// A secret from a file or from the environment.
     fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
         if file.is_some() == variable.is_some() {
             let problem = format_args!("a payment service provider needs either this or `{name}_env`");
-            self.wrong(&format!("{name}_file"), problem);
-            return None;
+            return self.none(&format!("{name}_file"), problem);
         }
         self.document.secret(&format!("{}.{name}", self.at), file, variable)
     }

@@ -9,7 +9,7 @@ use std::{
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     api_key::{ApiKey, KeyHash},
-    certificate::{Fingerprint, NotAFingerprint},
+    certificate::Fingerprint,
     limit::Quota,
     signature::visitor,
 };
@@ -49,12 +49,7 @@ pub struct Pinned {
     /// Content of the file.
     pub bytes: Vec<u8>,
 }
-
-impl fmt::Debug for Pinned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pinned({})", self.path.display())
-    }
-}
+ucp_core::opaque!(Pinned);
 
 /// Checks the configured platforms and fills in their defaults.
 pub(super) fn resolve(
@@ -71,10 +66,7 @@ pub(super) fn resolve(
 
 /// Returns the platform of the API key that was made when the gateway was first started, if it was.
 pub(super) fn first(data_dir: &Path, limit: Option<Quota>, document: &mut Document<'_>) -> Option<Platform> {
-    let hash = first_key::read(data_dir).unwrap_or_else(|problem| {
-        document.add("data.dir", problem);
-        None
-    })?;
+    let hash = document.led("data.dir", first_key::read(data_dir))??;
     let name = first_key::FILE.to_owned();
     let profile = ProfileUrl::unpublished(&name).ok()?;
     Some(Platform {
@@ -143,21 +135,10 @@ impl Entry<'_, '_> {
             .profile
             .as_ref()
             .map_or_else(|| ProfileUrl::unpublished(&name), |profile| ProfileUrl::parse(profile, reach));
-        let profile = match profile {
-            Ok(profile) => profile,
-            Err(rejection) => {
-                self.wrong("profile", format_args!("the address {rejection}"));
-                return None;
-            }
-        };
+        let profile = self.led("profile", profile.map_err(|rejection| format!("the address {rejection}")))?;
         let stated = said.signature_agent.as_deref().map(|agent| visitor::known_address(agent, reach));
-        let signature_agent = match stated.transpose() {
-            Ok(agent) => agent,
-            Err(problem) => {
-                self.wrong("signature_agent", format_args!("the address {problem}"));
-                return None;
-            }
-        };
+        let stated = stated.transpose().map_err(|problem| format!("the address {problem}"));
+        let signature_agent = self.led("signature_agent", stated)?;
         if signature_agent.as_ref().is_some_and(|agent| !taken.agents.insert(agent.as_str().to_owned())) {
             self.wrong("signature_agent", "another platform has the same");
         }
@@ -186,6 +167,10 @@ impl Entry<'_, '_> {
         self.document.add(&format!("{}.{key}", self.at), problem);
     }
 
+    fn led<T>(&mut self, key: &str, result: Result<T, impl fmt::Display>) -> Option<T> {
+        self.document.led(&format!("{}.{key}", self.at), result)
+    }
+
     fn pinned(&mut self, path: &Path) -> Option<Pinned> {
         match self.document.bytes(path) {
             Ok(bytes) if bytes.len() <= MAX_PROFILE => return Some(Pinned { path: path.to_owned(), bytes }),
@@ -199,10 +184,7 @@ impl Entry<'_, '_> {
     fn api_keys(&mut self, said: &mut sections::Platform) -> Vec<(&'static str, KeyHash)> {
         let mut hashes = Vec::new();
         if let Some(hash) = said.api_key_hash.take() {
-            match hash.parse() {
-                Ok(hash) => hashes.push(("api_key_hash", hash)),
-                Err(error) => self.wrong("api_key_hash", error),
-            }
+            hashes.extend(self.led("api_key_hash", hash.parse()).map(|hash| ("api_key_hash", hash)));
         }
         if let Some(path) = &said.api_key_file {
             let text = self.document.text(path);
@@ -218,30 +200,19 @@ impl Entry<'_, '_> {
     /// Returns the fingerprints of its certificates: one, or several during rotation.
     fn certificates(&mut self, said: &sections::Platform) -> Vec<Fingerprint> {
         let Some(text) = &said.certificate_sha256 else { return Vec::new() };
-        match text.split_whitespace().map(str::parse).collect() {
-            Ok(certificates) => certificates,
-            Err(error) => {
-                let error: NotAFingerprint = error;
-                self.wrong("certificate_sha256", error);
-                Vec::new()
-            }
-        }
+        let certificates = text.split_whitespace().map(str::parse::<Fingerprint>).collect::<Result<_, _>>();
+        self.led("certificate_sha256", certificates).unwrap_or_default()
     }
 
     /// Reads API keys or hashes from a secret: one, or several during rotation. Errors do not repeat the secret.
     fn secrets(&mut self, key: &'static str, text: Result<String, String>, hashes: &mut Vec<(&'static str, KeyHash)>) {
-        let text = match text {
-            Ok(text) => text,
-            Err(problem) => return self.wrong(key, problem),
-        };
+        let Some(text) = self.led(key, text) else { return };
         if text.trim().is_empty() {
             self.wrong(key, "there is no API key in it");
         }
         for secret in text.split_whitespace() {
-            match secret.parse().or_else(|_| secret.parse::<ApiKey>().map(|api_key| api_key.hash())) {
-                Ok(hash) => hashes.push((key, hash)),
-                Err(error) => self.wrong(key, error),
-            }
+            let hash = secret.parse().or_else(|_| secret.parse::<ApiKey>().map(|api_key| api_key.hash()));
+            hashes.extend(self.led(key, hash).map(|hash| (key, hash)));
         }
     }
 }

@@ -298,7 +298,7 @@ pub struct Telemetry {
 }
 
 /// Data directory or database.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Data {
     /// Data directory. (`--data-dir`, `UCP_GATEWAY_DATA_DIR`)
@@ -349,29 +349,6 @@ pub struct Data {
     pub keep_addresses_days: Option<Number<1, 36_500, 365>>,
     /// Sample shop for an empty data directory: "outfitters" or "flower-shop". (`--sample`, `UCP_GATEWAY_SAMPLE`)
     pub sample: SampleName,
-}
-
-impl Default for Data {
-    fn default() -> Self {
-        Self {
-            dir: FilePath("./data".into()),
-            database: None,
-            database_file: None,
-            database_place: None,
-            database_ca_file: None,
-            database_connections: Number::default(),
-            database_timeout_ms: Number::default(),
-            database_prepares: false,
-            keys_dir: None,
-            cache_mb: Number::default(),
-            max_mb: None,
-            min_free_mb: Number::default(),
-            keep_unfinished_hours: Number::default(),
-            keep_completed_hours: Number::default(),
-            keep_addresses_days: None,
-            sample: SampleName::default(),
-        }
-    }
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -46,13 +46,7 @@ pub(super) fn resolve(
             Some(endpoint) => Ok(Some(below(&endpoint.0, path))),
             None => standard(environment, signal, path),
         };
-        match url {
-            Ok(url) => url.map(|url| Receiver { url, token: token.clone() }),
-            Err(problem) => {
-                document.add("telemetry.otlp_endpoint", problem);
-                None
-            }
-        }
+        document.led("telemetry.otlp_endpoint", url)?.map(|url| Receiver { url, token: token.clone() })
     };
     let spans = otlp("TRACES", "v1/traces");
     let logs = if events.otlp { otlp("LOGS", "v1/logs") } else { None };

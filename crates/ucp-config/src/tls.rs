@@ -16,20 +16,12 @@ pub(super) fn resolve(said: &Server, document: &mut Document<'_>) -> Option<TlsS
     let client_ca = path(&said.tls_client_ca_file);
     let (certificate, key) = match (path(&said.tls_certificate_file), path(&said.tls_key_file)) {
         (Some(certificate), Some(key)) => (certificate, key),
-        (Some(_), None) => {
-            document.add(CERTIFICATE, format_args!("this needs `{KEY}`"));
-            return None;
+        (Some(_), None) => return document.none(CERTIFICATE, format_args!("this needs `{KEY}`")),
+        (None, Some(_)) => return document.none(KEY, format_args!("this needs `{CERTIFICATE}`")),
+        (None, None) if client_ca.is_some() => {
+            return document.none(CLIENT_CA, format_args!("this needs `{CERTIFICATE}` and `{KEY}`"));
         }
-        (None, Some(_)) => {
-            document.add(KEY, format_args!("this needs `{CERTIFICATE}`"));
-            return None;
-        }
-        (None, None) => {
-            if client_ca.is_some() {
-                document.add(CLIENT_CA, format_args!("this needs `{CERTIFICATE}` and `{KEY}`"));
-            }
-            return None;
-        }
+        (None, None) => return None,
     };
     let takes_1_2 = said.tls_min_version == TlsVersion::V1_2;
     match (TlsFiles { certificate, key, client_ca, takes_1_2 }).open() {
@@ -40,8 +32,7 @@ pub(super) fn resolve(said: &Server, document: &mut Document<'_>) -> Option<TlsS
                 TlsFile::Key => KEY,
                 TlsFile::ClientCa => CLIENT_CA,
             };
-            document.add(key, &error);
-            None
+            document.none(key, &error)
         }
     }
 }

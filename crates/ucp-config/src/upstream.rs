@@ -75,10 +75,8 @@ pub(super) fn resolve(
         document.unfit("upstream.origins", "expected addresses of scheme, host and port alone");
     }
     if said.is_embedded() {
-        if said.url.is_some() {
-            document.add("upstream.url", "the embedded shop has no upstream; choose a `backend` too");
-        }
-        return None;
+        let problem = "the embedded shop has no upstream; choose a `backend` too";
+        return said.url.as_ref().and_then(|_| document.none("upstream.url", problem));
     }
     let mapping = mapping(said, document);
     let mapped = mapping.as_ref().map(|(_, address)| address.clone());
@@ -131,25 +129,17 @@ fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<Id
     let (certificate, key) = match (&said.client_certificate_file, &said.client_key_file) {
         (None, None) => return None,
         (Some(certificate), Some(key)) => (certificate, key),
-        (Some(_), None) => {
-            document.add(KEYS[0], format_args!("this needs `{}`", KEYS[1]));
-            return None;
-        }
-        (None, Some(_)) => {
-            document.add(KEYS[1], format_args!("this needs `{}`", KEYS[0]));
-            return None;
-        }
+        (Some(_), None) => return document.none(KEYS[0], format_args!("this needs `{}`", KEYS[1])),
+        (None, Some(_)) => return document.none(KEYS[1], format_args!("this needs `{}`", KEYS[0])),
     };
-    let mut read = |name: &str, path: &Path| document.bytes(path).map_err(|problem| document.add(name, problem)).ok();
+    let mut read = |name: &str, path: &Path| {
+        let bytes = document.bytes(path);
+        document.led(name, bytes)
+    };
     let (certificate_pem, key_pem) = (read(KEYS[0], certificate)?, read(KEYS[1], key)?);
-    match outbound::identity(&certificate_pem, &key_pem) {
-        Ok(identity) => Some(identity),
-        Err(error) => {
-            let (certificate, key) = (certificate.display(), key.display());
-            document.add(KEYS[0], format_args!("{certificate} and {key} {error}"));
-            None
-        }
-    }
+    let (certificate, key) = (certificate.display(), key.display());
+    let identity = outbound::identity(&certificate_pem, &key_pem);
+    document.led(KEYS[0], identity.map_err(|error| format!("{certificate} and {key} {error}")))
 }
 
 /// Reads the mapping of a shop behind any API, with the address of its first source.
@@ -158,20 +148,14 @@ fn mapping(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(St
         return None;
     }
     let Some(path) = said.mapping_file.as_ref().map(|path| path.to_path_buf()) else {
-        document.add("upstream.backend", "this needs `upstream.mapping_file`");
-        return None;
+        return document.none("upstream.backend", "this needs `upstream.mapping_file`");
     };
     let read = document.text(&path).and_then(|text| match ucp_mapped::read(&text) {
         Ok((mapping, _)) => Ok((text, mapping)),
         Err(faults) => Err(format!("{} cannot be used: {faults}", path.display())),
     });
-    match read {
-        Ok((text, mapping)) => mapping.source.into_values().next().map(|source| (text, source.address.0)),
-        Err(problem) => {
-            document.add("upstream.mapping_file", problem);
-            None
-        }
-    }
+    let (text, mapping) = document.led("upstream.mapping_file", read)?;
+    mapping.source.into_values().next().map(|source| (text, source.address.0))
 }
 
 /// Returns `true` if this is a version of the Storefront API: a year and a month.
@@ -218,16 +202,10 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
         if said.sign_as_bot {
             document.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
         }
-        return match bot_signature(path, document, now) {
-            Ok(signature) => {
-                said.signature = Some(format!("set, until {}", moment(signature.expires())));
-                Bot::Given(signature)
-            }
-            Err(problem) => {
-                document.add("upstream.signature_file", problem);
-                Bot::Unknown
-            }
-        };
+        let signature = bot_signature(path, document, now);
+        let Some(signature) = document.led("upstream.signature_file", signature) else { return Bot::Unknown };
+        said.signature = Some(format!("set, until {}", moment(signature.expires())));
+        return Bot::Given(signature);
     }
     if !said.sign_as_bot {
         return Bot::Unknown;

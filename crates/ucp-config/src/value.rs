@@ -222,6 +222,13 @@ impl Deref for FilePath {
     }
 }
 
+/// The data directory where nothing is said. No other path has a default.
+impl Default for FilePath {
+    fn default() -> Self {
+        Self("./data".into())
+    }
+}
+
 /// A path need not be UTF-8, and is shown in any case.
 impl Serialize for FilePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -392,6 +399,7 @@ pub fn public_url(text: &str) -> Result<Url, String> {
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseAddress(String);
+ucp_core::opaque!(DatabaseAddress);
 
 impl DatabaseAddress {
     /// The address with its password.
@@ -403,12 +411,6 @@ impl DatabaseAddress {
 impl From<String> for DatabaseAddress {
     fn from(address: String) -> Self {
         Self(address)
-    }
-}
-
-impl fmt::Debug for DatabaseAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DatabaseAddress")
     }
 }
 

@@ -365,7 +365,7 @@ async fn reload(Extension(actor): Extension<Actor>, State(running): State<Arc<Ru
     audited(&running.decisions, actor, "reload", "")?;
     match running.reload().await {
         Ok(late) => Ok(Document(json!({ "reloaded": true, "from_next_start": late }))),
-        Err(problem) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, problem)),
+        Err(error) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())),
     }
 }
 

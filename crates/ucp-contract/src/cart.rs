@@ -43,7 +43,7 @@ use uuid::Uuid;
 use crate::{
     documents::{
         Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Outcome, Payment,
-        Place, WantedLine,
+        PlaceOrder, WantedLine,
     },
     shop::ContractShop,
     transport::{Question, Reply, is_definite},
@@ -88,10 +88,8 @@ struct Priced {
 }
 
 impl ContractShop {
-    /// Waits for exclusive access to a cart.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) if other calls hold the cart for longer than [`PATIENCE`].
+    /// Waits for exclusive access to a cart. Fails with [`Unavailable`](ucp_core::Code::Unavailable) if other calls
+    /// hold the cart for longer than [`PATIENCE`].
     async fn lock(&self, cart: &str) -> Result<ResourceLock, PortError> {
         self.locks().lock(cart.to_owned(), PATIENCE).await.ok_or_else(|| {
             PortError::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
@@ -603,7 +601,7 @@ impl RemoteCart for ContractShop {
             discount: None,
             problem: None,
         });
-        let document = Place {
+        let document = PlaceOrder {
             reference: attempt.id.clone(),
             cart: cart.reference.clone(),
             lines: lines.collect(),

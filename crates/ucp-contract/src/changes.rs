@@ -17,10 +17,8 @@ pub const MOST_PRODUCTS: usize = 1_000;
 /// Maximum length of an identifier, in bytes.
 const LONGEST_ID: usize = 1_024;
 
-/// Reads the products that an event names.
-///
-/// # Errors
-/// [`InvalidRequest`](ucp_core::Code::InvalidRequest) if it cannot be read.
+/// Reads the products that an event names. Fails with [`InvalidRequest`](ucp_core::Code::InvalidRequest) if it cannot
+/// be read.
 pub fn read(body: &[u8]) -> Result<Vec<String>, Refusal> {
     let unusable = |path: String, reason: String| {
         Refusal::invalid(path, format!("The event must name products: {reason}."))

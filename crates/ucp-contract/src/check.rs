@@ -128,7 +128,7 @@ impl<'a> Trial<'a> {
 }
 
 /// Facts about a shop that the rules use.
-struct Shop<'a> {
+struct CheckedShop<'a> {
     transport: &'a dyn Transport,
     backend: Backend,
     market: Market,
@@ -158,7 +158,7 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
     };
     report.kept.push("backend_is_described");
     let context = json!({ "language": market.language, "currency": market.currency });
-    let mut shop = Shop { transport, backend, market, context, products: Vec::new() };
+    let mut shop = CheckedShop { transport, backend, market, context, products: Vec::new() };
 
     let listed = shop.products_are_usable().await;
     shop.products = report.note("products_are_usable", listed).unwrap_or_default();
@@ -220,7 +220,7 @@ impl Report {
     }
 }
 
-impl<'a> Shop<'a> {
+impl<'a> CheckedShop<'a> {
     fn trial(&self, rule: &'static str, cure: &'static str) -> Trial<'a> {
         Trial::of(self.transport, rule, cure)
     }

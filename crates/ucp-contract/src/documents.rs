@@ -135,7 +135,6 @@ pub struct PaymentHandler {
 
 impl PaymentHandler {
     /// Returns the URL that the name stands for: releases that ask for URLs of the handler get no empty ones.
-    #[must_use]
     pub fn address(&self) -> String {
         let mut labels = self.name.split('.');
         let (top, domain) = (labels.next().unwrap_or_default(), labels.next().unwrap_or_default());
@@ -374,11 +373,8 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// Checks that what is chosen is there, that the credits are at most what is due, and that the total is what they leave
-    /// of it.
-    ///
-    /// # Errors
-    /// The path of the first member that is wrong, and what it must be.
+    /// Checks that what is chosen is there, that the credits are at most what is due, and that the total is what they
+    /// leave of it. Fails with the path of the first member that is wrong, and what it must be.
     pub fn add_up(&self) -> Result<(), String> {
         let minor = |amount: Amount| i128::from(amount.minor());
         let chosen = self.delivery_option.as_ref().map(|chosen| {
@@ -538,7 +534,8 @@ pub struct Abandon {
 
 /// Question of `POST /place`: the order to place and the payment to take, once for each reference.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct PlaceOrder {
     /// Reference of the attempt: a second `/place` with it changes nothing and is answered like the first.
     pub reference: String,
     /// Identifier of the cart.

@@ -11,10 +11,8 @@ use crate::http::{SIGNATURE, SigningSecret, TIMESTAMP};
 /// Maximum difference between the time of an event's signature and now.
 pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Checks that an event at the endpoint `path` is the shop's.
-///
-/// # Errors
-/// [`SignatureMissing`](Code::SignatureMissing) or [`SignatureInvalid`](Code::SignatureInvalid) if it is not.
+/// Checks that an event at the endpoint `path` is the shop's. Fails with [`SignatureMissing`](Code::SignatureMissing)
+/// or [`SignatureInvalid`](Code::SignatureInvalid) if it is not.
 pub fn verify(secret: &SigningSecret, now: Timestamp, path: &str, notice: &Notice<'_>) -> Result<(), Refusal> {
     let stated = notice.header(SIGNATURE.as_str()).zip(notice.header(TIMESTAMP.as_str()));
     let (signature, timestamp) = stated.ok_or_else(|| {

@@ -4,7 +4,7 @@
 //! and `X-Signature` is `sha256=` and the HMAC-SHA256, in hexadecimal digits, of timestamp, method, path and body, with a
 //! line feed after each but the last. The shop signs its events in the same way.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -46,16 +46,7 @@ pub enum Credential {
     /// A secret shared with the shop, with which requests are signed.
     Signing(SigningSecret),
 }
-
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "None",
-            Self::Bearer(_) => "Bearer(..)",
-            Self::Signing(_) => "Signing(..)",
-        })
-    }
-}
+ucp_core::opaque!(Credential);
 
 /// Error for a token that cannot be sent in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,10 +54,7 @@ impl fmt::Debug for Credential {
 pub struct InvalidToken;
 
 impl Credential {
-    /// Creates a bearer token.
-    ///
-    /// # Errors
-    /// [`InvalidToken`] for a text with other characters than visible ASCII.
+    /// Creates a bearer token. Fails with [`InvalidToken`] for a text with other characters than visible ASCII.
     pub fn bearer(token: &str) -> Result<Self, InvalidToken> {
         let fits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
         let value = HeaderValue::try_from(format!("Bearer {token}")).ok().filter(|_| fits);
@@ -77,16 +65,10 @@ impl Credential {
 /// A secret that gateway and shop share. It is neither printed nor returned.
 #[derive(Clone)]
 pub struct SigningSecret(Arc<[u8]>);
-
-impl fmt::Debug for SigningSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningSecret(..)")
-    }
-}
+ucp_core::opaque!(SigningSecret);
 
 impl SigningSecret {
     /// Creates a secret from a text.
-    #[must_use]
     pub fn new(secret: &str) -> Self {
         Self(secret.as_bytes().into())
     }
@@ -103,7 +85,6 @@ impl SigningSecret {
     }
 
     /// Returns the signature of a request or an event.
-    #[must_use]
     pub fn sign(&self, timestamp: &str, method: &str, path: &str, body: &[u8]) -> String {
         let digest = self.mac(timestamp, method, path, body).finalize().into_bytes();
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -112,7 +93,6 @@ impl SigningSecret {
 
     /// Returns `true` if `signature` is that of a request or an event, in a time that does not depend on where they
     /// differ.
-    #[must_use]
     pub fn verify(&self, signature: &str, timestamp: &str, method: &str, path: &str, body: &[u8]) -> bool {
         let Some(hex) = signature.strip_prefix("sha256=").filter(|hex| hex.is_ascii() && hex.len() == 64) else {
             return false;
@@ -128,6 +108,7 @@ pub struct HttpShop {
     upstream: Upstream,
     asker: Asker,
 }
+ucp_core::opaque!(HttpShop { upstream });
 
 /// Parts of a request that bound the length of its response.
 #[derive(Default, Deserialize)]
@@ -145,17 +126,9 @@ struct Asker {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
-impl fmt::Debug for HttpShop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpShop").field("upstream", &self.upstream).finish_non_exhaustive()
-    }
-}
-
 impl HttpShop {
-    /// Creates the client of a shop. Paths of questions are appended to the address.
-    ///
-    /// # Errors
-    /// [`SetupError`] for an address that cannot be called.
+    /// Creates the client of a shop. Paths of questions are appended to the address. Fails with [`SetupError`] for an
+    /// address that cannot be called.
     pub fn new(
         options: &Options,
         credential: Credential,
@@ -189,8 +162,8 @@ impl Asker {
         let url = self.address.join(question.path()).map_err(|_| Failure::Unsendable("has no address"))?;
         let (path, method) = (url.path().to_owned(), question.method());
         let mut request = UpstreamRequest::new(question.call_kind(), method.clone(), url)
-            .lane(question.lane())
             .header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        request.lane = question.lane();
         match &self.credential {
             Credential::None => {}
             Credential::Bearer(token) => request = request.secret(header::AUTHORIZATION, token.clone()),
@@ -208,7 +181,7 @@ impl Asker {
         let Asked { limit, ids } = serde_json::from_slice(&body).unwrap_or_default();
         let asked = if question == Question::Find { limit } else { ids.len() };
         let lists = matches!(question, Question::Find | Question::Resolve | Question::Open);
-        let request = if lists { request.asking_for(asked) } else { request };
+        request.asked = lists.then_some(asked);
         Ok(request.json(body))
     }
 }
@@ -227,8 +200,8 @@ fn classify(received: &Received) -> Verdict {
 impl Transport for HttpShop {
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
         let is_own = question == Question::Backend;
-        let request = self.asker.request(question, if is_own { Bytes::new() } else { body })?;
-        let request = request.author(if is_own { Author::Gateway } else { Author::Caller });
+        let mut request = self.asker.request(question, if is_own { Bytes::new() } else { body })?;
+        request.author = if is_own { Author::Gateway } else { Author::Caller };
         let received = self.upstream.call(request).await?;
         Ok(match received.status {
             // Identifiers that nothing has are missing in the answer; that there is no such path says nothing about them.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     changes::CHANGES_PATH,
     documents::{
-        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, Place,
+        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, PlaceOrder,
         Problem, Resolve, Resolved, VERSION,
     },
     orders::EVENTS_PATH,
@@ -14,7 +14,6 @@ use crate::{
 };
 
 /// Returns the OpenAPI document of the contract.
-#[must_use]
 pub fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
@@ -106,7 +105,7 @@ fn shapes(question: Question, generator: &mut SchemaGenerator) -> (&'static str,
         Question::CartFetch => ("A cart as it is; nothing is changed.", of::<CartQuestion, Cart>(generator)),
         Question::CartAbandon => ("Give a cart up.", of::<Abandon, ()>(generator)),
         Question::Place => {
-            ("Place an order and take its payment, once for each reference.", of::<Place, Outcome>(generator))
+            ("Place an order and take its payment, once for each reference.", of::<PlaceOrder, Outcome>(generator))
         }
         Question::Order => ("Result of an attempt to place an order.", of::<Attempt, Outcome>(generator)),
         Question::Cancel => {

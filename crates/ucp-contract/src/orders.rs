@@ -3,7 +3,7 @@
 //! An event is the shop's if it is signed as the gateway signs its requests (see [`http`](crate::http)), with the method
 //! and path of the endpoint, and no older than [`MAX_AGE`](event::MAX_AGE).
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use ucp_core::{
@@ -38,16 +38,10 @@ pub struct OrderEvents {
     secret: SigningSecret,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
-
-impl fmt::Debug for OrderEvents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OrderEvents").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(OrderEvents);
 
 impl OrderEvents {
     /// Creates the inbox of events that are signed with a secret.
-    #[must_use]
     pub fn new(secret: SigningSecret, now: Arc<dyn Fn() -> Timestamp + Send + Sync>) -> Self {
         Self { secret, now }
     }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashSet,
-    fmt,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -75,7 +74,6 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// Returns `true` if the shop is down or busy, so that it may be connected later without a change.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unanswered(failure) if failure.is_passing())
     }
@@ -83,9 +81,10 @@ impl ConnectError {
 
 /// A shop behind the contract. Clones share its state.
 #[derive(Clone)]
-pub struct ContractShop(Arc<Inner>);
+pub struct ContractShop(Arc<ShopState>);
+ucp_core::opaque!(ContractShop);
 
-struct Inner {
+struct ShopState {
     transport: Arc<dyn Transport>,
     statement: RwLock<Arc<Statement>>,
     pages: CoalescingCache<Arc<Listing>>,
@@ -115,10 +114,8 @@ impl Statement {
     }
 }
 
-/// Returns the market of a shop.
-///
-/// # Errors
-/// The answer to `GET /backend` violates the contract; the message describes the violation.
+/// Returns the market of a shop. Fails if the answer to `GET /backend` violates the contract; the message describes
+/// the violation.
 pub(crate) fn market(backend: &Backend) -> Result<Market, String> {
     if backend.contract != VERSION {
         return Err(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));
@@ -158,16 +155,8 @@ struct Listing {
     weight: usize,
 }
 
-impl fmt::Debug for ContractShop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContractShop").field("market", &self.market().name).finish_non_exhaustive()
-    }
-}
-
 impl ContractShop {
-    /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process.
-    ///
-    /// # Errors
+    /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process. Fails with
     /// [`ConnectError`] if it does not answer and `last` is `None`, or if the answer cannot be used.
     pub async fn connect(
         transport: Arc<dyn Transport>,
@@ -193,7 +182,7 @@ impl ContractShop {
                 Arc::clone(&counters),
             )
         };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ShopState {
             transport,
             statement: RwLock::new(Arc::new(statement)),
             pages: cache(),
@@ -233,25 +222,21 @@ impl ContractShop {
     }
 
     /// Returns what the shop stated about itself to this process.
-    #[must_use]
     pub fn document(&self) -> Option<Bytes> {
         self.statement().document.clone()
     }
 
     /// Returns the counters of the calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.transport.counters()
     }
 
     /// Returns `true` if the gateway places orders at the shop.
-    #[must_use]
     pub fn takes_orders(&self) -> bool {
         self.cart_abilities().is_some_and(|cart| cart.completion == Completion::Place)
     }
 
     /// Returns the payment handlers that the shop declares, if it places orders.
-    #[must_use]
     pub fn declarations(&self) -> Vec<Declaration> {
         let statement = self.statement();
         let handlers = statement.backend.payment_handlers.iter().filter(|_| self.takes_orders()).cloned();
@@ -272,22 +257,17 @@ impl ContractShop {
     }
 
     /// Returns `true` if the shop tells which products changed since a time.
-    #[must_use]
     pub fn tells_changes(&self) -> bool {
         self.statement().backend.catalog.updated_since
     }
 
     /// Returns what the shop's clock shows, by the `Date` of its last answer; `None` if it states none.
-    #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         self.counters().upstream_time()
     }
 
     /// Returns a page of the whole catalog, or of what changed since a time, as the shop states it; `None` if it no
-    /// longer knows the position `after`.
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// longer knows the position `after`. Fails with [`Failure`] if the shop cannot be asked or gives no answer.
     pub async fn page_of_all(
         &self,
         updated_since: Option<Timestamp>,
@@ -312,9 +292,7 @@ impl ContractShop {
     }
 
     /// Returns the products of these identifiers, as the shop states them, asked in groups of what it takes at once.
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// Fails with [`Failure`] if the shop cannot be asked or gives no answer.
     pub async fn stated(&self, ids: &[String]) -> Result<Vec<Value>, Failure> {
         let mut products = Vec::new();
         for ids in ids.chunks(self.capabilities().most_ids) {

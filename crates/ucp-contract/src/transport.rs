@@ -37,13 +37,11 @@ ucp_core::named! {
 
 impl Question {
     /// Returns the path below the address of the shop, without leading slash.
-    #[must_use]
     pub const fn path(self) -> &'static str {
         self.as_str()
     }
 
     /// Returns the HTTP method.
-    #[must_use]
     pub const fn method(self) -> Method {
         match self {
             Self::Backend => Method::GET,
@@ -52,7 +50,6 @@ impl Question {
     }
 
     /// Returns the kind of call: only reads are ever sent twice.
-    #[must_use]
     pub const fn call_kind(self) -> CallKind {
         match self {
             Self::Backend | Self::Find | Self::Resolve | Self::Open | Self::CartFetch | Self::Order => CallKind::Read,
@@ -62,7 +59,6 @@ impl Question {
     }
 
     /// Returns the kind of traffic that the question is.
-    #[must_use]
     pub const fn lane(self) -> Lane {
         match self {
             Self::Backend | Self::Find | Self::Resolve | Self::Open => Lane::Browse,
@@ -87,17 +83,14 @@ pub enum Reply {
 
 /// Returns `true` if a status says that the request was not carried out and will not be. A conflict can be one with the
 /// same request, which is still under way.
-#[must_use]
 pub fn is_definite(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 408 | 409 | 425)
 }
 
 impl Reply {
     /// Reads an answer; `None` if what was asked about does not exist. A member that is not of the promised form is
-    /// logged with its path and without its value.
-    ///
-    /// # Errors
-    /// [`Unreadable::Unexpected`] for an answer of another form, and for a refusal.
+    /// logged with its path and without its value. Fails with [`Unreadable::Unexpected`] for an answer of another form,
+    /// and for a refusal.
     pub fn read<T: DeserializeOwned>(&self, question: Question) -> Result<Option<T>, Failure> {
         let path = question.path();
         match self {
@@ -121,10 +114,8 @@ impl Reply {
 /// A way to ask a shop.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`].
-    ///
-    /// # Errors
-    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`]. Fails with [`Failure`] if the
+    /// shop cannot be asked or gives no answer.
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure>;
 
     /// Returns the counters of the calls to the shop.

@@ -242,6 +242,23 @@ impl<'de> DeserializeSeed<'de> for &Reader {
     }
 }
 
+/// Methods of a [`Visitor`] that is its own value, and that any text, number, truth value and `null` leave as it is.
+#[macro_export]
+macro_rules! skip_scalars {
+    () => {
+        $crate::skip_scalars!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+        fn visit_unit<E>(self) -> Result<Self, E> {
+            Ok(self)
+        }
+    };
+    ($($visit:ident: $scalar:ty),+) => {$(
+        fn $visit<E>(self, _: $scalar) -> Result<Self, E> {
+            Ok(self)
+        }
+    )+};
+}
+
 impl<'de> Visitor<'de> for &Reader {
     type Value = Value;
 

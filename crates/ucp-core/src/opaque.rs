@@ -1,19 +1,12 @@
-//! Types whose `Debug` hides what they hold.
+//! `Debug` for types that hold secrets, or what cannot be printed.
 
-/// Implements `Debug` for a type: it shows the listed fields, and none of the others.
+/// Implements [`Debug`](std::fmt::Debug) for a type by its name and these of its fields alone.
 #[macro_export]
 macro_rules! opaque {
-    ($name:ident) => {
-        impl ::std::fmt::Debug for $name {
+    ($type:ident $(<$($of:ident $(: $bound:path)?),+>)? $({ $($($field:ident).+),+ })?) => {
+        impl $(<$($of $(: $bound)?),+>)? ::std::fmt::Debug for $type $(<$($of),+>)? {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(concat!(stringify!($name), "(…)"))
-            }
-        }
-    };
-    ($name:ident { $($($field:ident).+),+ }) => {
-        impl ::std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.debug_struct(stringify!($name))$(.field(stringify!($($field).+), &self.$($field).+))+.finish_non_exhaustive()
+                f.debug_struct(stringify!($type))$($(.field(stringify!($($field).+), &self.$($field).+))+)?.finish_non_exhaustive()
             }
         }
     };

@@ -14,7 +14,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::Path,
@@ -66,12 +65,10 @@ pub struct Import {
     locations: HashMap<String, u64>,
     ended: bool,
 }
+ucp_core::opaque!(Import { tolerance, progress });
 
 impl Import {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// An error if the file cannot be opened.
+    /// Opens a file. Fails with an error if the file cannot be opened.
     pub fn open(path: &Path, tolerance: Tolerance) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -95,7 +92,6 @@ impl Import {
     }
 
     /// Returns how far the source has been read.
-    #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -118,15 +114,6 @@ impl Import {
         self.merchants.insert(merchant.id.clone(), *line);
         self.locations.extend(merchant.locations.iter().map(|location| (location.id.clone(), *line)));
         Ok(row)
-    }
-}
-
-impl fmt::Debug for Import {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Import")
-            .field("tolerance", &self.tolerance)
-            .field("progress", &self.progress)
-            .finish_non_exhaustive()
     }
 }
 

@@ -43,7 +43,7 @@ use self::{
         index::{Index, IndexBuilder},
         port::{Geocoder, Hit, LocationHit, Merchants, Page, Query, Resolved},
     },
-    geocode::{Known, KnownBuilder},
+    geocode::{KnownBuilder, KnownPlaces},
     watch::watch,
     workers::Workers,
 };
@@ -57,41 +57,28 @@ const USUAL: u64 = 1_024;
 /// An open directory. Cloning it is cheap and yields the same directory.
 #[derive(Clone)]
 pub struct Directory {
-    inner: Arc<Inner>,
+    inner: Arc<DirectoryState>,
     workers: Arc<Workers>,
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
 }
-
-impl std::fmt::Debug for Directory {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let snapshot = self.inner.snapshot();
-        f.debug_struct("Directory")
-            .field("merchants", &snapshot.index.merchants())
-            .field("locations", &snapshot.index.locations())
-            .finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Directory);
 
 impl Directory {
     /// Opens the directory in a store, with a cache of about `cache_bytes` of merchants.
     ///
-    /// Blocks until all merchants are read.
-    ///
-    /// # Errors
-    /// [`StoreError`] if they cannot be read.
+    /// Blocks until all merchants are read. Fails with [`StoreError`] if they cannot be read.
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
         let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));
         let holdings = Sender::new(Holdings::default());
-        let inner = Arc::new(Inner { shop, policy, cache_bytes, snapshot, holdings });
+        let inner = Arc::new(DirectoryState { shop, policy, cache_bytes, snapshot, holdings });
         let watcher = watch(Arc::clone(&inner), connection)?;
         let workers = Workers::start(store)?;
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
     }
 
     /// Returns what there is in the directory, as it changes.
-    #[must_use]
     pub fn holdings(&self) -> Receiver<Holdings> {
         self.inner.holdings.subscribe()
     }
@@ -206,7 +193,7 @@ impl Geocoder for Directory {
     }
 }
 
-struct Inner {
+struct DirectoryState {
     shop: ShopId,
     policy: Policy,
     cache_bytes: u64,
@@ -214,7 +201,7 @@ struct Inner {
     holdings: Sender<Holdings>,
 }
 
-impl Inner {
+impl DirectoryState {
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -238,7 +225,7 @@ impl Inner {
 /// Data derived from one state of the directory. Documents are read on demand, and may be newer.
 struct Snapshot {
     index: Index,
-    known: Known,
+    known: KnownPlaces,
     documents: Cache<String, Document, Weights>,
 }
 
@@ -261,10 +248,10 @@ impl Weighter<String, Document> for Weights {
 
 impl Snapshot {
     fn empty() -> Self {
-        Self::new(IndexBuilder::default().finish(), Known::default(), 0)
+        Self::new(IndexBuilder::default().finish(), KnownPlaces::default(), 0)
     }
 
-    fn new(index: Index, known: Known, cache_bytes: u64) -> Self {
+    fn new(index: Index, known: KnownPlaces, cache_bytes: u64) -> Self {
         let usual = usize::try_from(cache_bytes / (USUAL * EXPANSION)).unwrap_or(usize::MAX);
         Self { index, known, documents: Cache::with_weighter(usual, cache_bytes, Weights) }
     }

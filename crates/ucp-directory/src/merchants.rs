@@ -32,10 +32,8 @@ fn prepare(merchants: Vec<Merchant>) -> Vec<Result<Prepared, Rejected>> {
 /// an async runtime.
 ///
 /// A merchant whose id the directory knows is updated in place, with all its locations. One that cannot be stored is
-/// rejected as a whole and does not affect the others.
-///
-/// # Errors
-/// [`WriteError`] if the database failed; then nothing was stored.
+/// rejected as a whole and does not affect the others. Fails with [`WriteError`] if the database failed; then nothing
+/// was stored.
 pub fn put_blocking(store: &SqliteStore, merchants: Vec<Merchant>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     let prepared = prepare(merchants);
     store.execute_blocking(move |db| write(db, prepared))

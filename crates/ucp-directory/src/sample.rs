@@ -19,15 +19,12 @@ const MERCHANTS: &str = include_str!("../sample/merchants.jsonl");
 /// Returns the merchants of the sample directory, always the same in the same order.
 ///
 /// Locations with invalid hours come without them.
-#[must_use]
 pub fn merchants() -> Vec<Merchant> {
     rows().map(|row| row.merchant).collect()
 }
 
-/// Stores the sample directory in the transaction of a new shop.
-///
-/// # Errors
-/// [`StoreError`] if the database failed; then nothing was stored.
+/// Stores the sample directory in the transaction of a new shop. Fails with [`StoreError`] if the database failed; then
+/// nothing was stored.
 pub fn fill(db: ShopConnection<'_>) -> Result<(), StoreError> {
     let merchants = merchants();
     let ids: Vec<_> = merchants.iter().map(|merchant| merchant.id.clone()).collect();

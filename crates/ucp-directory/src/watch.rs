@@ -5,13 +5,13 @@ use std::{error::Error, sync::Arc, time::Instant};
 use rusqlite::Connection;
 use ucp_sqlite::{ShopConnection, StoreError, WriteError, watcher::Watcher};
 
-use crate::{Inner, merchants};
+use crate::{DirectoryState, merchants};
 
 /// Reciprocal of the share of time that reading the directory may take while it keeps changing.
 const SHARE: u32 = 4;
 
 /// Reads the directory, and starts the thread that reads it again after changes.
-pub(super) fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+pub(super) fn watch(inner: Arc<DirectoryState>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut watch = Watch { inner, connection, seen: None, revision: None, rest_until: None, complaint: None };
     watch.refresh().map_err(WriteError::from)?;
     Watcher::start("directory-watcher", move |asked| watch.look(asked))
@@ -19,7 +19,7 @@ pub(super) fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher
 
 /// State of the thread.
 struct Watch {
-    inner: Arc<Inner>,
+    inner: Arc<DirectoryState>,
     connection: Connection,
     /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,

@@ -53,10 +53,8 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Runs a job on a worker thread.
-    ///
-    /// # Errors
-    /// The error of the job; [`InternalError`](ucp_core::Code::InternalError) if it panics.
+    /// Runs a job on a worker thread. Fails with the error of the job; [`InternalError`](ucp_core::Code::InternalError)
+    /// if it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, PortError> + Send + 'static,

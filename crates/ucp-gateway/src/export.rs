@@ -253,9 +253,8 @@ impl Client {
         body: impl Into<bytes::Bytes>,
         headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
     ) -> Result<Received, Failure> {
-        let mut request =
-            UpstreamRequest::new(CallKind::Write, http::Method::POST, self.url.clone()).author(Author::Gateway);
-        request.body = body.into();
+        let mut request = UpstreamRequest::new(CallKind::Write, http::Method::POST, self.url.clone());
+        (request.author, request.body) = (Author::Gateway, body.into());
         request.headers.extend(headers);
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
         if let Some(token) = token.and_then(|token| HeaderValue::from_str(&token).ok()) {

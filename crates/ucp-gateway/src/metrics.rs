@@ -20,13 +20,7 @@ use ucp_core::{
     },
     record::{Stage, Step},
 };
-use ucp_host::{
-    backend::{Counted, DataDirectory, Database},
-    clock,
-    ended::Ended,
-    health::Health,
-    running::Running,
-};
+use ucp_host::{backend::Counted, clock, ended::Ended, health::Health, running::Running};
 use ucp_listener::Connections;
 use ucp_postgres::PostgresStore;
 use ucp_sqlite::Activity;
@@ -282,7 +276,7 @@ impl Sources {
             {
                 lag.set(&[id], products);
             }
-            if let Some(replica) = slot.data().as_ref().and_then(DataDirectory::database).and_then(Database::replica) {
+            if let Some(replica) = slot.data().as_ref().and_then(|data| data.database.as_ref()?.replica()) {
                 let lag = replica.lag();
                 behind.set(&[id], lag.changes);
                 since.set(&[id], lag.milliseconds);

@@ -28,10 +28,8 @@ pub(crate) fn audiences(public_url: &Url) -> Arc<[String]> {
     names.into()
 }
 
-/// Reads an address that a person has typed, which may lack `https://`, or `http://` on this machine.
-///
-/// # Errors
-/// A text such as "must be an http or https address" if there is no host, or another scheme.
+/// Reads an address that a person has typed, which may lack `https://`, or `http://` on this machine. Fails with a text
+/// such as "must be an http or https address" if there is no host, or another scheme.
 pub fn web_url(text: &str) -> Result<Url, String> {
     let local = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
     let whole = match text.split_once("://") {

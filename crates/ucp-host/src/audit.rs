@@ -1,7 +1,6 @@
 //! The audit log: what operators did, a JSON object in each line of a file in the data directory.
 
 use std::{
-    fmt,
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::OpenOptionsExt as _,
@@ -60,14 +59,8 @@ pub struct Page {
 }
 
 /// The log of a data directory.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct AuditLog(Arc<Path>);
-
-impl fmt::Debug for AuditLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("AuditLog").field(&self.0).finish()
-    }
-}
 
 impl AuditLog {
     pub(crate) fn in_directory(directory: &Path) -> Self {
@@ -79,10 +72,7 @@ impl AuditLog {
         self.0.to_path_buf()
     }
 
-    /// Adds a line. Blocks.
-    ///
-    /// # Errors
-    /// An error if it cannot be written.
+    /// Adds a line. Blocks. Fails with an error if it cannot be written.
     pub fn add(&self, actor: Actor, action: &str, subject: &str) -> io::Result<()> {
         let actor = actor.as_str();
         tracing::info!(actor, action, subject, "operator decision recorded");
@@ -96,11 +86,9 @@ impl AuditLog {
         file.sync_all()
     }
 
-    /// Reads the newest lines that are wanted, at most `most` of them, from those that end at the byte `before`, or from the
-    /// end. Lines that cannot be read are left out. Blocks.
-    ///
-    /// # Errors
-    /// An error if the file is there and cannot be read.
+    /// Reads the newest lines that are wanted, at most `most` of them, from those that end at the byte `before`, or
+    /// from the end. Lines that cannot be read are left out. Blocks. Fails with an error if the file is there and
+    /// cannot be read.
     pub fn newest(&self, before: Option<u64>, most: usize, wanted: impl Fn(&Line) -> bool) -> io::Result<Page> {
         let mut file = match File::open(&*self.0) {
             Ok(file) => file,

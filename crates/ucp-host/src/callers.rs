@@ -87,40 +87,45 @@ pub(crate) fn directory(
     fetcher: Fetcher,
     profiles: &Profiles,
 ) -> Directory<NegotiatedProfile> {
-    let fetches = Quota::from(profiles.fetches);
-    let options = DirectoryOptions {
-        capacity: profiles.cache_mb.bytes(),
-        fetches_per_second: fetches.per_second.get(),
-        fetch_burst: fetches.burst.get(),
-        ..DirectoryOptions::default()
-    };
     let business = Arc::clone(business);
-    Directory::new(fetcher, options, move |profile| business.negotiated_profile(profile))
+    Directory::new(fetcher, directory_options(profiles), move |profile| business.negotiated_profile(profile))
+}
+
+fn directory_options(profiles: &Profiles) -> DirectoryOptions {
+    let Quota { per_second, burst } = profiles.fetches.into();
+    DirectoryOptions {
+        capacity: profiles.cache_mb.bytes(),
+        fetches_per_second: per_second.get(),
+        fetch_burst: burst.get(),
+        ..DirectoryOptions::default()
+    }
+}
+
+/// Waits in the background for the first fetch of what a registered platform publishes. If it fails, `log` is called with
+/// the name of the platform and the reason.
+fn watch(
+    first: impl Future<Output = Result<(), Refusal>> + Send + 'static,
+    platform: &ucp_config::Platform,
+    log: fn(&str, &str),
+) {
+    let platform = platform.name.clone();
+    tokio::spawn(async move {
+        if let Err(refusal) = first.await {
+            log(&platform, &refusal.content);
+        }
+    });
 }
 
 /// Builds the directory of bots that identify themselves by keys that they publish (Web Bot Auth), under the same limits as
 /// that of platforms. The keys of registered ones are kept fresh.
 pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
-    let fetches = Quota::from(settings.sections.profiles.fetches);
-    let options = DirectoryOptions {
-        capacity: settings.sections.profiles.cache_mb.bytes(),
-        fetches_per_second: fetches.per_second.get(),
-        fetch_burst: fetches.burst.get(),
-        read: PlatformProfile::read_directory,
-        ..DirectoryOptions::default()
-    };
+    let read = PlatformProfile::read_directory;
+    let options = DirectoryOptions { read, ..directory_options(&settings.sections.profiles) };
     let bots = Directory::new(fetcher, options, |_| ());
     for platform in &settings.platforms {
         if let Some(address) = &platform.signature_agent {
-            let (first, name) = (bots.pin_url(address.clone()), platform.name.clone());
-            tokio::spawn(async move {
-                if let Err(refusal) = first.await {
-                    tracing::warn!(
-                        platform = name,
-                        reason = refusal.content,
-                        "fetching the keys of a registered bot failed"
-                    );
-                }
+            watch(bots.pin_url(address.clone()), platform, |platform, reason| {
+                tracing::warn!(platform, reason, "fetching the keys of a registered bot failed");
             });
         }
     }
@@ -129,10 +134,7 @@ pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
 
 /// Adds the registered platforms to the directory, so that their calls need not wait for a fetch. A profile that is
 /// configured as a file is never fetched; the others are fetched in the background from now on, and may still be
-/// missing when the first calls arrive.
-///
-/// # Errors
-/// A message if a pinned profile is malformed.
+/// missing when the first calls arrive. Fails with a message if a pinned profile is malformed.
 pub(crate) fn register(
     directory: &Directory<NegotiatedProfile>,
     platforms: &[ucp_config::Platform],
@@ -156,18 +158,9 @@ pub(crate) fn register(
                 directory.pin(url, profile);
             }
             None if !url.is_published() => {}
-            None => {
-                let (first, name) = (directory.pin_url(url), platform.name.clone());
-                tokio::spawn(async move {
-                    if let Err(refusal) = first.await {
-                        tracing::warn!(
-                            platform = name,
-                            reason = refusal.content,
-                            "fetching a registered profile failed"
-                        );
-                    }
-                });
-            }
+            None => watch(directory.pin_url(url), platform, |platform, reason| {
+                tracing::warn!(platform, reason, "fetching a registered profile failed");
+            }),
         }
     }
     Ok(())

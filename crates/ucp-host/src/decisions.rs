@@ -7,7 +7,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -69,10 +69,8 @@ impl Decision {
 }
 
 impl Decisions {
-    /// Reads the decisions that are kept in a data directory.
-    ///
-    /// # Errors
-    /// An error if the file is there and cannot be read: the gateway would serve whom it must not.
+    /// Reads the decisions that are kept in a data directory. Fails with an error if the file is there and cannot be
+    /// read: the gateway would serve whom it must not.
     pub(crate) fn open(directory: &Path) -> io::Result<Self> {
         let kept = read(directory)?;
         let decisions = Self {
@@ -95,10 +93,8 @@ impl Decisions {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).blocked.iter().cloned().collect()
     }
 
-    /// Keeps a decision, and acts on it. Blocks.
-    ///
-    /// # Errors
-    /// An error if it cannot be kept or audited; then nothing has changed.
+    /// Keeps a decision, and acts on it. Blocks. Fails with an error if it cannot be kept or audited; then nothing has
+    /// changed.
     pub fn take(&self, actor: Actor, decision: &Decision) -> io::Result<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (action, subject) = decision.told();
@@ -112,16 +108,14 @@ impl Decisions {
             Decision::Block(profile) => next.blocked.insert(profile.clone()),
             Decision::Unblock(profile) => next.blocked.remove(profile),
         };
-        self.keep(&next)?;
+        replace(&self.directory.join(FILE), &next)?;
         self.blocked.set(next.blocked.clone());
         *kept = next;
         Ok(())
     }
 
-    /// Reads what other gateways of the directory have decided.
-    ///
-    /// # Errors
-    /// An error if the file cannot be read; then what is known is acted on as before.
+    /// Reads what other gateways of the directory have decided. Fails with an error if the file cannot be read; then
+    /// what is known is acted on as before.
     pub(crate) fn refresh(&self) -> io::Result<()> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let next = read(&self.directory)?;
@@ -139,15 +133,15 @@ impl Decisions {
         file.lock()?;
         Ok(file)
     }
+}
 
-    /// Replaces the file as a whole.
-    fn keep(&self, kept: &Kept) -> io::Result<()> {
-        let partial: PathBuf = self.directory.join(FILE).with_extension("json.partial");
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&partial)?;
-        file.write_all(&serde_json::to_vec(kept)?)?;
-        file.sync_all()?;
-        fs::rename(&partial, self.directory.join(FILE))
-    }
+/// Replaces a file as a whole by a document, which only its owner can read.
+pub(crate) fn replace(file: &Path, document: &impl Serialize) -> io::Result<()> {
+    let partial = file.with_extension("json.partial");
+    let mut written = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&partial)?;
+    written.write_all(&serde_json::to_vec(document)?)?;
+    written.sync_all()?;
+    fs::rename(&partial, file)
 }
 
 /// Reads the decisions that are kept in a data directory; none if there is no file.

@@ -27,14 +27,14 @@ pub struct Files {
 
 /// Place of a shop's sales.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum StoragePlace {
     /// A data directory.
     Directory(PathBuf),
     /// A database, as [`Options::place`] names it.
     Database(String),
 }
 
-impl Place {
+impl StoragePlace {
     /// Returns the place of a shop.
     pub fn of(settings: &Settings) -> Self {
         match &settings.database {
@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StoragePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => path.display().fmt(f),
@@ -54,9 +54,7 @@ impl fmt::Display for Place {
 }
 
 impl Files {
-    /// Returns the file in a data directory, which is opened, or created with its directory. Blocks.
-    ///
-    /// # Errors
+    /// Returns the file in a data directory, which is opened, or created with its directory. Blocks. Fails with
     /// [`StoreError`] if it can neither be opened nor created.
     pub(crate) fn open(&self, data: &Data) -> Result<SqliteStore, StoreError> {
         let mut files = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,11 +68,8 @@ impl Files {
         Ok(store)
     }
 
-    /// Returns the store of a shop in a database, whose connections all shops in it share. Who waits for a database keeps
-    /// nobody from another.
-    ///
-    /// # Errors
-    /// [`OpenError`] if it cannot be opened.
+    /// Returns the store of a shop in a database, whose connections all shops in it share. Who waits for a database
+    /// keeps nobody from another. Fails with [`OpenError`] if it cannot be opened.
     pub(crate) async fn database(&self, options: &Options, shop: ShopId) -> Result<PostgresStore, OpenError> {
         let known = self.known().iter().find(|(known, _)| known == options).map(|(_, cell)| Arc::clone(cell));
         let cell = known.unwrap_or_else(|| {
@@ -106,23 +101,25 @@ impl Files {
     }
 
     /// Returns a store in each open place, to learn whether that can be read.
-    pub(crate) fn stores(&self) -> BTreeMap<Place, Arc<dyn Store>> {
-        let files = self.directories().into_iter();
-        let files = files.map(|(path, store)| (Place::Directory(path), Arc::new(store) as Arc<dyn Store>));
-        let databases = self.databases().into_iter();
-        let databases =
-            databases.map(|store| (Place::Database(store.place().to_owned()), Arc::new(store) as Arc<dyn Store>));
-        files.chain(databases).collect()
+    pub(crate) fn stores(&self) -> BTreeMap<StoragePlace, Arc<dyn Store>> {
+        self.all::<Arc<dyn Store>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
     }
 
     /// Returns all open places with the shops in them.
-    pub fn tenants(&self) -> Vec<(Place, Arc<dyn Tenants>)> {
+    pub fn tenants(&self) -> Vec<(StoragePlace, Arc<dyn Tenants>)> {
+        self.all::<Arc<dyn Tenants>>(|store| Arc::new(store), |store| Arc::new(store)).collect()
+    }
+
+    /// Returns all open places, each with what `of_file` or `of_database` makes of its store.
+    fn all<T>(
+        &self,
+        of_file: fn(SqliteStore) -> T,
+        of_database: fn(PostgresStore) -> T,
+    ) -> impl Iterator<Item = (StoragePlace, T)> {
         let files = self.directories().into_iter();
-        let files = files.map(|(path, store)| (Place::Directory(path), Arc::new(store) as Arc<dyn Tenants>));
+        let files = files.map(move |(path, store)| (StoragePlace::Directory(path), of_file(store)));
         let databases = self.databases().into_iter();
-        let databases =
-            databases.map(|store| (Place::Database(store.place().to_owned()), Arc::new(store) as Arc<dyn Tenants>));
-        files.chain(databases).collect()
+        files.chain(databases.map(move |store| (StoragePlace::Database(store.place().to_owned()), of_database(store))))
     }
 }
 

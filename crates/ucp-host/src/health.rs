@@ -23,7 +23,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{cause::chain, files::Place, running::Running};
+use crate::{cause::chain, files::StoragePlace, running::Running};
 
 /// Path of the answer whether the process is alive.
 pub const LIVENESS: &str = "/livez";
@@ -45,10 +45,10 @@ type Reasons = BTreeMap<&'static str, String>;
 
 /// The checks of a gateway. Clones share one state.
 #[derive(Clone, Debug)]
-pub struct Health(Arc<Inner>);
+pub struct Health(Arc<HealthState>);
 
 #[derive(Debug)]
-struct Inner {
+struct HealthState {
     running: Arc<Running>,
     last: Mutex<Option<(Instant, Reasons)>>,
 }
@@ -56,7 +56,7 @@ struct Inner {
 impl Health {
     /// Creates the checks of a gateway.
     pub fn new(running: Arc<Running>) -> Self {
-        Self(Arc::new(Inner { running, last: Mutex::new(None) }))
+        Self(Arc::new(HealthState { running, last: Mutex::new(None) }))
     }
 
     /// Builds the routes. `reasons` is `true` if callers are told why the gateway is not ready.
@@ -97,7 +97,7 @@ impl Health {
     /// nobody from the others.
     async fn stores(&self) -> Result<(), String> {
         let running = &self.0.running;
-        let used: BTreeSet<_> = running.shops.all().iter().map(|slot| Place::of(&slot.settings)).collect();
+        let used: BTreeSet<_> = running.shops.all().iter().map(|slot| StoragePlace::of(&slot.settings)).collect();
         let open = running.files.stores();
         let asked = used.iter().map(async |place| {
             let Some(store) = open.get(place) else { return Err(format!("{place} is not open yet")) };
@@ -135,7 +135,7 @@ impl Health {
     }
 }
 
-impl Inner {
+impl HealthState {
     fn disk(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
         for (path, store) in self.running.files.directories() {
             let directory = path.display();

@@ -27,16 +27,23 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// Age from which on nobody has written it for a long time, whatever the clocks of two machines say.
 const OLD: Duration = Duration::from_secs(600);
 
+/// A data directory that gateways on another machine use.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a gateway on another machine uses {}: SQLite's locks do not hold over a network. Let gateways on several machines share a \
+     PostgreSQL database instead (--database)",
+    .0.display()
+)]
+pub struct InUse(PathBuf);
+
 /// The data directories that this machine uses.
 #[derive(Debug, Default)]
 pub struct Claims(Mutex<BTreeSet<PathBuf>>);
 
 impl Claims {
-    /// Notes that this machine uses these directories for as long as the process runs.
-    ///
-    /// # Errors
-    /// A text that says so if gateways on another machine use one of them.
-    pub async fn add<'a>(&self, directories: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
+    /// Notes that this machine uses these directories for as long as the process runs. Fails with [`InUse`] if
+    /// gateways on another machine use one of them.
+    pub async fn add<'a>(&self, directories: impl IntoIterator<Item = &'a Path>) -> Result<(), InUse> {
         let mut claimed = self.0.lock().await;
         for directory in directories {
             if !claimed.contains(directory) {
@@ -49,19 +56,12 @@ impl Claims {
 }
 
 /// Notes that this machine uses a data directory, and keeps doing so until the task ends.
-///
-/// # Errors
-/// A text that says so if gateways on another machine use it.
-async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, String> {
+async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, InUse> {
     // All containers of a machine have the same; it changes with every boot.
     let Ok(own) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return Ok(None) };
     let file = data_dir.join(FILE);
     if is_elsewhere(&file, &own) && is_written(&file).await {
-        return Err(format!(
-            "a gateway on another machine uses {}: SQLite's locks do not hold over a network. Let gateways on several machines share a \
-             PostgreSQL database instead (--database)",
-            data_dir.display()
-        ));
+        return Err(InUse(data_dir.to_owned()));
     }
     // What keeps the directory from being written is told by whoever opens it next.
     if fs::create_dir_all(data_dir).and_then(|()| fs::write(&file, &own)).is_err() {
@@ -136,7 +136,7 @@ mod tests {
                 fs::write(&other, "another machine").expect("a file");
             }
         });
-        let refused = claim(directory.path()).await.expect_err("the other one uses it");
+        let refused = claim(directory.path()).await.expect_err("the other one uses it").to_string();
         assert!(refused.contains("another machine") && refused.contains("--database"), "{refused}");
         beats.abort();
         drop(beats.await);

@@ -44,11 +44,8 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// Takes a place for an opening.
-    ///
-    /// # Errors
-    /// [`Code::RateLimited`](ucp_core::Code::RateLimited) if its network has caused too many, or
-    /// [`Code::Unavailable`](ucp_core::Code::Unavailable) if too many are under way.
+    /// Takes a place for an opening. Fails with [`Code::RateLimited`](ucp_core::Code::RateLimited) if its network has
+    /// caused too many, or [`Code::Unavailable`](ucp_core::Code::Unavailable) if too many are under way.
     pub(crate) fn take(&self, opener: Opener) -> Result<Permit, Refusal> {
         let Limits { rates, places } = &*self.0;
         match opener {

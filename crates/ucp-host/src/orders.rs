@@ -161,12 +161,9 @@ impl Details {
 }
 
 impl Step {
-    /// Creates a step from its name and details.
-    ///
-    /// # Errors
-    /// A message if the name is not one of [`STEPS`], the details include one that this step does not accept, a text is
-    /// longer than `LONGEST_TEXT` or has control characters, or the tracking URL is not an absolute http or https
-    /// URL.
+    /// Creates a step from its name and details. Fails with a message if the name is not one of [`STEPS`], the details
+    /// include one that this step does not accept, a text is longer than `LONGEST_TEXT` or has control characters, or
+    /// the tracking URL is not an absolute http or https URL.
     pub fn of(name: &str, details: Details) -> Result<Self, String> {
         let Details { line_items, carrier, tracking_number, tracking_url, reason, amount, refund } = details;
         let texts = [&carrier, &tracking_number, &tracking_url, &reason, &refund];
@@ -251,14 +248,12 @@ impl Step {
 
 /// Takes a step of the order with this identifier, and returns the changed order.
 ///
-/// Money is moved by the handler that took it, or has authorized it: what is to move is stored first, so that it is known
-/// whatever happens, and is moved once. Money that another step has begun to move is moved before. A refund of money that no
-/// handler here has taken is only recorded, and one that the handler leaves to the operator is pending until it is confirmed.
-/// The money of an order whose goods are all canceled is released.
-///
-/// # Errors
-/// [`NotTaken`] if the order does not exist or does not allow the step, the money is not moved, it is not known yet whether it
-/// was, or the change cannot be stored.
+/// Money is moved by the handler that took it, or has authorized it: what is to move is stored first, so that it is
+/// known whatever happens, and is moved once. Money that another step has begun to move is moved before. A refund of
+/// money that no handler here has taken is only recorded, and one that the handler leaves to the operator is pending
+/// until it is confirmed. The money of an order whose goods are all canceled is released. Fails with [`NotTaken`] if
+/// the order does not exist or does not allow the step, the money is not moved, it is not known yet whether it was, or
+/// the change cannot be stored.
 pub async fn take(
     store: &dyn Store,
     handlers: &[Arc<dyn Handler>],

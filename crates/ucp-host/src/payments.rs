@@ -40,11 +40,9 @@ impl PaymentEvents {
         handler.ok_or_else(|| Refusal::new(Code::UnknownPath, "Unknown payment handler."))
     }
 
-    /// Acts on an event: the payment that it is about is asked for, by whichever gateway comes to it first. That is on disk when
-    /// this returns.
-    ///
-    /// # Errors
-    /// [`Refusal`] if a limit is exceeded, the event is not the provider's or cannot be read, or the store fails.
+    /// Acts on an event: the payment that it is about is asked for, by whichever gateway comes to it first. That is on
+    /// disk when this returns. Fails with [`Refusal`] if a limit is exceeded, the event is not the provider's or cannot
+    /// be read, or the store fails.
     async fn take(&self, id: &str, request: Request) -> Result<(), Refusal> {
         let handler = self.handler(id)?;
         let open = |notice: &ucp_core::ports::Notice<'_>| handler.notified(notice.headers, notice.body);

@@ -1,7 +1,7 @@
 //! Resources that all shops of a process share: a limited number of slots for requests and amount of memory for their
 //! bodies, the tracer, and the pages.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use ucp_config::{Number, Server, Settings};
 use ucp_core::record::Tracer;
@@ -27,12 +27,7 @@ pub struct Pool {
     /// Pages of each shop beside its operations.
     pub(crate) pages: Arc<dyn Pages>,
 }
-
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("places", &self.places).field("bodies", &self.bodies).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Pool { places, bodies });
 
 impl Pool {
     /// Creates the limits of a process, in which `tracer` traces what no call asks for.

@@ -11,7 +11,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::sync::Mutex;
-use ucp_config::{Configuration, Process, ServeOptions, Settings};
+use ucp_config::{ConfigError, Configuration, Process, ServeOptions, Settings};
 use ucp_core::Refusal;
 use ucp_postgres::Options;
 use url::Url;
@@ -22,7 +22,7 @@ use crate::{
     clock,
     decisions::Decisions,
     files::Files,
-    machine::Claims,
+    machine::{Claims, InUse},
     openings::{Opener, Openings},
     pages::Pages,
     pool::Pool,
@@ -30,6 +30,23 @@ use crate::{
     shops::Shops,
     slot::Slot,
 };
+
+/// Reason why a new configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// It is invalid.
+    #[error(transparent)]
+    Invalid(#[from] ConfigError),
+    /// It has several shops and the one before has not, or the other way round.
+    #[error("`shop`: from one shop to several, and back, the gateway has to be started anew")]
+    Several,
+    /// Shops cannot be served with it, each for its reason.
+    #[error("{}", .0.join("\n"))]
+    Shops(Vec<String>),
+    /// Another machine uses one of its data directories.
+    #[error(transparent)]
+    InUse(#[from] InUse),
+}
 
 /// A running gateway.
 #[derive(Debug)]
@@ -54,11 +71,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// Creates a gateway with the shops of a configuration, none of which is open yet; `data` is the data of the only one,
-    /// if that is open.
-    ///
-    /// # Errors
-    /// An error if the decisions about one of them cannot be read, or its keys are not in order.
+    /// Creates a gateway with the shops of a configuration, none of which is open yet; `data` is the data of the only
+    /// one, if that is open. Fails with an error if the decisions about one of them cannot be read, or its keys are not
+    /// in order.
     pub fn new(
         options: &ServeOptions,
         configuration: Configuration,
@@ -122,11 +137,8 @@ impl Running {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Opens the only shop; several are opened when they are called.
-    ///
-    /// # Errors
-    /// An error if the shop cannot be opened for another reason than that it is down, or the file of several shops cannot
-    /// be opened.
+    /// Opens the only shop; several are opened when they are called. Fails with an error if the shop cannot be opened
+    /// for another reason than that it is down, or the file of several shops cannot be opened.
     pub async fn begin(&self) -> Result<Option<Arc<Shop>>, Box<dyn Error>> {
         if let Some(slot) = self.shops.single() {
             return slot.start(false).await.map(Some);
@@ -144,11 +156,9 @@ impl Running {
         Ok(())
     }
 
-    /// Returns a shop that is open, or is opened for the call that asks for it; others make room for it. Under the policy
-    /// `development` nobody is counted.
-    ///
-    /// # Errors
-    /// The refusal of calls, if it cannot be opened, or too many are.
+    /// Returns a shop that is open, or is opened for the call that asks for it; others make room for it. Under the
+    /// policy `development` nobody is counted. Fails with the refusal of calls, if it cannot be opened, or too many
+    /// are.
     pub async fn opened(&self, slot: &Arc<Slot>, opener: Opener) -> Result<Arc<Shop>, Refusal> {
         if let Some(shop) = slot.shop() {
             return Ok(shop);
@@ -196,11 +206,9 @@ impl Running {
     }
 
     /// Reads the configuration again, and serves what has changed in it in place of what was there, in which the calls
-    /// under way end. Returns the keys whose new values hold from the next start on. The result is logged.
-    ///
-    /// # Errors
-    /// All reasons why the new configuration cannot be used. The one before is used on.
-    pub async fn reload(&self) -> Result<Vec<&'static str>, String> {
+    /// under way end. Returns the keys whose new values hold from the next start on. The result is logged. Fails with
+    /// all reasons why the new configuration cannot be used. The one before is used on.
+    pub async fn reload(&self) -> Result<Vec<&'static str>, ReloadError> {
         // The service manager wants to know when the reload began.
         let begun = NotifyState::monotonic_usec_now().ok();
         tell_service_manager(&std::iter::once(NotifyState::Reloading).chain(begun).collect::<Vec<_>>());
@@ -208,19 +216,20 @@ impl Running {
         tell_service_manager(&[NotifyState::Ready]);
         match &reloaded {
             Ok(late) => tracing::info!(from_next_start = late.join(", "), "configuration reloaded"),
-            Err(problem) => {
+            Err(error) => {
+                let problem = error.to_string();
                 tracing::error!(problem, "configuration reload failed, keeping the previous one");
             }
         }
         reloaded
     }
 
-    async fn replace(&self) -> Result<Vec<&'static str>, String> {
+    async fn replace(&self) -> Result<Vec<&'static str>, ReloadError> {
         let _turn = self.reloading.lock().await;
-        let configuration = Configuration::resolve(&self.options, clock::now()).map_err(|error| error.to_string())?;
+        let configuration = Configuration::resolve(&self.options, clock::now())?;
         let before = self.configuration();
         if before.single().is_some() != configuration.single().is_some() {
-            return Err("`shop`: from one shop to several, and back, the gateway has to be started anew".to_owned());
+            return Err(ReloadError::Several);
         }
         let (mut slots, mut problems) = (Vec::with_capacity(configuration.shops.len()), Vec::new());
         for settings in &configuration.shops {
@@ -230,11 +239,11 @@ impl Running {
             }
         }
         if !problems.is_empty() {
-            return Err(problems.join("\n"));
+            return Err(ReloadError::Shops(problems));
         }
         self.claims.add(configuration.directories()).await?;
         if configuration.single().is_none() {
-            self.open_files(&configuration)?;
+            self.open_files(&configuration).map_err(|problem| ReloadError::Shops(vec![problem]))?;
         }
         log_warnings(&configuration);
         let late = differing(process(&before), process(&configuration));
@@ -247,9 +256,7 @@ impl Running {
     }
 
     /// Returns the place of a shop with new settings: the one that it has, if nothing has changed of several shops.
-    ///
-    /// # Errors
-    /// The reason why these settings cannot be used.
+    /// Fails with the reason why these settings cannot be used.
     async fn changed(&self, settings: &Arc<Settings>) -> Result<Arc<Slot>, String> {
         let before = self.shops.named(settings.mount.id.as_str());
         if let Some(slot) = before.as_ref().filter(|slot| slot.settings.mount.is_one_of_several) {

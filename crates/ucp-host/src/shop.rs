@@ -127,11 +127,9 @@ pub(crate) struct Statement {
 
 impl Shop {
     /// Opens the shop whose public URL is `public_url`, and starts its background tasks. A remote shop that is down is
-    /// opened with what it stated last, unless `live` is `true`.
-    ///
-    /// # Errors
-    /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
-    /// clients for profiles and webhooks cannot be built.
+    /// opened with what it stated last, unless `live` is `true`. Fails with [`Down`](backend::Down) if a remote shop is
+    /// down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is
+    /// malformed, or the clients for profiles and webhooks cannot be built.
     #[expect(clippy::too_many_arguments, reason = "a shop is put together from all of them, in one place")]
     pub(crate) async fn open(
         data: &DataDirectory,
@@ -486,10 +484,8 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// Opens the shop, with the buyers' pages below `public_url`.
-    ///
-    /// # Errors
-    /// `backend::Down` if a remote shop is down, and another error if the backend or the store cannot be opened.
+    /// Opens the shop, with the buyers' pages below `public_url`. Fails with `backend::Down` if a remote shop is down,
+    /// and another error if the backend or the store cannot be opened.
     pub async fn open(
         data: &DataDirectory,
         settings: &Settings,

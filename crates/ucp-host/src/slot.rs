@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     error::Error,
-    fmt, mem,
+    mem,
     sync::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
@@ -77,6 +77,7 @@ pub struct Slot {
     /// Seconds until the next attempt to open a shop that is down.
     pause: Arc<AtomicU32>,
 }
+ucp_core::opaque!(Slot { id });
 
 enum State {
     /// It may have the data directory of a shop that was configured otherwise.
@@ -87,12 +88,6 @@ enum State {
         data: DataDirectory,
         shop: Arc<Shop>,
     },
-}
-
-impl fmt::Debug for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").field("id", &self.id).finish_non_exhaustive()
-    }
 }
 
 impl Slot {
@@ -182,10 +177,8 @@ impl Slot {
         self.used.store(u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Release);
     }
 
-    /// Returns the shop, which is opened for the call that asks for it, once `admit` has given a place for that.
-    ///
-    /// # Errors
-    /// The refusal of calls, if the shop cannot be opened, or as many requests wait for it as may be under way.
+    /// Returns the shop, which is opened for the call that asks for it, once `admit` has given a place for that. Fails
+    /// with the refusal of calls, if the shop cannot be opened, or as many requests wait for it as may be under way.
     pub(crate) async fn opened(
         self: &Arc<Self>,
         admit: impl FnOnce() -> Result<Permit, Refusal>,
@@ -235,10 +228,8 @@ impl Slot {
     }
 
     /// Opens the shop. A remote shop that is down is served with what it stated last, or else every call of it is
-    /// refused; it is then opened in the background as soon as it answers. With `live`, a shop that is down is an error.
-    ///
-    /// # Errors
-    /// The reason if the shop cannot be opened for another reason than that it is down.
+    /// refused; it is then opened in the background as soon as it answers. With `live`, a shop that is down is an
+    /// error. Fails with the reason if the shop cannot be opened for another reason than that it is down.
     pub(crate) async fn start(self: &Arc<Self>, live: bool) -> Result<Arc<Shop>, Box<dyn Error>> {
         let data = match self.data() {
             Some(data) => data,
@@ -271,10 +262,8 @@ impl Slot {
             .await
     }
 
-    /// Opens the keys of the shop, and checks that there are those that have to be there.
-    ///
-    /// # Errors
-    /// The keys cannot be opened, or a required key is missing.
+    /// Opens the keys of the shop, and checks that there are those that have to be there. Fails if the keys cannot be
+    /// opened, or a required key is missing.
     pub fn keyring(&self) -> Result<Keyring, Box<dyn Error>> {
         let keyring = open_keyring(&self.settings)?;
         self.settings.check_keys(&keyring)?;

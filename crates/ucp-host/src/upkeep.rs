@@ -18,7 +18,7 @@ use tokio::{
 };
 use ucp_core::{ShopId, ports::PortError};
 
-use crate::{backend::retention, cause::chain, clock, files::Place, openings::Opener, running::Running};
+use crate::{backend::retention, cause::chain, clock, files::StoragePlace, openings::Opener, running::Running};
 
 /// Interval at which shops with something to do are looked for, and idle ones are closed.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -59,7 +59,8 @@ pub async fn run(running: Arc<Running>) {
                 }
                 // What one of a place that is away has to do is not known, and it could not be opened again.
                 (Some(_), false)
-                    if slot.idle().is_some_and(|time| time >= idle) && !silent.contains(&Place::of(&slot.settings)) =>
+                    if slot.idle().is_some_and(|time| time >= idle)
+                        && !silent.contains(&StoragePlace::of(&slot.settings)) =>
                 {
                     slot.close().await;
                 }
@@ -71,7 +72,7 @@ pub async fn run(running: Arc<Running>) {
 
 /// Returns the shops that have something to do. Those places that cannot be asked are in `silent` from then on, and each is
 /// logged when that begins.
-async fn at_work(running: &Running, silent: &mut BTreeSet<Place>) -> HashSet<ShopId> {
+async fn at_work(running: &Running, silent: &mut BTreeSet<StoragePlace>) -> HashSet<ShopId> {
     let asked = running.files.tenants().into_iter().map(async |(place, tenants)| {
         let shops = match timeout(PATIENCE, tenants.shops_at_work(clock::timestamp())).await {
             Ok(shops) => shops.map_err(|error| chain(&error)),
@@ -84,7 +85,7 @@ async fn at_work(running: &Running, silent: &mut BTreeSet<Place>) -> HashSet<Sho
         match shops {
             Ok(shops) => {
                 let in_it = shops.into_iter().filter(|shop| {
-                    running.shops.named(shop.as_str()).is_some_and(|slot| Place::of(&slot.settings) == place)
+                    running.shops.named(shop.as_str()).is_some_and(|slot| StoragePlace::of(&slot.settings) == place)
                 });
                 found.extend(in_it);
             }
@@ -106,7 +107,7 @@ async fn connect(running: Arc<Running>) {
         let configuration = running.configuration();
         let away = configuration.shops.iter().filter_map(|settings| {
             let options = settings.database.as_ref()?;
-            (!running.files.has(options)).then_some((Place::of(settings), (options, settings.mount.id.clone())))
+            (!running.files.has(options)).then_some((StoragePlace::of(settings), (options, settings.mount.id.clone())))
         });
         // One shop of each place asks.
         let away: BTreeMap<_, _> = away.collect();
@@ -141,7 +142,8 @@ async fn prune(running: Arc<Running>) {
             });
             for shop in shops {
                 let slot = running.shops.named(shop.as_str());
-                let Some(slot) = slot.filter(|slot| slot.shop().is_none() && Place::of(&slot.settings) == place) else {
+                let Some(slot) = slot.filter(|slot| slot.shop().is_none() && StoragePlace::of(&slot.settings) == place)
+                else {
                     continue;
                 };
                 let pruned = async {

@@ -31,7 +31,7 @@ pub(crate) fn dispatcher(
     Ok(WebhookDispatcher {
         attempts: Arc::clone(attempts),
         outbox: store,
-        recipients: Arc::new(Known(platforms)),
+        recipients: Arc::new(KnownRecipients(platforms)),
         post: Arc::new(Poster::new(&fetch_options(settings))?),
         agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,
         key: Arc::new(move || signing_key.get()),
@@ -44,10 +44,10 @@ pub(crate) fn dispatcher(
 }
 
 /// Recipients looked up among the platforms of the gateway; a profile that is not cached is fetched.
-struct Known(Platforms);
+struct KnownRecipients(Platforms);
 
 #[async_trait]
-impl Recipients for Known {
+impl Recipients for KnownRecipients {
     async fn find(&self, owner: &str) -> Result<Recipient, Refusal> {
         let (known, release, active) = match self.0.known(owner).await {
             Err(_) if is_unpublished(owner) => {

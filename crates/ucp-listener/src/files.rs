@@ -56,13 +56,8 @@ pub(crate) struct TlsContent {
     key: Vec<u8>,
     client_ca: Option<Vec<u8>>,
 }
-
-/// It holds a private key.
-impl fmt::Debug for TlsContent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TlsContent(..)")
-    }
-}
+// It holds a private key.
+ucp_core::opaque!(TlsContent);
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -75,20 +70,15 @@ pub struct TlsFileError {
 }
 
 impl TlsFiles {
-    /// Reads the files, and makes the configuration of a server from them.
-    ///
-    /// # Errors
-    /// [`TlsFileError`] if one of them cannot be read or does not hold what it should.
+    /// Reads the files, and makes the configuration of a server from them. Fails with [`TlsFileError`] if one of them
+    /// cannot be read or does not hold what it should.
     pub fn open(self) -> Result<TlsSettings, TlsFileError> {
         let content = self.read()?;
         let config = self.config(&content)?;
         Ok(TlsSettings { files: self, content, config })
     }
 
-    /// Reads the files.
-    ///
-    /// # Errors
-    /// [`TlsFileError`] if one of them cannot be read.
+    /// Reads the files. Fails with [`TlsFileError`] if one of them cannot be read.
     pub(crate) fn read(&self) -> Result<TlsContent, TlsFileError> {
         let read = |file, path: &Path| {
             fs::read(path).map_err(|error| wrong(file, path, format_args!("cannot be read: {error}")))
@@ -100,10 +90,8 @@ impl TlsFiles {
         })
     }
 
-    /// Makes the configuration of a server from what the files hold.
-    ///
-    /// # Errors
-    /// [`TlsFileError`] if one of them does not hold what it should, or the key is not that of the certificate.
+    /// Makes the configuration of a server from what the files hold. Fails with [`TlsFileError`] if one of them does
+    /// not hold what it should, or the key is not that of the certificate.
     pub(crate) fn config(&self, content: &TlsContent) -> Result<Arc<ServerConfig>, TlsFileError> {
         let chain = certificates(TlsFile::Certificate, &self.certificate, &content.certificate)?;
         let key = PrivateKeyDer::from_pem_slice(&content.key).map_err(|_| {

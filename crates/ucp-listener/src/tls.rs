@@ -86,10 +86,8 @@ impl Tls {
 }
 
 /// Carries out a handshake. Returns the stream, what is spoken on it, and the verified certificate of the client, if it
-/// has shown one.
-///
-/// # Errors
-/// [`io::Error`] if the handshake fails, for example since the client's certificate is of an unknown authority.
+/// has shown one. Fails with [`io::Error`] if the handshake fails, for example since the client's certificate is of an
+/// unknown authority.
 pub(super) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     acceptor: TlsAcceptor,
     stream: S,

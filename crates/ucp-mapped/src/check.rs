@@ -10,10 +10,8 @@ use ucp_core::money::Price;
 /// Maximum number of characters of a position in a result.
 const MAX_POSITION: usize = 1024;
 
-/// Reads an answer as a type of the contract.
-///
-/// # Errors
-/// The path of the first member that is of another form, and what it must be.
+/// Reads an answer as a type of the contract. Fails with the path of the first member that is of another form, and what
+/// it must be.
 fn typed<T: DeserializeOwned>(answer: &[u8]) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_slice(answer);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().to_string().as_str() {
@@ -46,10 +44,7 @@ struct Removed {
     deleted: bool,
 }
 
-/// Checks a product, or the statement that one is no longer sold.
-///
-/// # Errors
-/// The violation to correct, with its path.
+/// Checks a product, or the statement that one is no longer sold. Fails with the violation to correct, with its path.
 pub(super) fn product(product: &[u8]) -> Result<(), String> {
     if typed::<Removed>(product).is_ok_and(|removed| removed.deleted) {
         return Ok(());
@@ -60,10 +55,7 @@ pub(super) fn product(product: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Checks a whole answer other than one with products.
-///
-/// # Errors
-/// The violation to correct, with its path.
+/// Checks a whole answer other than one with products. Fails with the violation to correct, with its path.
 pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), String> {
     match question {
         Question::CartSync | Question::CartFetch => typed(answer).and_then(|cart: Cart| cart.add_up()),

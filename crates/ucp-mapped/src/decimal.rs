@@ -20,10 +20,7 @@ pub enum NotMinor {
 }
 
 /// Returns the minor units of `currency` that a decimal states: `12.5` is 1250 in USD. An exponent is read, too: JSON
-/// allows it.
-///
-/// # Errors
-/// [`NotMinor`].
+/// allows it. Fails with [`NotMinor`].
 pub fn minor(decimal: &str, currency: Currency) -> Result<i64, NotMinor> {
     let (mantissa, power) = match decimal.split_once(['e', 'E']) {
         Some((mantissa, power)) if power.len() <= 4 => (mantissa, power.parse().map_err(|_| NotMinor::Decimal)?),
@@ -66,11 +63,9 @@ pub fn minor(decimal: &str, currency: Currency) -> Result<i64, NotMinor> {
     Ok(if negative { -units } else { units })
 }
 
-/// Returns the decimal in a text that is written for people, such as `1.234,50 €` with the decimal mark `,`: letters and
-/// signs of currencies around it and separators of groups are dropped.
-///
-/// # Errors
-/// [`NotMinor::Decimal`] if anything else is in it, a separator after the decimal mark, or nothing before it.
+/// Returns the decimal in a text that is written for people, such as `1.234,50 €` with the decimal mark `,`: letters
+/// and signs of currencies around it and separators of groups are dropped. Fails with [`NotMinor::Decimal`] if anything
+/// else is in it, a separator after the decimal mark, or nothing before it.
 pub fn written(text: &str, mark: char) -> Result<String, NotMinor> {
     let is_separator = |letter: char| matches!(letter, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’' | '.' | ',');
     let is_number = |letter: char| letter.is_ascii_digit() || letter == '-';

@@ -2,7 +2,7 @@
 //!
 //! This module knows the members of the file; what they say together, and the programs, the plan checks.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -276,19 +276,11 @@ impl JsonSchema for Code {
 
 /// A mapping that cannot be used: each line is something to mend.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
 pub struct Faulty(pub Vec<String>);
 
-impl fmt::Display for Faulty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
-
 impl Mapping {
-    /// Reads the file. Its programs are not looked at yet.
-    ///
-    /// # Errors
-    /// [`Faulty`].
+    /// Reads the file. Its programs are not looked at yet. Fails with [`Faulty`].
     pub(super) fn parse(file: &str) -> Result<Self, Faulty> {
         if file.len() > MAX_FILE {
             return Err(Faulty(vec![format!("must be at most {MAX_FILE} bytes long")]));
@@ -297,7 +289,6 @@ impl Mapping {
     }
 
     /// Returns how a question is answered; `None` if the file does not say. That of [`Question::Backend`] is the file.
-    #[must_use]
     pub fn asked(&self, question: Question) -> Option<&Asked> {
         let carts = self.cart.as_ref();
         match question {
@@ -316,7 +307,6 @@ impl Mapping {
 }
 
 /// JSON Schema of the file, for editors.
-#[must_use]
 pub fn schema() -> Schema {
     schemars::schema_for!(Mapping)
 }

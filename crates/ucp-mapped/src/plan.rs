@@ -76,10 +76,8 @@ struct Planner<'a> {
 }
 
 /// Reads a mapping and checks everything that can be checked without the shop: members, programs with line and column,
-/// names of steps and sources, and that what the file promises can be kept.
-///
-/// # Errors
-/// [`Faulty`], with all faults that were found.
+/// names of steps and sources, and that what the file promises can be kept. Fails with [`Faulty`], with all faults that
+/// were found.
 pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let mapping = Mapping::parse(file)?;
     let mut planner =

@@ -121,6 +121,7 @@ pub struct Pool {
     idle: Mutex<Vec<Worker>>,
     strikes: Mutex<Vec<Strikes>>,
 }
+ucp_core::opaque!(Pool { limits });
 
 #[derive(Clone, Copy, Default)]
 struct Strikes {
@@ -136,7 +137,6 @@ struct Worker {
 
 impl Pool {
     /// Creates a pool. Processes are started when they are needed, within a Tokio runtime.
-    #[must_use]
     pub fn new(listed: Vec<Listed>, launch: Launch, limits: Limits) -> Self {
         let programs = listed.iter().map(|listed| (listed.code.clone(), listed.variables.clone())).collect();
         let first = serde_json::to_vec(&Programs { programs, limit: limits.value }).unwrap_or_default();
@@ -153,7 +153,6 @@ impl Pool {
     }
 
     /// Returns the name of a program in messages.
-    #[must_use]
     pub fn label(&self, program: ProgramId) -> &str {
         &self.listed[program.0].label
     }
@@ -163,9 +162,7 @@ impl Pool {
         self.listed[program.0].variables.len()
     }
 
-    /// Runs a program once for each input, all JSON, with the values of its variables in their order.
-    ///
-    /// # Errors
+    /// Runs a program once for each input, all JSON, with the values of its variables in their order. Fails with
     /// [`NotRun`], for all inputs together.
     pub async fn run(&self, program: ProgramId, variables: &[&[u8]], inputs: &[&[u8]]) -> Result<Vec<Value>, NotRun> {
         if inputs.is_empty() {
@@ -250,15 +247,6 @@ impl Pool {
             Err(_) => {}
             Ok(_) => *strikes = Strikes::default(),
         }
-    }
-}
-
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool")
-            .field("programs", &self.listed.len())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }
 

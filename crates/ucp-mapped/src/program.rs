@@ -88,10 +88,7 @@ pub(super) enum Stopped {
     Unusable(String),
 }
 
-/// Checks that a program can be compiled.
-///
-/// # Errors
-/// [`Fault`].
+/// Checks that a program can be compiled. Fails with [`Fault`].
 pub fn check(code: &str, variables: &[String]) -> Result<(), Fault> {
     on_own_stack(|| Program::compile(code, variables).map(drop))
 }
@@ -162,7 +159,7 @@ impl Program {
             return Err(Stopped::Unusable(reason));
         }
         let mut json = Vec::new();
-        write(&value, &mut json, limit, &Place::Root)?;
+        write(&value, &mut json, limit, &ValuePlace::Root)?;
         Ok(json)
     }
 }
@@ -290,20 +287,20 @@ impl<'s> Names<'s> {
 }
 
 /// Place of a value within an answer.
-enum Place<'a> {
+enum ValuePlace<'a> {
     Root,
-    Member(&'a Place<'a>, &'a str),
-    Element(&'a Place<'a>, usize),
+    Member(&'a ValuePlace<'a>, &'a str),
+    Element(&'a ValuePlace<'a>, usize),
 }
 
-impl Place<'_> {
+impl ValuePlace<'_> {
     /// Returns `true` if the member around this place holds money.
     fn is_money(&self) -> bool {
         matches!(self, Self::Member(_, name) if MONEY.contains(name))
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => f.write_str("$"),
@@ -317,15 +314,15 @@ impl fmt::Display for Place<'_> {
 const MAX_DEPTH: usize = 100;
 
 /// Writes a value as JSON, unless it is larger than `limit` bytes or JSON cannot say it.
-fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Result<(), Stopped> {
+fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &ValuePlace<'_>) -> Result<(), Stopped> {
     let unusable = |reason: &str| Err(Stopped::Unusable(format!("{place} {reason}")));
     let text = |bytes: &[u8], json: &mut Vec<u8>| match std::str::from_utf8(bytes) {
         Ok(text) => serde_json::to_writer(json, text).map_err(|_| ()),
         Err(_) => Err(()),
     };
     let depth = std::iter::successors(Some(place), |place| match place {
-        Place::Root => None,
-        Place::Member(around, _) | Place::Element(around, _) => Some(around),
+        ValuePlace::Root => None,
+        ValuePlace::Member(around, _) | ValuePlace::Element(around, _) => Some(around),
     });
     if depth.count() > MAX_DEPTH {
         return Err(Stopped::Unusable(format!("must be nested at most {MAX_DEPTH} levels deep")));
@@ -352,7 +349,7 @@ fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Re
                 if index > 0 {
                     json.push(b',');
                 }
-                write(element, json, limit, &Place::Element(place, index))?;
+                write(element, json, limit, &ValuePlace::Element(place, index))?;
             }
             json.push(b']');
         }
@@ -369,7 +366,7 @@ fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Re
                     return unusable("must have names of members that are text");
                 }
                 json.push(b':');
-                write(member, json, limit, &Place::Member(place, name))?;
+                write(member, json, limit, &ValuePlace::Member(place, name))?;
             }
             json.push(b'}');
         }

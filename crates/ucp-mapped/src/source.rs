@@ -232,12 +232,9 @@ impl Source {
     }
 
     async fn attempt(&self, outgoing: &Outgoing, token: Option<HeaderValue>) -> Result<Received, Failure> {
-        let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone())
-            .lane(outgoing.lane)
-            .author(outgoing.author);
-        if outgoing.is_list {
-            request = request.asking_for(0);
-        }
+        let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone());
+        (request.lane, request.author) = (outgoing.lane, outgoing.author);
+        request.asked = outgoing.is_list.then_some(0);
         request.headers = self.headers.clone();
         request.headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(body) = &outgoing.body {
@@ -343,9 +340,8 @@ impl Tokens {
 
     async fn fetch(&self) -> Result<(HeaderValue, Duration), Failure> {
         let mut request = UpstreamRequest::new(CallKind::Read, Method::POST, self.address.clone())
-            .author(Author::Gateway)
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        request.body = self.form().into();
+        (request.author, request.body) = (Author::Gateway, self.form().into());
         let received = self.upstream.call(request).await?;
         if !received.status.is_success() {
             return Err(refused(received));

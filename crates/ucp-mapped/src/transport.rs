@@ -129,10 +129,7 @@ impl Asking<'_> {
 }
 
 impl Mapped {
-    /// Opens the sources of a mapping. Nothing is asked yet.
-    ///
-    /// # Errors
-    /// [`SourceError`].
+    /// Opens the sources of a mapping. Nothing is asked yet. Fails with [`SourceError`].
     pub fn open(
         mapping: &Mapping,
         mut plan: Plan,
@@ -170,7 +167,6 @@ impl Mapped {
 
     /// Returns the shop, with the search for nothing in particular as the question by which the gateway finds out
     /// whether the sources work that it is made to.
-    #[must_use]
     pub fn guarded(self) -> Arc<Self> {
         let mapped = Arc::new(self);
         let searched = mapped.plan.questions.get(Question::Find.path());
@@ -204,10 +200,7 @@ impl Mapped {
         }
     }
 
-    /// Asks a question as [`Transport::ask`] does, and keeps what happened.
-    ///
-    /// # Errors
-    /// As [`Transport::ask`].
+    /// Asks a question as [`Transport::ask`] does, and keeps what happened. Fails as [`Transport::ask`].
     pub async fn ask_traced(&self, question: Question, body: Bytes, trace: &Mutex<Trace>) -> Result<Reply, Failure> {
         self.answer(question, &body, Some(trace)).await
     }
@@ -651,25 +644,24 @@ struct Posted<'a> {
 }
 
 /// GraphQL answer.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Replied<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     data: Option<&'a RawValue>,
-    #[serde(default)]
     errors: Vec<GraphQlError>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct GraphQlError {
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     extensions: Extensions,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Extensions {
-    #[serde(default)]
     code: String,
 }
 

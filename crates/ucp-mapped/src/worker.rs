@@ -130,10 +130,8 @@ fn take_number(frame: &mut &[u8]) -> Result<usize, Malformed> {
     usize::try_from(u32::from_be_bytes(bytes)).map_err(|_| Malformed)
 }
 
-/// Serves the parent of this process until it hangs up. Does not return after that: the process ends.
-///
-/// # Errors
-/// The standard input is not a socket, or breaks.
+/// Serves the parent of this process until it hangs up. Does not return after that: the process ends. Fails if the
+/// standard input is not a socket, or breaks.
 pub fn serve() -> io::Result<()> {
     for (resource, limit) in [(Resource::Data, held() + MAX_MEMORY), (Resource::Core, 0)] {
         let maximum = getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));

@@ -133,13 +133,11 @@ struct Slice {
 
 impl Breaker {
     /// Creates a closed circuit.
-    #[must_use]
     pub fn new(rules: Rules, now: Instant) -> Self {
         Self { rules, state: State::Closed(VecDeque::new()), paused: None, generation: 0, origin: now }
     }
 
     /// Returns the state at `now`.
-    #[must_use]
     pub fn circuit(&self, now: Instant) -> Circuit {
         let paused = self.paused.map(|pause| pause.until).filter(|until| now < *until);
         match self.state {

@@ -29,7 +29,6 @@ pub struct ConcurrencyLimit {
 
 impl ConcurrencyLimit {
     /// A room for so many calls, and as many again that wait for up to 100 ms.
-    #[must_use]
     pub const fn of(places: usize) -> Self {
         Self { places, queue: places, max_wait: Duration::from_millis(100) }
     }

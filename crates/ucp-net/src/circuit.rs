@@ -179,7 +179,7 @@ impl CircuitBreaker {
         let Setup { address, patience, .. } = &self.0.setup;
         let until = (self.0.clock)() + *patience;
         let send = async |request: UpstreamRequest| {
-            let sent = inner.oneshot(request.author(Author::Probe).by(until));
+            let sent = inner.oneshot(UpstreamRequest { author: Author::Probe, ..request }.by(until));
             timeout_at(until, sent).await.unwrap_or(Err(Failure::Timeout { sent: true }))
         };
         match self.0.probe.get() {

@@ -66,7 +66,6 @@ pub enum Verdict {
 
 /// Classifies by status alone, for a [`Classifier`] to start with: 429 is throttling, 502 to 504 are transient, other
 /// statuses from 500 on are faults, and all below are answers.
-#[must_use]
 pub fn by_status(received: &Received) -> Verdict {
     match received.status.as_u16() {
         429 => Verdict::Throttled { pause: retry_after(&received.headers) },
@@ -78,7 +77,6 @@ pub fn by_status(received: &Received) -> Verdict {
 
 /// Classifies [by status](by_status); an answer must also be one well-formed JSON document, whatever its media type is.
 /// HTML pages and truncated documents are unreadable. An empty body is accepted with status 204 only.
-#[must_use]
 pub fn json(received: &Received) -> Verdict {
     match by_status(received) {
         Verdict::Good if received.status.as_u16() == 204 && received.body.is_empty() => Verdict::Good,
@@ -107,29 +105,7 @@ impl<'de> Visitor<'de> for Sound {
         f.write_str("a JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
+    ucp_core::skip_scalars!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
         while seq.next_element::<Self>()?.is_some() {}
@@ -144,7 +120,6 @@ impl<'de> Visitor<'de> for Sound {
 
 /// Returns the time that `Retry-After` states (RFC 9110 section 10.2.3). A date is relative to the `Date` of the same
 /// response, so that clock skew does not matter; without `Date` it is ignored.
-#[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let stated = text(header::RETRY_AFTER)?;

@@ -77,7 +77,6 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// Returns the timeouts of a kind of call.
-    #[must_use]
     pub const fn of(&self, call_kind: CallKind) -> Limits {
         match call_kind {
             CallKind::Read => self.read,
@@ -100,9 +99,9 @@ pub(super) struct Setup<'a> {
 
 /// HTTP client over the network. Clones share connections.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Inner>);
+pub(super) struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     http: reqwest::Client,
     /// Address at the only origin that requests are sent to.
     origin: Url,
@@ -124,11 +123,11 @@ impl Client {
         })
         .map_err(SetupError::Tls)?;
         let Setup { timeouts, max_body, .. } = *setup;
-        Ok(Self(Arc::new(Inner { http, origin: setup.address.clone(), timeouts, max_body, clock, counters })))
+        Ok(Self(Arc::new(ClientState { http, origin: setup.address.clone(), timeouts, max_body, clock, counters })))
     }
 }
 
-impl Inner {
+impl ClientState {
     /// Sends a request once and reads the complete response, as a span of the current call.
     async fn send(&self, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         let UpstreamRequest { method, url, headers, .. } = &mut upstream_request;

@@ -91,7 +91,9 @@ pub enum Staleness {
 }
 
 /// A cache of one kind of value. Clones are the same one.
-pub struct CoalescingCache<V>(Arc<Inner<V>>);
+#[derive(Clone)]
+pub struct CoalescingCache<V>(Arc<CacheState<V>>);
+ucp_core::opaque!(CoalescingCache<V>);
 
 /// Capacity of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,7 @@ impl Default for Capacity {
     }
 }
 
-struct Inner<V> {
+struct CacheState<V> {
     kept: Cache<Key, Arc<Entry<V>>, InBytes>,
     in_flight: InFlight<Key, Result<V, Failure>>,
     most: usize,
@@ -140,46 +142,30 @@ impl<V> Weighter<Key, Arc<Entry<V>>> for InBytes {
     }
 }
 
-impl<V> Clone for CoalescingCache<V> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<V> fmt::Debug for CoalescingCache<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CoalescingCache").finish_non_exhaustive()
-    }
-}
-
 impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// Nothing read yet. `weigh` says how many bytes a value takes. A value is cloned for everybody who gets it: use an
     /// `Arc`.
-    #[must_use]
     pub fn new(capacity: Capacity, weigh: fn(&V) -> usize, clock: Clock, counters: Arc<Counters>) -> Self {
         let (kept, in_flight) = (cache(capacity.bytes), InFlight::default());
-        Self(Arc::new(Inner { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
+        Self(Arc::new(CacheState { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
     }
 
     /// Returns the size of the kept entries, in bytes, as they are weighed.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.kept.weight()
     }
 
     /// Returns the value that `fill` reads, or read before. `fill` runs at most once, as a task that ends by itself; it
     /// has to be bounded in time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
-    /// [deadline](deadline::within) that is in force where it is.
-    ///
-    /// # Errors
-    /// The failure of the fill that was waited for, when there is nothing to serve instead; [`Failure::Saturated`] when
-    /// too many are under way, [`Failure::Expired`] when the deadline came first.
+    /// [deadline](deadline::within) that is in force where it is. Fails with the failure of the fill that was waited
+    /// for, when there is nothing to serve instead; [`Failure::Saturated`] when too many are under way,
+    /// [`Failure::Expired`] when the deadline came first.
     pub async fn get<F, R>(&self, key: &Key, freshness: Freshness, fill: F) -> Result<Served<V>, Failure>
     where
         F: FnOnce() -> R + Send,
         R: Future<Output = Result<Filled<V>, Failure>> + Send + 'static,
     {
-        let Inner { kept, clock, counters, .. } = &*self.0;
+        let CacheState { kept, clock, counters, .. } = &*self.0;
         let known = kept.get(key);
         let now = clock();
         let usable = known.as_ref().map_or(Usable::Expired, |entry| entry.usable(&freshness, now));
@@ -273,7 +259,7 @@ enum Joined<V> {
     Other(Pending<Result<V, Failure>>),
 }
 
-impl<V: Clone> Inner<V> {
+impl<V: Clone> CacheState<V> {
     /// Keeps what a fill came back with, if it is to be kept.
     fn keep(&self, key: Key, filled: Result<Filled<V>, Failure>, since: Instant, keep: bool) -> Result<V, Failure> {
         let (value, keep, missing) = match filled? {

@@ -54,7 +54,6 @@ macro_rules! counters {
             }
 
             /// Returns `true` while the upstream is left alone.
-            #[must_use]
             pub const fn is_open(&self) -> bool {
                 self.opened > self.closed
             }
@@ -62,7 +61,6 @@ macro_rules! counters {
 
         impl Counters {
             /// Returns what the clock of the upstream shows, by the `Date` of its last answer; `None` if there is none.
-            #[must_use]
             pub fn upstream_time(&self) -> Option<Timestamp> {
                 let (date, at) = (*self.dated.lock().unwrap_or_else(PoisonError::into_inner))?;
                 date.checked_add(at.elapsed()).ok()
@@ -76,7 +74,6 @@ macro_rules! counters {
             }
 
             /// The counts.
-            #[must_use]
             pub fn snapshot(&self) -> Snapshot {
                 Snapshot {
                     $($name: self.$name.0.load(Ordering::Relaxed),)+

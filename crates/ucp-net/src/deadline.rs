@@ -26,16 +26,13 @@ pub async fn within<F: Future>(deadline: Instant, operation: F) -> F::Output {
 }
 
 /// The deadline that is in force here.
-#[must_use]
 pub fn current() -> Option<Instant> {
     Scope::current().deadline
 }
 
 /// Waits for `work` until the deadline that is in force here. The work goes on after that, by requests that may take as
-/// long as the completion of a purchase, and what comes of it is left to `late`: nobody else hears of it.
-///
-/// # Errors
-/// The failure of the work, or [`Failure::Expired`].
+/// long as the completion of a purchase, and what comes of it is left to `late`: nobody else hears of it. Fails with
+/// the failure of the work, or [`Failure::Expired`].
 pub async fn outlast<T, F>(
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,
     late: impl FnOnce(T) -> F + Send + 'static,

@@ -138,7 +138,6 @@ pub(super) enum Blame {
 
 impl Failure {
     /// Returns the kind of failure, as spans name it.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Unsendable(_) => "unsendable",
@@ -160,7 +159,6 @@ impl Failure {
     }
 
     /// Returns the progress of the request.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         match self {
             Self::Expired { sent } | Self::Timeout { sent } | Self::Broken { sent } if *sent => Reach::Perhaps,
@@ -181,13 +179,11 @@ impl Failure {
     }
 
     /// Returns `true` if the upstream certainly did nothing, so that the call may be repeated.
-    #[must_use]
     pub fn never_sent(&self) -> bool {
         self.reach() == Reach::Never
     }
 
     /// Returns the time after which a retry makes sense, if it is known.
-    #[must_use]
     pub fn pause(&self) -> Option<Duration> {
         match self {
             Self::Limited { wait } | Self::Open { wait } => Some(*wait),
@@ -207,7 +203,6 @@ impl Failure {
 
     /// Returns `true` if the upstream is down or busy, so that the same call may succeed later without a change of the
     /// configuration.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Saturated | Self::Limited { .. } | Self::Open { .. } | Self::Expired { .. } | Self::TooSlow => true,

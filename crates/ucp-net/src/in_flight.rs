@@ -19,6 +19,7 @@ use super::Scope;
 
 /// The calls under way, by what they are about. Clones share one table.
 pub struct InFlight<K, T>(Arc<Mutex<HashMap<K, Pending<T>>>>);
+ucp_core::opaque!(InFlight<K, T>);
 
 impl<K, T> Clone for InFlight<K, T> {
     fn clone(&self) -> Self {
@@ -32,15 +33,8 @@ impl<K, T> Default for InFlight<K, T> {
     }
 }
 
-impl<K, T> fmt::Debug for InFlight<K, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InFlight").finish_non_exhaustive()
-    }
-}
-
 impl<K, T> InFlight<K, T> {
     /// The table, which nobody else changes meanwhile.
-    #[must_use]
     pub fn table(&self) -> Table<'_, K, T> {
         // Nothing is done under this lock that could leave the table half changed.
         Table { calls: self.0.lock().unwrap_or_else(PoisonError::into_inner), shared: &self.0 }
@@ -61,7 +55,6 @@ impl<K: fmt::Debug, T> fmt::Debug for Table<'_, K, T> {
 
 impl<K: Clone + Eq + Hash, T> Table<'_, K, T> {
     /// The call about this, if one is under way.
-    #[must_use]
     pub fn get(&self, key: &K) -> Option<Pending<T>> {
         self.calls.get(key).cloned()
     }
@@ -128,6 +121,7 @@ impl<K: Eq + Hash, T> Drop for Listed<K, T> {
 
 /// The outcome of a call, to be waited for.
 pub struct Pending<T>(watch::Receiver<Option<T>>);
+ucp_core::opaque!(Pending<T>);
 
 impl<T> Clone for Pending<T> {
     fn clone(&self) -> Self {
@@ -135,15 +129,8 @@ impl<T> Clone for Pending<T> {
     }
 }
 
-impl<T> fmt::Debug for Pending<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").finish_non_exhaustive()
-    }
-}
-
 impl<T: Clone> Pending<T> {
     /// A call that has ended.
-    #[must_use]
     pub fn ended(outcome: T) -> Self {
         Self(watch::channel(Some(outcome)).1)
     }

@@ -30,7 +30,6 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Begins the span of a request on behalf of the current call, and states it in the headers (W3C Trace Context). Returns
 /// `None`, and changes nothing, if there is no call or no trace of it.
-#[must_use]
 pub fn traced(method: &Method, url: &Url, headers: &mut HeaderMap) -> Option<OutboundRequest> {
     let host = url.host_str().unwrap_or_default();
     let request = OutboundRequest::begin(method.as_str(), host, url.port_or_known_default())?;
@@ -72,10 +71,7 @@ pub struct InvalidIdentity;
 /// A client that trusts these certificates beside those of the system, with what `adapt` adds.
 ///
 /// On a machine without any trusted certificates, such as a bare container, it trusts nobody but `roots`, and a warning
-/// is logged.
-///
-/// # Errors
-/// If TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
+/// is logged. Fails if TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
 pub fn client(
     connect_timeout: Duration,
     roots: &[Certificate],
@@ -139,10 +135,7 @@ fn trusting_system() -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Reads the certificates of a PEM file.
-///
-/// # Errors
-/// If there is none in it, or one that is no certificate.
+/// Reads the certificates of a PEM file. Fails if there is none in it, or one that is no certificate.
 pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates> {
     let certificates = Certificate::from_pem_bundle(pem).map_err(|_| InvalidCertificates)?;
     // Reading them only takes the wrapping off; what is inside is looked at by who uses them.
@@ -153,10 +146,8 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates>
     Ok(certificates)
 }
 
-/// Reads a certificate that is shown to servers, with its chain, and its private key, both in PEM.
-///
-/// # Errors
-/// If one of them cannot be read, or the key is not that of the certificate.
+/// Reads a certificate that is shown to servers, with its chain, and its private key, both in PEM. Fails if one of them
+/// cannot be read, or the key is not that of the certificate.
 pub fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, InvalidIdentity> {
     let identity = Identity::from_pem(&[key, b"\n", certificate].concat()).map_err(|_| InvalidIdentity)?;
     // Whether they belong together is looked at by who uses them.
@@ -165,9 +156,7 @@ pub fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, InvalidIdent
 }
 
 /// Checks that credentials may be sent to an address: https, or http on this machine (or anywhere, if `plain_http`).
-///
-/// # Errors
-/// [`SetupError::Address`] or [`SetupError::Unencrypted`].
+/// Fails with [`SetupError::Address`] or [`SetupError::Unencrypted`].
 pub fn check_address(address: &Url, plain_http: bool) -> Result<(), SetupError> {
     let local = match address.host().ok_or(SetupError::Address)? {
         Host::Domain(name) => name == "localhost",
@@ -194,10 +183,7 @@ pub enum BodyError {
     Broken(reqwest::Error),
 }
 
-/// Reads the body of an answer, up to `limit` bytes. Does not end by itself.
-///
-/// # Errors
-/// [`BodyError`].
+/// Reads the body of an answer, up to `limit` bytes. Does not end by itself. Fails with [`BodyError`].
 pub async fn body(mut response: Response, limit: usize) -> Result<Bytes, BodyError> {
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(BodyError::TooLarge);
@@ -213,7 +199,6 @@ pub async fn body(mut response: Response, limit: usize) -> Result<Bytes, BodyErr
 }
 
 /// Returns `true` if a body is encoded, for instance compressed.
-#[must_use]
 pub fn has_content_coding(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::CONTENT_ENCODING)
@@ -231,7 +216,6 @@ pub fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (
 }
 
 /// Returns `true` if an error comes from TLS.
-#[must_use]
 pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(<dyn Error + 'static>::is::<rustls::Error>)
 }

@@ -5,7 +5,6 @@ use url::Url;
 /// Returns a URL with more segments at the end of its path, each escaped; `None` if one of them is empty or [`leads_out`].
 ///
 /// A URL has no spelling for a segment `.` or `..`: what appends them leaves them out, and servers resolve every other one.
-#[must_use]
 pub fn below<'a>(url: &Url, segments: impl IntoIterator<Item = &'a str>) -> Option<Url> {
     let mut below = url.clone();
     let mut path = below.path_segments_mut().ok()?;
@@ -23,7 +22,6 @@ pub fn below<'a>(url: &Url, segments: impl IntoIterator<Item = &'a str>) -> Opti
 /// Returns `true` if a text leads out of its place in a path, for one who reads it or one who decodes it first, once or
 /// twice: if it has a segment `.` or `..`, between slashes or backslashes, with or without parameters (`..;a`), or control
 /// characters, which some readers drop.
-#[must_use]
 pub fn leads_out(text: &str) -> bool {
     const CODED: [(&str, &str); 8] = [
         ("%2e", "."),

@@ -31,7 +31,6 @@ tokio::task_local! {
 
 impl Scope {
     /// Returns the circumstances that are in force here.
-    #[must_use]
     pub fn current() -> Self {
         SCOPE.try_with(|scope| *scope).unwrap_or_default()
     }

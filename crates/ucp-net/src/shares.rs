@@ -33,7 +33,6 @@ impl Step {
     pub const COUNT: usize = 4;
 
     /// Returns how many times as much as one address the group may send, or keep in the store.
-    #[must_use]
     pub const fn factor(self) -> u32 {
         match self {
             Self::Domain | Self::Address => 1,
@@ -52,7 +51,6 @@ impl Step {
     }
 
     /// Returns the part of `most` that the group may take, rounded up.
-    #[must_use]
     pub const fn part(self, most: usize) -> usize {
         self.part_with(most, 0)
     }
@@ -106,27 +104,22 @@ pub struct Shares {
 const LEAST: usize = 4;
 
 /// Returns what strangers may take of `most` together: all but a quarter, and something.
-#[must_use]
 pub const fn of_strangers(most: usize) -> usize {
     let left = most - most.div_ceil(4);
     if left == 0 { most } else { left }
 }
 
 impl Shares {
-    /// Checks that `amount` more of a pool of `most` is there for a stranger, or for a caller without a share.
-    ///
-    /// # Errors
-    /// [`Lack`] if not.
+    /// Checks that `amount` more of a pool of `most` is there for a stranger, or for a caller without a share. Fails
+    /// with [`Lack`] if not.
     pub fn fits(&self, stranger: Option<Groups>, amount: usize, most: usize) -> Result<(), Lack> {
         self.group_fits(stranger, amount, |step| step.part(most))?;
         let strangers = stranger.is_none() || self.strangers + amount <= of_strangers(most);
         if strangers && self.total + amount <= most { Ok(()) } else { Err(Lack::Room) }
     }
 
-    /// Checks that one more of `most` places is there. A group may have so many eighths `more` than its part.
-    ///
-    /// # Errors
-    /// [`Lack`] if not.
+    /// Checks that one more of `most` places is there. A group may have so many eighths `more` than its part. Fails
+    /// with [`Lack`] if not.
     pub fn place_fits(&self, stranger: Option<Groups>, most: usize, more: usize) -> Result<(), Lack> {
         self.group_fits(stranger, 1, |step| step.part_with(most, more).max(LEAST))?;
         let strangers = stranger.is_none() || self.strangers < of_strangers(most);
@@ -174,13 +167,11 @@ impl Shares {
     }
 
     /// Returns the amount that is taken.
-    #[must_use]
     pub const fn total(&self) -> usize {
         self.total
     }
 
     /// Returns the amount that strangers have taken.
-    #[must_use]
     pub const fn strangers(&self) -> usize {
         self.strangers
     }
@@ -209,26 +200,24 @@ struct State {
 #[derive(Debug)]
 struct Waiting {
     stranger: Option<Groups>,
-    found: oneshot::Sender<Place>,
+    found: oneshot::Sender<HeldPlace>,
 }
 
 /// A place; dropping it gives it to the next one in the queue.
 #[derive(Debug)]
 #[must_use = "the place is given back when this is dropped"]
-pub struct Place {
+pub struct HeldPlace {
     pool: Arc<Pool>,
     stranger: Option<Groups>,
 }
 
 impl Places {
     /// Creates a pool of `most` places, for which as many as `queue` wait.
-    #[must_use]
     pub fn new(most: usize, queue: usize) -> Self {
         Self::with(most, queue, 0)
     }
 
     /// Creates the same pool, of which each group of strangers may take an eighth more than its part.
-    #[must_use]
     pub fn wide(most: usize, queue: usize) -> Self {
         Self::with(most, queue, 1)
     }
@@ -238,12 +227,12 @@ impl Places {
     }
 
     /// Takes a place, once there is one; `None` if there is none by `until`, or too many wait.
-    pub async fn take(&self, stranger: Option<Groups>, until: Instant) -> Option<Place> {
+    pub async fn take(&self, stranger: Option<Groups>, until: Instant) -> Option<HeldPlace> {
         let found = {
             let mut state = self.0.state();
             if state.taken.place_fits(stranger, self.0.most, self.0.more).is_ok() {
                 state.taken.add(stranger, 1);
-                return Some(Place { pool: Arc::clone(&self.0), stranger });
+                return Some(HeldPlace { pool: Arc::clone(&self.0), stranger });
             }
             state.forget();
             state.queued.place_fits(stranger, self.0.queue, self.0.more).ok()?;
@@ -256,7 +245,6 @@ impl Places {
     }
 
     /// Returns `true` if no place is taken and nobody waits for one.
-    #[must_use]
     pub fn is_unused(&self) -> bool {
         self.0.state().taken.total() == 0
     }
@@ -293,7 +281,7 @@ impl State {
     }
 }
 
-impl Drop for Place {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         let next: Vec<_> = {
             let mut state = self.pool.state();
@@ -319,11 +307,11 @@ mod tests {
         Some(Groups::default().and(Step::Address, &address).and(Step::Neighbors, &(address / 16)))
     }
 
-    fn take(places: &Places, stranger: Option<Groups>) -> Option<Place> {
+    fn take(places: &Places, stranger: Option<Groups>) -> Option<HeldPlace> {
         places.take(stranger, Instant::now()).now_or_never().flatten()
     }
 
-    fn count(places: &Places, stranger: impl Fn(u8) -> Option<Groups>) -> Vec<Place> {
+    fn count(places: &Places, stranger: impl Fn(u8) -> Option<Groups>) -> Vec<HeldPlace> {
         (0..=u8::MAX).filter_map(|number| take(places, stranger(number))).collect()
     }
 

@@ -1,6 +1,6 @@
 //! One upstream with its stack of layers.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use tower::{Service, ServiceBuilder, ServiceExt as _, util::BoxCloneSyncService};
 use ucp_core::record::{self, Stage};
@@ -52,7 +52,6 @@ pub struct Options {
 
 impl Options {
     /// Returns the default options for an upstream of this name at this address.
-    #[must_use]
     pub fn new(name: impl Into<String>, address: Url) -> Self {
         Self {
             name: name.into(),
@@ -79,12 +78,11 @@ pub struct Upstream {
     circuit: CircuitBreaker,
     counters: Arc<Counters>,
 }
+ucp_core::opaque!(Upstream { name });
 
 impl Upstream {
-    /// Creates an upstream that is reached over the network.
-    ///
-    /// # Errors
-    /// The address is not that of a server, or TLS cannot be set up.
+    /// Creates an upstream that is reached over the network. Fails if the address is not that of a server, or TLS
+    /// cannot be set up.
     pub fn new(
         options: &Options,
         classifier: impl Classifier,
@@ -170,10 +168,8 @@ impl Upstream {
         drop(self.circuit.ask(self.stack.clone(), lane, false));
     }
 
-    /// Makes one call. Dropping the future cancels the call; what was sent stays sent.
-    ///
-    /// # Errors
-    /// There is no answer, or the classifier takes it for a failure.
+    /// Makes one call. Dropping the future cancels the call; what was sent stays sent. Fails if there is no answer,
+    /// or the classifier takes it for a failure.
     pub async fn call(&self, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
         let scope = Scope::current();
@@ -201,21 +197,13 @@ impl Upstream {
     }
 
     /// Returns the state of the circuit breaker of a lane.
-    #[must_use]
     pub fn circuit(&self, lane: Lane) -> Circuit {
         self.circuit.circuit(lane)
     }
 
     /// Returns the counters. An adapter adds its own events and shares them with its
     /// [`CoalescingCache`](super::CoalescingCache).
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
-    }
-}
-
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("name", &self.name).finish_non_exhaustive()
     }
 }

@@ -42,7 +42,6 @@ impl Lane {
     pub const ALL: [Self; 3] = [Self::Browse, Self::Cart, Self::Payment];
 
     /// Returns the name of the lane in the log.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Browse => "browse",
@@ -91,7 +90,8 @@ pub struct UpstreamRequest {
     /// Time at which the caller stops waiting. Defaults to that of [`deadline::within`](super::deadline::within), and
     /// is never later than the timeout of the upstream for this kind of call.
     pub deadline: Option<Instant>,
-    /// `true` if the request names a buyer, for whom alone the upstream may reject it.
+    /// `true` if the request names a buyer: a [rejection](super::Verdict::Rejected) is of this buyer then, and so is the time
+    /// for which the upstream asks to be left alone.
     pub for_buyer: bool,
     /// Kind of traffic. The one of the [`Scope`](super::Scope) comes first if it is worth more.
     pub lane: Lane,
@@ -100,14 +100,13 @@ pub struct UpstreamRequest {
     /// Number of elements of a list that is asked for. Of a large answer, the others are dropped as they come.
     pub asked: Option<usize>,
     /// Detection of the end of a response that its sender may leave open.
-    pub(super) ending: Option<Ending>,
+    pub ending: Option<Ending>,
     /// Set once a byte was handed to a connection, by this or an earlier attempt.
     pub(super) sent: Sent,
 }
 
 impl UpstreamRequest {
     /// Creates a request without headers and body.
-    #[must_use]
     pub fn new(call_kind: CallKind, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         Self {
@@ -137,35 +136,6 @@ impl UpstreamRequest {
         self
     }
 
-    /// States that the request names a buyer: a [rejection](super::Verdict::Rejected) is of this buyer then, and so is
-    /// the time for which the upstream asks to be left alone.
-    #[must_use]
-    pub fn for_buyer(mut self) -> Self {
-        self.for_buyer = true;
-        self
-    }
-
-    /// Sets the kind of traffic.
-    #[must_use]
-    pub fn lane(mut self, lane: Lane) -> Self {
-        self.lane = lane;
-        self
-    }
-
-    /// Sets the author of what is asked.
-    #[must_use]
-    pub fn author(mut self, author: Author) -> Self {
-        self.author = author;
-        self
-    }
-
-    /// Sets the number of elements that a list in the answer should have at most.
-    #[must_use]
-    pub fn asking_for(mut self, elements: usize) -> Self {
-        self.asked = Some(elements);
-        self
-    }
-
     /// Sets a header that is never printed: a credential, or data of the buyer.
     #[must_use]
     pub fn secret(self, name: HeaderName, mut value: HeaderValue) -> Self {
@@ -178,13 +148,6 @@ impl UpstreamRequest {
     pub fn json(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-    }
-
-    /// Sets the detection of the end of the response.
-    #[must_use]
-    pub fn ending(mut self, ending: Ending) -> Self {
-        self.ending = Some(ending);
-        self
     }
 
     /// Sets the deadline, unless an earlier one is set.
@@ -236,13 +199,11 @@ pub struct Received {
 
 impl Received {
     /// Returns the value of the first header of this name, if it is visible ASCII.
-    #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// Returns `true` if the media type is `application/json` or another application type that ends in `+json`.
-    #[must_use]
     pub fn claims_json(&self) -> bool {
         let Some(media_type) = self.header(&header::CONTENT_TYPE) else { return false };
         let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -251,9 +212,7 @@ impl Received {
     }
 
     /// Parses the body as a `T`, whatever its media type is. The log gets the position of an error, and no content.
-    ///
-    /// # Errors
-    /// [`Unreadable::NotJson`] or [`Unreadable::Unexpected`].
+    /// Fails with [`Unreadable::NotJson`] or [`Unreadable::Unexpected`].
     pub fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Unreadable> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let (line, column, kind) = (error.line(), error.column(), error.classify());

@@ -1,6 +1,6 @@
 //! The address of a database, and how it is used.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use tokio_postgres::{
@@ -28,6 +28,7 @@ pub struct Options {
     /// Certificates of authorities that the server may be certified by, beside those of the system; DER.
     pub(crate) roots: Vec<Vec<u8>>,
 }
+ucp_core::opaque!(Options);
 
 /// An address that is not one of a PostgreSQL database.
 #[derive(Debug, thiserror::Error)]
@@ -51,15 +52,12 @@ fn because(cause: &Option<String>) -> String {
 
 impl Options {
     /// Returns `true` if `text` is meant to be the address of a PostgreSQL database.
-    #[must_use]
     pub fn is_address(text: &str) -> bool {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// Trusts the authorities whose certificates are in a file (PEM).
-    ///
-    /// # Errors
-    /// [`InvalidCertificates`] if there are none in it, or one cannot be read.
+    /// Trusts the authorities whose certificates are in a file (PEM). Fails with [`InvalidCertificates`] if there are
+    /// none in it, or one cannot be read.
     pub fn trust(&mut self, pem: &[u8]) -> Result<(), InvalidCertificates> {
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let certificates = read.map_err(|_| InvalidCertificates)?;
@@ -71,7 +69,6 @@ impl Options {
     }
 
     /// Returns a description of the database without user and password.
-    #[must_use]
     pub fn place(&self) -> String {
         let hosts: Vec<_> = self.config.get_hosts().iter().map(name).collect();
         let ports = self.config.get_ports();
@@ -84,7 +81,6 @@ impl Options {
     }
 
     /// Returns `true` if passwords and addresses of buyers can be read on the way to the server.
-    #[must_use]
     pub fn is_exposed(&self) -> bool {
         self.config.get_ssl_mode() != SslMode::Require && !self.config.get_hosts().iter().all(is_near)
     }
@@ -154,12 +150,6 @@ fn is_near(host: &Host) -> bool {
             name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
         }
         Host::Unix(_) => true,
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("place", &self.place()).finish_non_exhaustive()
     }
 }
 

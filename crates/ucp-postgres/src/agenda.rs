@@ -11,10 +11,10 @@ use ucp_core::ports::{
 };
 
 use crate::{
-    connection::Value,
+    connection::Param,
     rows::read,
     store::{BATCH, PostgresStore},
-    text::{escaped, nanoseconds, signed},
+    text::{escaped, nanoseconds},
 };
 
 /// Columns of a new task, in the order of [`values`].
@@ -42,15 +42,15 @@ const CLAIMED: &str = "kind, key, lane, body, tries, since";
 const ORPHANED_AFTER: i64 = 600 * 1_000_000_000;
 
 /// Returns the values of a new task.
-pub(crate) fn values(Task { kind, key, lane, name, due, body }: &Task) -> [Value; 7] {
-    let due = Value::Number(nanoseconds(*due));
+pub(crate) fn values(Task { kind, key, lane, name, due, body }: &Task) -> [Param; 7] {
+    let due = Param::at(*due);
     [
-        Value::Text(kind.as_str().to_owned()),
-        Value::text(key),
-        Value::text(lane),
-        Value::OptionalText(name.as_ref().map(|name| escaped(name).into_owned())),
+        Param::plain(kind.as_str()),
+        Param::text(key),
+        Param::text(lane),
+        Param::OptionalText(name.as_ref().map(|name| escaped(name).into_owned())),
         due.clone(),
-        Value::text(body),
+        Param::text(body),
         due,
     ]
 }
@@ -68,7 +68,7 @@ impl Agenda for PostgresStore {
                 self.execute(&sql, &all).await?;
             }
             Plan::Done(kind, key) => {
-                let all = [self.key(), Value::Text(kind.as_str().to_owned()), Value::text(key)];
+                let all = [self.key(), Param::plain(kind.as_str()), Param::text(key)];
                 self.execute("DELETE FROM tasks WHERE shop = $1 AND kind = $2 AND key = $3", &all).await?;
             }
         }
@@ -94,11 +94,11 @@ impl Agenda for PostgresStore {
         let except = room.except.iter().map(|lane| escaped(lane).into_owned()).collect();
         let values = [
             self.key(),
-            Value::Number(nanoseconds(now)),
-            Value::Number(signed(room.per_lane)),
-            Value::Texts(except),
-            Value::Number(signed(room.total)),
-            Value::Texts(room.kinds.iter().map(|kind| kind.as_str().to_owned()).collect()),
+            Param::at(now),
+            Param::count(room.per_lane),
+            Param::Texts(except),
+            Param::count(room.total),
+            Param::Texts(room.kinds.iter().map(|kind| kind.as_str().to_owned()).collect()),
         ];
         self.list(sql, &values).await
     }
@@ -116,14 +116,8 @@ impl Agenda for PostgresStore {
                 AND NOT given_up AND due <= $5 AND coalesce(claimed_until, 0) <= $5 FOR UPDATE SKIP LOCKED) \
              RETURNING {CLAIMED}"
         );
-        let values = [
-            self.key(),
-            kinds,
-            keys,
-            Value::Text(claim.claimant.clone()),
-            Value::Number(nanoseconds(now)),
-            Value::Number(nanoseconds(claim.until)),
-        ];
+        let values =
+            [self.key(), kinds, keys, Param::Text(claim.claimant.clone()), Param::at(now), Param::at(claim.until)];
         let rows = self.run(async |connection, in_doubt| {
             // What an attempt claimed whose reply was lost.
             let mut claimed = if in_doubt { connection.rows(&mine, &values).await? } else { Vec::new() };
@@ -149,29 +143,28 @@ impl Agenda for PostgresStore {
         );
         let values = [
             self.key(),
-            Value::Text(kind.as_str().to_owned()),
-            Value::text(key),
-            Value::Text(claim.claimant.clone()),
-            Value::Number(nanoseconds(now)),
-            Value::Number(nanoseconds(claim.until)),
-            Value::Number(nanoseconds(rested.since)),
-            Value::Number(rested.tries.into()),
+            Param::plain(kind.as_str()),
+            Param::text(key),
+            Param::Text(claim.claimant.clone()),
+            Param::at(now),
+            Param::at(claim.until),
+            Param::at(rested.since),
+            Param::Number(rested.tries.into()),
         ];
         Ok(self.row(&sql, &values).await?.as_ref().map(read).transpose()?)
     }
 
     async fn extend_tasks(&self, tasks: Vec<Due>, claim: &Claim) -> Result<(), PortError> {
         let (kinds, keys) = kinds_and_keys(&tasks);
-        let until = Value::Number(nanoseconds(claim.until));
-        let values = [self.key(), kinds, keys, Value::Text(claim.claimant.clone()), until];
+        let until = Param::at(claim.until);
+        let values = [self.key(), kinds, keys, Param::Text(claim.claimant.clone()), until];
         let sql = "UPDATE tasks SET claimed_until = $5 WHERE shop = $1 AND (kind, key) IN (SELECT * FROM unnest($2, $3)) \
                    AND claimant = $4";
         self.execute(sql, &values).await.map(drop)
     }
 
     async fn record_task(&self, kind: Kind, key: &str, claimant: &str, recorded: Recorded) -> Result<bool, PortError> {
-        let mut values =
-            vec![self.key(), Value::Text(kind.as_str().to_owned()), Value::text(key), Value::Text(claimant.to_owned())];
+        let mut values = vec![self.key(), Param::plain(kind.as_str()), Param::text(key), Param::plain(claimant)];
         let (at, given_up, problem) = match recorded {
             Recorded::Done => {
                 let sql =
@@ -188,23 +181,23 @@ impl Agenda for PostgresStore {
                    given_up = $6 AND NOT woken, due = CASE WHEN woken OR $6 THEN least(due, claimed_at) ELSE $7 END \
                    WHERE shop = $1 AND kind = $2 AND key = $3 AND claimant = $4";
         values.extend([
-            Value::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
-            Value::Flag(given_up),
-            Value::Number(at),
+            Param::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
+            Param::Flag(given_up),
+            Param::Number(at),
         ]);
         Ok(self.execute(sql, &values).await? == 1)
     }
 
     async fn wake(&self, name: &str, now: Timestamp) -> Result<bool, PortError> {
         let sql = "UPDATE tasks SET woken = true, given_up = false, due = least(due, $3) WHERE shop = $1 AND name = $2";
-        let woken = self.execute(sql, &[self.key(), Value::text(name), Value::Number(nanoseconds(now))]).await? > 0;
+        let woken = self.execute(sql, &[self.key(), Param::text(name), Param::at(now)]).await? > 0;
         self.bell().notify_one();
         Ok(woken)
     }
 
     async fn retry(&self, kind: Kind, key: &str, now: Timestamp) -> Result<bool, PortError> {
-        let kind = Value::Text(kind.as_str().to_owned());
-        let values = [self.key(), kind, Value::text(key), Value::Number(nanoseconds(now))];
+        let kind = Param::plain(kind.as_str());
+        let values = [self.key(), kind, Param::text(key), Param::at(now)];
         let known = self.execute(RETRIED, &values).await? == 1;
         self.bell().notify_one();
         Ok(known)
@@ -217,7 +210,7 @@ impl Agenda for PostgresStore {
     async fn tasks(&self, limit: usize) -> Result<Vec<Entry>, PortError> {
         let sql = "SELECT kind, key, lane, due, since, tries, given_up, problem FROM tasks WHERE shop = $1 \
                    ORDER BY given_up DESC, due LIMIT $2";
-        self.list(sql, &[self.key(), Value::Number(signed(limit))]).await
+        self.list(sql, &[self.key(), Param::count(limit)]).await
     }
 
     async fn tallies(&self) -> Result<Vec<Tally>, PortError> {
@@ -252,14 +245,14 @@ impl PostgresStore {
             ORDER BY order_id, order_version LIMIT $3 ON CONFLICT (shop, kind, key) DO NOTHING";
         let now = nanoseconds(now);
         for (sql, before) in [(attempts, now), (carts, now.saturating_sub(ORPHANED_AFTER)), (orders, now)] {
-            self.execute(sql, &[self.key(), Value::Number(before), Value::Number(BATCH)]).await?;
+            self.execute(sql, &[self.key(), Param::Number(before), Param::Number(BATCH)]).await?;
         }
         Ok(())
     }
 }
 
-fn kinds_and_keys(tasks: &[Due]) -> (Value, Value) {
+fn kinds_and_keys(tasks: &[Due]) -> (Param, Param) {
     let kinds = tasks.iter().map(|task| task.kind.as_str().to_owned()).collect();
     let keys = tasks.iter().map(|task| escaped(&task.key).into_owned()).collect();
-    (Value::Texts(kinds), Value::Texts(keys))
+    (Param::Texts(kinds), Param::Texts(keys))
 }

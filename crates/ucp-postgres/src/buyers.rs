@@ -14,7 +14,7 @@ use ucp_core::ports::{
 };
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::{BATCH, PostgresStore},
     text::{key, nanoseconds},
@@ -59,7 +59,7 @@ impl Buyers for PostgresStore {
         for cart in self.of_buyer("carts", "false", e_mail).await? {
             self.forget_answers(&cart.id).await?;
             let sql = "DELETE FROM carts WHERE shop = $1 AND id = $2";
-            erasure.carts += usize::from(self.execute(sql, &[self.key(), Value::key(&cart.id)]).await? == 1);
+            erasure.carts += usize::from(self.execute(sql, &[self.key(), Param::key(&cart.id)]).await? == 1);
         }
         for checkout in self.of_buyer("checkouts", "attempted_at IS NOT NULL", e_mail).await? {
             let order = self.order_of(&checkout.id).await?;
@@ -71,7 +71,7 @@ impl Buyers for PostgresStore {
             let sql = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND id = $2 AND attempted_at IS NULL \
                        RETURNING id, status), disputable AS (DELETE FROM mandates WHERE shop = $1 \
                        AND checkout_id IN (SELECT id FROM gone WHERE status <> 'completed')) SELECT 1 FROM gone";
-            erasure.checkouts += self.rows(sql, &[self.key(), Value::key(&checkout.id)]).await?.len();
+            erasure.checkouts += self.rows(sql, &[self.key(), Param::key(&checkout.id)]).await?.len();
         }
         for order in self.marked(e_mail).await? {
             let id = order.id.clone();
@@ -90,7 +90,7 @@ impl Buyers for PostgresStore {
                    UNION SELECT id FROM orders WHERE shop = $1 AND id = ANY($2) AND NOT anonymous";
         let keys = ids.iter().map(|id| key(id).into_owned()).collect();
         let mut stored = HashSet::new();
-        for row in self.rows(sql, &[self.key(), Value::Texts(keys)]).await? {
+        for row in self.rows(sql, &[self.key(), Param::Texts(keys)]).await? {
             stored.insert(row.try_get::<_, String>(0).map_err(Failure::from)?);
         }
         Ok(ids.iter().filter(|id| stored.contains(&*key(id))).cloned().collect())
@@ -121,7 +121,7 @@ impl PostgresStore {
         }
         if let (None, Some(order)) = (needed, order) {
             let sql = "DELETE FROM outbox WHERE shop = $1 AND order_id = $2";
-            self.execute(sql, &[self.key(), Value::text(&order.id)]).await?;
+            self.execute(sql, &[self.key(), Param::text(&order.id)]).await?;
         }
         Ok(needed)
     }
@@ -132,13 +132,13 @@ impl PostgresStore {
         let sql = "SELECT orders.id, checkouts.document FROM checkouts JOIN orders ON orders.shop = $1 \
                    AND orders.checkout_id = checkouts.id WHERE checkouts.shop = $1 AND expires_at < $2 AND status = 'completed' \
                    AND attempted_at IS NULL AND NOT anonymous AND buyer IS NULL LIMIT $3";
-        let values = [self.key(), Value::Number(before), Value::Number(BATCH)];
+        let values = [self.key(), Param::Number(before), Param::Number(BATCH)];
         loop {
             let rows = self.rows(sql, &values).await?;
             for row in &rows {
                 let checkout: String = row.try_get(1).map_err(Failure::from)?;
-                let marked = Value::Text(buyer_mark(self.cursor_secret(), &checkout));
-                let id = Value::Text(row.try_get(0).map_err(Failure::from)?);
+                let marked = Param::Text(buyer_mark(self.cursor_secret(), &checkout));
+                let id = Param::Text(row.try_get(0).map_err(Failure::from)?);
                 let sql = "UPDATE orders SET buyer = $3 WHERE shop = $1 AND id = $2 AND buyer IS NULL";
                 self.execute(sql, &[self.key(), id, marked]).await?;
             }
@@ -151,7 +151,7 @@ impl PostgresStore {
     /// Returns the orders of a buyer whose checkouts are gone.
     async fn marked(&self, e_mail: &str) -> Result<Vec<Row>, PortError> {
         let sql = format!("{ORDER} AND buyer = $2 AND NOT anonymous AND {NO_CHECKOUT}");
-        let marked = Value::Text(mark(self.cursor_secret(), e_mail));
+        let marked = Param::Text(mark(self.cursor_secret(), e_mail));
         let rows = self.rows(&sql, &[self.key(), marked]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
@@ -162,7 +162,7 @@ impl PostgresStore {
         let sql = format!(
             "SELECT count(*) FROM orders WHERE shop = $1 AND NOT anonymous AND coalesce(buyer, $2) = $2 AND {NO_CHECKOUT}"
         );
-        let row = self.row(&sql, &[self.key(), Value::Text(UNKNOWN.to_owned())]).await?;
+        let row = self.row(&sql, &[self.key(), Param::plain(UNKNOWN)]).await?;
         let count = row.map(|row| row.try_get::<_, i64>(0)).transpose().map_err(Failure::from)?;
         Ok(count.unwrap_or_default().unsigned_abs())
     }
@@ -174,7 +174,7 @@ impl PostgresStore {
             let sql = format!("SELECT id, document FROM {table} WHERE shop = $1 AND id > $2 ORDER BY id LIMIT {BATCH}");
             let mut after = String::new();
             loop {
-                let rows = self.rows(&sql, &[self.key(), Value::Text(after)]).await?;
+                let rows = self.rows(&sql, &[self.key(), Param::Text(after)]).await?;
                 let Some(last) = rows.last() else { break };
                 after = last.try_get(0).map_err(Failure::from)?;
                 for row in &rows {
@@ -196,7 +196,7 @@ impl PostgresStore {
                    AND outbox.order_id = orders.id AND outbox.state = 'waiting') ORDER BY placed_at LIMIT $4";
         let (mut erased, mut from) = (0, nanoseconds(Timestamp::MIN));
         loop {
-            let values = [self.key(), Value::Number(before), Value::Number(from), Value::Number(BATCH)];
+            let values = [self.key(), Param::Number(before), Param::Number(from), Param::Number(BATCH)];
             let rows = self.rows(sql, &values).await?;
             let mut changed = 0;
             for row in &rows {
@@ -220,14 +220,14 @@ impl PostgresStore {
         let sql = "UPDATE orders SET version = version + 1, document = $3, anonymous = true, buyer = NULL \
                    WHERE shop = $1 AND id = $2 AND version = $4 AND NOT anonymous";
         let document = without_addresses(order.document.clone()).to_string();
-        let values = [self.key(), Value::Text(order.id.clone()), Value::Text(document), Value::Number(order.version)];
+        let values = [self.key(), Param::Text(order.id.clone()), Param::Text(document), Param::Number(order.version)];
         Ok(self.execute(sql, &values).await? == 1)
     }
 
     /// Removes the answers recorded for calls about a cart or checkout, with the one that created it.
     async fn forget_answers(&self, id: &str) -> Result<(), PortError> {
         let sql = "DELETE FROM kept WHERE shop = $1 AND (resource = $2 OR position($3 IN answer) > 0)";
-        let values = [self.key(), Value::key(id), Value::Bytes(id.as_bytes().to_vec())];
+        let values = [self.key(), Param::key(id), Param::Bytes(id.as_bytes().to_vec())];
         self.execute(sql, &values).await.map(drop)
     }
 
@@ -238,7 +238,7 @@ impl PostgresStore {
         let sql = format!(
             "SELECT id, document, {pending}, version FROM {table} WHERE shop = $1 AND position($2 IN lower(document)) > 0 ORDER BY made"
         );
-        let rows = self.rows(&sql, &[self.key(), Value::text(&e_mail)]).await?;
+        let rows = self.rows(&sql, &[self.key(), Param::text(&e_mail)]).await?;
         let mut found = Vec::new();
         for row in rows {
             let row = read(&row)?;
@@ -251,12 +251,12 @@ impl PostgresStore {
     }
 
     async fn order_of(&self, checkout: &str) -> Result<Option<Row>, PortError> {
-        let row = self.row(&format!("{ORDER} AND checkout_id = $2"), &[self.key(), Value::key(checkout)]).await?;
+        let row = self.row(&format!("{ORDER} AND checkout_id = $2"), &[self.key(), Param::key(checkout)]).await?;
         Ok(row.map(|row| read(&row)).transpose()?)
     }
 
     async fn order(&self, id: &str) -> Result<Option<Row>, PortError> {
-        let row = self.row(&format!("{ORDER} AND id = $2"), &[self.key(), Value::Text(id.to_owned())]).await?;
+        let row = self.row(&format!("{ORDER} AND id = $2"), &[self.key(), Param::plain(id)]).await?;
         Ok(row.map(|row| read(&row)).transpose()?)
     }
 }

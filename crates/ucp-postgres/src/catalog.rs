@@ -10,7 +10,7 @@ use tokio_postgres::{Error, Row};
 use ucp_core::ports::shared::{SharedProduct, SharedShop, SharedStock};
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
     text::{escaped, plain, signed},
@@ -87,10 +87,7 @@ const LOCKED: &str =
     "SELECT 1 FROM stock WHERE shop = $1 AND (variant = ANY ($2) OR product = ANY ($3)) ORDER BY variant FOR UPDATE";
 
 impl PostgresStore {
-    /// Returns the catalog of the shop; `None` if it has none.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the catalog of the shop; `None` if it has none. Fails with [`Failure`] if the database cannot be read.
     pub async fn catalog(&self) -> Result<Option<Catalog>, Failure> {
         let shop = [self.key()];
         self.work(async |connection, _| {
@@ -105,10 +102,8 @@ impl PostgresStore {
         .await
     }
 
-    /// Returns the number of the last change of products, 0 if the shop has none.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the number of the last change of products, 0 if the shop has none. Fails with [`Failure`] if the
+    /// database cannot be read.
     pub async fn number(&self) -> Result<i64, Failure> {
         let shop = [self.key()];
         let number = self.work(async |connection, _| {
@@ -118,18 +113,16 @@ impl PostgresStore {
         Ok(number.await?.unwrap_or_default())
     }
 
-    /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one that it has: there is never
-    /// half a catalog, and of several gateways that try at once one creates it.
-    ///
-    /// # Errors
+    /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one
+    /// that it has: there is never half a catalog, and of several gateways that try at once one creates it. Fails with
     /// [`Failure`] if the database failed.
     pub async fn found(&self, catalog: &Catalog, products: &[SharedProduct]) -> Result<Catalog, Failure> {
         let mut values = self.columns(products);
         values.extend([
-            Value::Text(catalog.shop.identity.clone()),
-            Value::Text(catalog.shop.market.clone()),
-            Value::Text(catalog.shop.terms.clone()),
-            Value::Number(catalog.number),
+            Param::Text(catalog.shop.identity.clone()),
+            Param::Text(catalog.shop.market.clone()),
+            Param::Text(catalog.shop.terms.clone()),
+            Param::Number(catalog.number),
         ]);
         let sql = format!(
             "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition) \
@@ -141,12 +134,10 @@ impl PostgresStore {
         founded.ok_or_else(|| Failure::Unreadable("the catalog that was just created is gone".to_owned()))
     }
 
-    /// Stores other terms of sale, which hold from the next opening of a gateway on.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database failed.
+    /// Stores other terms of sale, which hold from the next opening of a gateway on. Fails with [`Failure`] if the
+    /// database failed.
     pub async fn set_terms(&self, terms: &str) -> Result<(), Failure> {
-        let values = [self.key(), Value::Text(terms.to_owned())];
+        let values = [self.key(), Param::plain(terms)];
         self.work(async |connection, _| {
             connection.execute("UPDATE catalogs SET terms = $2 WHERE shop = $1", &values).await
         })
@@ -154,14 +145,11 @@ impl PostgresStore {
         .map(drop)
     }
 
-    /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of them. The
-    /// list is empty only if nothing changed.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of
+    /// them. The list is empty only if nothing changed. Fails with [`Failure`] if the database cannot be read.
     pub async fn changes(&self, after: i64) -> Result<Vec<SharedProduct>, Failure> {
         let limit = signed(TOGETHER * 2);
-        let values = [self.key(), Value::Number(after), Value::Number(limit)];
+        let values = [self.key(), Param::Number(after), Param::Number(limit)];
         // One statement, and so one state of the database.
         let [variants, quantities, owed, stated, stated_at] =
             ["variant", "quantity", "owed", "coalesce(stated, -1)", &format!("coalesce(stated_at, {UNKNOWN})")].map(
@@ -198,12 +186,10 @@ impl PostgresStore {
         Ok(products)
     }
 
-    /// Returns the number and the document of each of these products that there is.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the number and the document of each of these products that there is. Fails with [`Failure`] if the
+    /// database cannot be read.
     pub async fn documents(&self, ids: &[&str]) -> Result<HashMap<String, (i64, String)>, Failure> {
-        let values = [self.key(), Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
+        let values = [self.key(), Param::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect())];
         let sql = "SELECT id, number, document FROM products WHERE shop = $1 AND id = ANY ($2)";
         self.work(async |connection, _| {
             let rows = connection.rows(sql, &values).await?;
@@ -213,11 +199,9 @@ impl PostgresStore {
         .await
     }
 
-    /// Stores products, at most [`TOGETHER`], with their stock, if nobody has changed products since the edition `base`. The
-    /// number that they are stored under is the next edition.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database failed.
+    /// Stores products, at most [`TOGETHER`], with their stock, if nobody has changed products since the edition
+    /// `base`. The number that they are stored under is the next edition. Fails with [`Failure`] if the database
+    /// failed.
     pub async fn publish(
         &self,
         base: i64,
@@ -226,7 +210,7 @@ impl PostgresStore {
     ) -> Result<Published, Failure> {
         let mut values = self.columns(products);
         let locked = [values[0].clone(), values[5].clone(), values[1].clone()];
-        values.push(Value::Number(base));
+        values.push(Param::Number(base));
         let sql = format!(
             "WITH numbered AS (UPDATE catalogs SET number = number + 1, edition = number + 1 \
                 WHERE shop = $1 AND edition = $11 RETURNING number), {} SELECT number FROM numbered",
@@ -266,16 +250,16 @@ impl PostgresStore {
     }
 
     /// Values `$1` to `$10` of a statement with [`stored`].
-    fn columns(&self, products: &[SharedProduct]) -> Vec<Value> {
+    fn columns(&self, products: &[SharedProduct]) -> Vec<Param> {
         let all = || products.iter().flat_map(|product| product.stock.iter().map(move |stock| (&product.id, stock)));
-        let numbers = |number: fn(&SharedStock) -> i64| Value::Numbers(all().map(|(_, stock)| number(stock)).collect());
+        let numbers = |number: fn(&SharedStock) -> i64| Param::Numbers(all().map(|(_, stock)| number(stock)).collect());
         vec![
             self.key(),
-            Value::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
-            Value::Numbers(products.iter().map(|product| product.place).collect()),
-            Value::Texts(products.iter().map(|product| product.document.clone()).collect()),
-            Value::Texts(all().map(|(product, _)| escaped(product).into_owned()).collect()),
-            Value::Texts(all().map(|(_, stock)| escaped(&stock.variant).into_owned()).collect()),
+            Param::Texts(products.iter().map(|product| escaped(&product.id).into_owned()).collect()),
+            Param::Numbers(products.iter().map(|product| product.place).collect()),
+            Param::Texts(products.iter().map(|product| product.document.clone()).collect()),
+            Param::Texts(all().map(|(product, _)| escaped(product).into_owned()).collect()),
+            Param::Texts(all().map(|(_, stock)| escaped(&stock.variant).into_owned()).collect()),
             numbers(|stock| stock.quantity),
             numbers(|stock| stock.owed),
             numbers(|stock| stock.stated.unwrap_or(-1)),

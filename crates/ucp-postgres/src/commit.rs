@@ -26,17 +26,17 @@ use uuid::Uuid;
 
 use crate::{
     agenda,
-    connection::{Connection, Value},
+    connection::{Connection, Param},
     failure::{FULL, Meaning, STALE, meaning},
     registered::{Registered, held},
-    text::{escaped, key, nanoseconds, signed, timestamp},
+    text::{escaped, key, nanoseconds, timestamp},
 };
 
 /// A change, as one statement.
 pub(crate) struct Commit {
-    shop: Value,
+    shop: Param,
     sql: String,
-    values: Vec<Value>,
+    values: Vec<Param>,
     keep: Option<(Key, Kept)>,
     /// Row of `commits`, if there is no answer to record.
     id: Uuid,
@@ -69,18 +69,18 @@ struct Parts {
     parts: Vec<String>,
     /// Conditions of parts that have to have changed one row.
     once: Vec<&'static str>,
-    values: Vec<Value>,
+    values: Vec<Param>,
 }
 
 impl Parts {
     /// Adds a value and returns its place in the statement.
-    fn bind(&mut self, value: Value) -> String {
+    fn bind(&mut self, value: Param) -> String {
         self.values.push(value);
         format!("${}", self.values.len())
     }
 
     /// Adds values and returns their places.
-    fn all<const N: usize>(&mut self, values: [Value; N]) -> String {
+    fn all<const N: usize>(&mut self, values: [Param; N]) -> String {
         values.map(|value| self.bind(value)).join(", ")
     }
 
@@ -94,7 +94,7 @@ const SHOP: &str = "$1";
 
 impl Commit {
     /// Returns the statement of a change; `None` if it changes nothing.
-    pub(crate) fn new(shop: Value, change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Option<Self>> {
+    pub(crate) fn new(shop: Param, change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Option<Self>> {
         if change.is_empty() && keep.is_none() {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl Commit {
         match &keep {
             Some((key, kept)) => parts.keep(key, kept, name.clone()),
             None => {
-                let id = parts.bind(Value::Uuid(id));
+                let id = parts.bind(Param::Uuid(id));
                 parts.part("marked", &format!("INSERT INTO commits (shop, id) VALUES ({SHOP}, {id})"));
             }
         }
@@ -227,7 +227,7 @@ impl Commit {
                 None => {}
             },
             None if in_doubt => {
-                let values = [self.shop.clone(), Value::Uuid(self.id)];
+                let values = [self.shop.clone(), Param::Uuid(self.id)];
                 let sql = "SELECT 1 FROM commits WHERE shop = $1 AND id = $2";
                 if connection.row(sql, &values).await?.is_some() {
                     return Ok(Committed::Done);
@@ -241,7 +241,7 @@ impl Commit {
         let Some(holder) = &self.holder else { return Ok(Committed::Stale) };
         let (names, opens, _) = bounds(holder);
         let gained = i64::try_from(self.gained).unwrap_or(i64::MAX);
-        let values = [self.shop.clone(), names, opens, Value::Number(gained)];
+        let values = [self.shop.clone(), names, opens, Param::Number(gained)];
         let sql = format!(
             "SELECT 1 FROM unnest($2, $3) AS bound (name, open) CROSS JOIN LATERAL ({}) AS has \
              WHERE has.open + $4 > bound.open",
@@ -253,12 +253,12 @@ impl Commit {
 }
 
 /// Returns the names of a holder's groups, with the numbers and sizes that each may have.
-fn bounds(holder: &Holder) -> (Value, Value, Value) {
+fn bounds(holder: &Holder) -> (Param, Param, Param) {
     let numbers = |of: fn(&Bound) -> u64| {
-        Value::Numbers(holder.bounds.iter().map(|bound| i64::try_from(of(bound)).unwrap_or(i64::MAX)).collect())
+        Param::Numbers(holder.bounds.iter().map(|bound| i64::try_from(of(bound)).unwrap_or(i64::MAX)).collect())
     };
     let names = holder.bounds.iter().map(|bound| bound.name.clone()).collect();
-    (Value::Texts(names), numbers(|bound| bound.open), numbers(|bound| bound.bytes))
+    (Param::Texts(names), numbers(|bound| bound.open), numbers(|bound| bound.bytes))
 }
 
 impl Parts {
@@ -267,11 +267,11 @@ impl Parts {
     fn full(&mut self, holder: &Holder, created: u64, grown: usize, replaced: &[(&str, String)]) -> String {
         let (names, opens, sizes) = bounds(holder);
         let (names, opens, sizes) = (self.bind(names), self.bind(opens), self.bind(sizes));
-        let created = self.bind(Value::Number(i64::try_from(created).unwrap_or(i64::MAX)));
-        let grown = self.bind(Value::Number(signed(grown)));
+        let created = self.bind(Param::Number(i64::try_from(created).unwrap_or(i64::MAX)));
+        let grown = self.bind(Param::count(grown));
         let (mut gained, mut before) = (created, String::from("0"));
         for (table, id) in replaced {
-            let id = self.bind(Value::key(id));
+            let id = self.bind(Param::key(id));
             let of = |own: &str, others: &str| {
                 format!(
                     "coalesce((SELECT CASE WHEN holder IS NULL OR bound.name = ANY (string_to_array(holder, ' ')) \
@@ -309,7 +309,7 @@ impl Parts {
             self.part("planned", &format!("INSERT INTO tasks (shop, {columns}) VALUES {rows} {replaced}"));
         }
         if !kinds.is_empty() {
-            let (kinds, keys) = (self.bind(Value::Texts(kinds)), self.bind(Value::Texts(keys)));
+            let (kinds, keys) = (self.bind(Param::Texts(kinds)), self.bind(Param::Texts(keys)));
             let done = format!("(kind, key) IN (SELECT * FROM unnest({kinds}, {keys}))");
             self.part("over", &format!("DELETE FROM tasks WHERE shop = {SHOP} AND {done}"));
         }
@@ -323,33 +323,33 @@ impl Parts {
 
     fn keep(&mut self, key: &Key, kept: &Kept, holder: Option<String>) {
         let values = self.all([
-            Value::key(&key.owner),
-            Value::Text(key.operation.to_owned()),
-            Value::Text(String::new()),
-            Value::key(&key.key),
-            Value::Bytes(kept.identity.to_vec()),
-            Value::Bytes(kept.answer.clone().into_bytes()),
-            Value::Number(nanoseconds(kept.at)),
-            Value::Number(signed(kept.answer.len())),
-            Value::OptionalText(holder),
+            Param::key(&key.owner),
+            Param::plain(key.operation),
+            Param::Text(String::new()),
+            Param::key(&key.key),
+            Param::Bytes(kept.identity.to_vec()),
+            Param::Bytes(kept.answer.clone().into_bytes()),
+            Param::at(kept.at),
+            Param::count(kept.answer.len()),
+            Param::OptionalText(holder),
         ]);
         let columns = "shop, owner, operation, resource, key, identity, answer, at, held, holder";
         self.part("recorded", &format!("INSERT INTO kept ({columns}) VALUES ({SHOP}, {values})"));
     }
 
     fn cart(&mut self, Stored { document: cart, version }: &Stored<Cart>, text: String, holder: Option<String>) {
-        let (id, owner) = (Value::key(&cart.id), Value::text(&cart.owner));
-        let held = Value::Number(signed(text.len()));
-        let (expires_at, text) = (Value::Number(nanoseconds(cart.expires_at)), Value::Text(text));
+        let (id, owner) = (Param::key(&cart.id), Param::text(&cart.owner));
+        let held = Param::count(text.len());
+        let (expires_at, text) = (Param::at(cart.expires_at), Param::Text(text));
         if *version == 0 {
-            let (token, made) = (Value::key(&cart.token), Value::Uuid(Uuid::now_v7()));
-            let values = self.all([id, owner, token, expires_at, text, held, Value::OptionalText(holder), made]);
+            let (token, made) = (Param::key(&cart.token), Param::Uuid(Uuid::now_v7()));
+            let values = self.all([id, owner, token, expires_at, text, held, Param::OptionalText(holder), made]);
             let columns = "shop, id, owner, token, expires_at, document, held, holder, made, version";
             self.part("cart", &format!("INSERT INTO carts ({columns}) VALUES ({SHOP}, {values}, 1)"));
             return;
         }
         let set = self.all([expires_at, text, held]);
-        let holder = self.bind(Value::OptionalText(holder));
+        let holder = self.bind(Param::OptionalText(holder));
         let row = self.row(id, owner, *version);
         self.part(
             "cart",
@@ -362,10 +362,10 @@ impl Parts {
     }
 
     /// Returns the condition for the row of a document in the version that a change is based on.
-    fn row(&mut self, id: Value, owner: Value, version: u64) -> String {
+    fn row(&mut self, id: Param, owner: Param, version: u64) -> String {
         let id = self.bind(id);
         let owner = self.bind(owner);
-        let version = self.bind(Value::Number(i64::try_from(version).unwrap_or(i64::MAX)));
+        let version = self.bind(Param::Number(i64::try_from(version).unwrap_or(i64::MAX)));
         format!("shop = {SHOP} AND id = {id} AND owner = {owner} AND version = {version}")
     }
 
@@ -376,27 +376,26 @@ impl Parts {
         holder: Option<String>,
     ) {
         let Checkout { id, owner, token, cart_id, state, created_at, expires_at, .. } = checkout;
-        let (id, owner) = (Value::key(id), Value::text(owner));
+        let (id, owner) = (Param::key(id), Param::text(owner));
         let status = state.status().as_str();
         let set = [
-            Value::Text(status.to_owned()),
-            Value::OptionalText(cart_id.as_ref().map(|id| key(id).into_owned())),
-            Value::OptionalNumber(state.attempt().map(|attempt| nanoseconds(attempt.begun_at))),
-            Value::Number(nanoseconds(*expires_at)),
-            Value::Number(signed(text.len())),
-            Value::Text(text),
+            Param::plain(status),
+            Param::OptionalText(cart_id.as_ref().map(|id| key(id).into_owned())),
+            Param::OptionalNumber(state.attempt().map(|attempt| nanoseconds(attempt.begun_at))),
+            Param::at(*expires_at),
+            Param::count(text.len()),
+            Param::Text(text),
         ];
         let set = self.all(set);
         let columns = "status, cart_id, attempted_at, expires_at, held, document";
         if *version == 0 {
-            let (token, made) = (Value::key(token), Value::Uuid(Uuid::now_v7()));
+            let (token, made) = (Param::key(token), Param::Uuid(Uuid::now_v7()));
             let open = cart_id.as_ref().filter(|_| !state.status().is_terminal()).map(|id| key(id).into_owned());
             let mut after = "";
             if let Some(open) = &open {
                 // An open checkout that has expired makes room, before the new one takes it; whoever is about to change it
                 // finds it changed. So does one that a gateway of the version before has ended.
-                let (open, now) =
-                    (self.bind(Value::Text(open.clone())), self.bind(Value::Number(nanoseconds(*created_at))));
+                let (open, now) = (self.bind(Param::Text(open.clone())), self.bind(Param::at(*created_at)));
                 self.part(
                     "expired",
                     &format!(
@@ -407,7 +406,7 @@ impl Parts {
                 );
                 after = " FROM (SELECT count(*) FROM expired) AS room";
             }
-            let values = self.all([id, owner, token, Value::OptionalText(holder), made, Value::OptionalText(open)]);
+            let values = self.all([id, owner, token, Param::OptionalText(holder), made, Param::OptionalText(open)]);
             self.part(
                 "checkout",
                 &format!(
@@ -421,7 +420,7 @@ impl Parts {
         let holder = match status {
             "completed" => "NULL".to_owned(),
             _ => {
-                let holder = self.bind(Value::OptionalText(holder));
+                let holder = self.bind(Param::OptionalText(holder));
                 format!("CASE WHEN holder IS NOT NULL THEN coalesce({holder}, holder) END")
             }
         };
@@ -440,15 +439,15 @@ impl Parts {
     /// Stores an order, and returns where its document is bound.
     fn order(&mut self, Stored { document: order, version }: &Stored<Order>, text: String) -> String {
         let Order { id, owner, token, checkout_id, placed_at, .. } = order;
-        let document = self.bind(Value::Text(text));
+        let document = self.bind(Param::Text(text));
         if *version == 0 {
-            let made = self.bind(Value::Uuid(Uuid::now_v7()));
+            let made = self.bind(Param::Uuid(Uuid::now_v7()));
             let values = self.all([
-                Value::key(id),
-                Value::text(owner),
-                Value::key(token),
-                Value::key(checkout_id),
-                Value::Number(nanoseconds(*placed_at)),
+                Param::key(id),
+                Param::text(owner),
+                Param::key(token),
+                Param::key(checkout_id),
+                Param::at(*placed_at),
             ]);
             let columns = "shop, document, made, id, owner, token, checkout_id, placed_at, version";
             self.part(
@@ -456,7 +455,7 @@ impl Parts {
                 &format!("INSERT INTO orders ({columns}) VALUES ({SHOP}, {document}, {made}, {values}, 1)"),
             );
         } else {
-            let row = self.row(Value::key(id), Value::text(owner), *version);
+            let row = self.row(Param::key(id), Param::text(owner), *version);
             self.part(
                 "ordered",
                 &format!("UPDATE orders SET document = {document}, version = version + 1 WHERE {row} RETURNING 1"),
@@ -468,13 +467,13 @@ impl Parts {
 
     /// Queues the webhook event about an order whose document is bound at `document`.
     fn notice(&mut self, Stored { document: order, version }: &Stored<Order>, document: &str) {
-        let made = self.bind(Value::Uuid(Uuid::now_v7()));
-        let at = Value::Number(nanoseconds(order.changed_at()));
+        let made = self.bind(Param::Uuid(Uuid::now_v7()));
+        let at = Param::at(order.changed_at());
         let values = self.all([
-            Value::Text(Uuid::new_v4().to_string()),
-            Value::text(&order.id),
-            Value::text(&order.owner),
-            Value::Number(i64::try_from(version.saturating_add(1)).unwrap_or(i64::MAX)),
+            Param::Text(Uuid::new_v4().to_string()),
+            Param::text(&order.id),
+            Param::text(&order.owner),
+            Param::Number(i64::try_from(version.saturating_add(1)).unwrap_or(i64::MAX)),
             at.clone(),
             at,
         ]);
@@ -493,8 +492,8 @@ impl Parts {
     fn stock(&mut self, stock: BTreeMap<String, i64>, taker: &Taker) {
         let (variants, quantities): (Vec<_>, Vec<_>) =
             stock.into_iter().map(|(variant, quantity)| (escaped(&variant).into_owned(), quantity)).unzip();
-        let variants = self.bind(Value::Texts(variants));
-        let quantities = self.bind(Value::Numbers(quantities));
+        let variants = self.bind(Param::Texts(variants));
+        let quantities = self.bind(Param::Numbers(quantities));
         let repaid = "least(stock.owed, greatest(goods.quantity, 0))";
         self.part(
             "moved",
@@ -512,8 +511,8 @@ impl Parts {
             Taker::Order { checkout, at, .. } => (Some(checkout), nanoseconds(*at), ""),
         };
         if let Some(checkout) = checkout {
-            let checkout = self.bind(Value::key(checkout));
-            let at = self.bind(Value::Number(at));
+            let checkout = self.bind(Param::key(checkout));
+            let at = self.bind(Param::Number(at));
             self.part(
                 "taken",
                 &format!(
@@ -550,8 +549,8 @@ impl Parts {
 
     /// Makes what is held of variants for a checkout sales of a time.
     fn sold(&mut self, checkout: &str, at: Timestamp, variants: Vec<String>) {
-        let (checkout, at) = (self.bind(Value::key(checkout)), self.bind(Value::Number(nanoseconds(at))));
-        let variants = self.bind(Value::Texts(variants));
+        let (checkout, at) = (self.bind(Param::key(checkout)), self.bind(Param::at(at)));
+        let variants = self.bind(Param::Texts(variants));
         self.part(
             "sold",
             &format!(
@@ -562,7 +561,7 @@ impl Parts {
     }
 
     fn mandate(&mut self, Presented { checkout_id, mandate }: &Presented) {
-        let values = self.all([Value::key(checkout_id), Value::Bytes(mandate.reveal().as_bytes().to_vec())]);
+        let values = self.all([Param::key(checkout_id), Param::Bytes(mandate.reveal().as_bytes().to_vec())]);
         self.part(
             "mandated",
             &format!(
@@ -574,13 +573,13 @@ impl Parts {
 }
 
 /// Returns the answer recorded under a key.
-pub(crate) async fn read_kept(connection: &Connection, shop: &Value, key: &Key) -> Result<Option<Kept>, Error> {
+pub(crate) async fn read_kept(connection: &Connection, shop: &Param, key: &Key) -> Result<Option<Kept>, Error> {
     let values = [
         shop.clone(),
-        Value::key(&key.key),
-        Value::key(&key.resource),
-        Value::Text(key.operation.to_owned()),
-        Value::key(&key.owner),
+        Param::key(&key.key),
+        Param::key(&key.resource),
+        Param::plain(key.operation),
+        Param::key(&key.owner),
     ];
     let sql = "SELECT identity, answer, at FROM kept \
                WHERE shop = $1 AND key = $2 AND resource IN ('', $3) AND operation = $4 AND owner = $5 ORDER BY resource LIMIT 1";

@@ -1,8 +1,7 @@
 //! Connections, and the values that statements take.
 
-use std::fmt;
-
 use deadpool_postgres::Object;
+use jiff::Timestamp;
 use tokio_postgres::{
     Error, Row,
     types::{ToSql, Type},
@@ -13,7 +12,7 @@ use crate::text;
 
 /// A value of a statement.
 #[derive(Clone)]
-pub(crate) enum Value {
+pub(crate) enum Param {
     /// A text.
     Text(String),
     /// A text, or nothing.
@@ -35,8 +34,25 @@ pub(crate) enum Value {
     /// Several numbers.
     Numbers(Vec<i64>),
 }
+// Values are documents and identifiers of others, and are not printed.
+ucp_core::opaque!(Param);
 
-impl Value {
+impl Param {
+    /// A text that has no NUL.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    /// A time.
+    pub(crate) fn at(time: Timestamp) -> Self {
+        Self::Number(text::nanoseconds(time))
+    }
+
+    /// A number of things.
+    pub(crate) fn count(number: usize) -> Self {
+        Self::Number(text::signed(number))
+    }
+
     /// A text in a key.
     pub(crate) fn key(text: &str) -> Self {
         Self::Text(text::key(text).into_owned())
@@ -63,13 +79,6 @@ impl Value {
     }
 }
 
-/// Values are documents and identifiers of others, and are not printed.
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Value")
-    }
-}
-
 /// A connection to the database. Each of its calls is one round trip.
 pub(crate) struct Connection {
     pub(crate) object: Object,
@@ -79,8 +88,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Runs a statement and returns its rows.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
-        let typed: Vec<_> = values.iter().map(Value::as_sql).collect();
+    pub(crate) async fn rows(&self, sql: &str, values: &[Param]) -> Result<Vec<Row>, Error> {
+        let typed: Vec<_> = values.iter().map(Param::as_sql).collect();
         if !self.named {
             return self.object.query_typed(sql, &typed).await;
         }
@@ -90,13 +99,13 @@ impl Connection {
     }
 
     /// Runs a statement and returns its row, if there is one.
-    pub(crate) async fn row(&self, sql: &str, values: &[Value]) -> Result<Option<Row>, Error> {
+    pub(crate) async fn row(&self, sql: &str, values: &[Param]) -> Result<Option<Row>, Error> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
     /// Runs a statement and returns the number of rows that it changed.
-    pub(crate) async fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, Error> {
-        let typed: Vec<_> = values.iter().map(Value::as_sql).collect();
+    pub(crate) async fn execute(&self, sql: &str, values: &[Param]) -> Result<u64, Error> {
+        let typed: Vec<_> = values.iter().map(Param::as_sql).collect();
         if !self.named {
             return self.object.execute_typed(sql, &typed).await;
         }

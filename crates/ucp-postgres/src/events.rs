@@ -3,10 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
-    text::{escaped, nanoseconds, plain, signed},
+    text::{escaped, plain},
 };
 
 /// Maximum number of changed products that are kept. A gateway that is further behind reads the whole catalog.
@@ -34,16 +34,14 @@ pub struct Changed {
 }
 
 impl PostgresStore {
-    /// Stores products that have changed, for all gateways.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database failed; then it is not known whether they are stored.
+    /// Stores products that have changed, for all gateways. Fails with [`Failure`] if the database failed; then it is
+    /// not known whether they are stored.
     pub async fn add_changed(&self, ids: &[String], at: Timestamp) -> Result<(), Failure> {
         let values = [
             self.key(),
-            Value::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect()),
-            Value::Number(signed(ids.len())),
-            Value::Number(nanoseconds(at)),
+            Param::Texts(ids.iter().map(|id| escaped(id).into_owned()).collect()),
+            Param::count(ids.len()),
+            Param::at(at),
         ];
         let sql = format!(
             "WITH numbered AS (INSERT INTO catalog_event_numbers (shop, number) VALUES ($1, $3) \
@@ -58,12 +56,10 @@ impl PostgresStore {
         self.work(async |connection, _| connection.execute(&sql, &values).await).await.map(drop)
     }
 
-    /// Returns products that have changed after a number; after `None`, only the newest number.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns products that have changed after a number; after `None`, only the newest number. Fails with [`Failure`]
+    /// if the database cannot be read.
     pub async fn changed_after(&self, after: Option<i64>) -> Result<Changed, Failure> {
-        let values = [self.key(), Value::Number(after.unwrap_or(i64::MAX)), Value::Number(TOGETHER)];
+        let values = [self.key(), Param::Number(after.unwrap_or(i64::MAX)), Param::Number(TOGETHER)];
         // One statement, and so one state of the database.
         let sql = "SELECT coalesce((SELECT number FROM catalog_event_numbers WHERE shop = $1), 0), \
                        coalesce((SELECT min(number) FROM catalog_events WHERE shop = $1), 0), \

@@ -8,13 +8,7 @@ use tokio_postgres::Error;
 use ucp_core::ports::{PortError, store::Happened};
 use uuid::Uuid;
 
-use crate::{
-    connection::Value,
-    failure::Failure,
-    rows::read,
-    store::PostgresStore,
-    text::{nanoseconds, signed},
-};
+use crate::{connection::Param, failure::Failure, rows::read, store::PostgresStore};
 
 /// Maximum number of orders and of checkouts that are returned at once.
 const AT_ONCE: usize = 500;
@@ -38,8 +32,8 @@ const CHECKOUTS: &str = "WITH moved AS (UPDATE told SET checkouts_until = $3 WHE
 impl PostgresStore {
     /// Returns what happened since this was called last. See [`Store::happened`](ucp_core::ports::store::Store::happened).
     pub(crate) async fn take_happened(&self, now: Timestamp) -> Result<Vec<Happened>, PortError> {
-        let now = Value::Number(nanoseconds(now));
-        let limit = Value::Number(signed(AT_ONCE));
+        let now = Param::at(now);
+        let limit = Param::count(AT_ONCE);
         let due = self.row(DUE, &[self.key(), now.clone(), limit.clone()]).await?;
         let read = || -> Result<_, Error> {
             Ok(match &due {
@@ -60,7 +54,7 @@ impl PostgresStore {
         Ok(happened)
     }
 
-    async fn take_orders(&self, limit: Value) -> Result<Vec<Happened>, PortError> {
+    async fn take_orders(&self, limit: Param) -> Result<Vec<Happened>, PortError> {
         let rows = self.rows(ORDERS, &[self.key(), limit]).await?;
         let placed =
             |row: &tokio_postgres::Row| -> Result<(Uuid, Happened), Failure> { Ok((row.try_get(4)?, read(row)?)) };
@@ -71,7 +65,7 @@ impl PostgresStore {
     }
 
     async fn take_checkouts(&self, until: i64, next: i64) -> Result<Vec<Happened>, PortError> {
-        let rows = self.rows(CHECKOUTS, &[self.key(), Value::Number(until), Value::Number(next)]).await?;
+        let rows = self.rows(CHECKOUTS, &[self.key(), Param::Number(until), Param::Number(next)]).await?;
         let mut happened = Vec::new();
         for row in rows {
             let (id, document): (String, String) =

@@ -15,7 +15,7 @@ use ucp_core::{
 
 use crate::{
     commit::{Commit, read_kept},
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
     text::{escaped, plain},
@@ -27,7 +27,7 @@ impl PostgresStore {
         &self,
         table: &str,
         condition: &str,
-        values: impl IntoIterator<Item = Value>,
+        values: impl IntoIterator<Item = Param>,
     ) -> Result<Option<Stored<T>>, PortError> {
         let values: Vec<_> = std::iter::once(self.key()).chain(values).collect();
         let sql = format!("SELECT version, document, id FROM {table} WHERE shop = $1 AND {condition}");
@@ -38,32 +38,32 @@ impl PostgresStore {
 #[async_trait]
 impl Ledger for PostgresStore {
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        self.document("carts", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+        self.document("carts", "id = $2 AND owner = $3", [Param::key(id), Param::text(owner)]).await
     }
 
     async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        self.document("checkouts", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+        self.document("checkouts", "id = $2 AND owner = $3", [Param::key(id), Param::text(owner)]).await
     }
 
     async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         let newest = "cart_id = $2 AND owner = $3 ORDER BY made DESC LIMIT 1";
-        self.document("checkouts", newest, [Value::key(cart), Value::text(owner)]).await
+        self.document("checkouts", newest, [Param::key(cart), Param::text(owner)]).await
     }
 
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("orders", "id = $2 AND owner = $3", [Value::key(id), Value::text(owner)]).await
+        self.document("orders", "id = $2 AND owner = $3", [Param::key(id), Param::text(owner)]).await
     }
 
     async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        self.document("carts", "token = $2", [Value::key(token)]).await
+        self.document("carts", "token = $2", [Param::key(token)]).await
     }
 
     async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        self.document("checkouts", "token = $2", [Value::key(token)]).await
+        self.document("checkouts", "token = $2", [Param::key(token)]).await
     }
 
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("orders", "token = $2", [Value::key(token)]).await
+        self.document("orders", "token = $2", [Param::key(token)]).await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
@@ -71,7 +71,7 @@ impl Ledger for PostgresStore {
             return Ok(Vec::new());
         }
         let keys: Vec<_> = variants.iter().map(|variant| escaped(variant).into_owned()).collect();
-        let values = [self.key(), Value::Texts(keys.clone())];
+        let values = [self.key(), Param::Texts(keys.clone())];
         let sql = "SELECT variant, quantity FROM stock WHERE shop = $1 AND variant = ANY($2)";
         let rows = self.rows(sql, &values).await?;
         let counts = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));

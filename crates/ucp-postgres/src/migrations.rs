@@ -34,10 +34,8 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_version \
 
 const READ: &str = "SELECT version, minimum FROM schema_version WHERE one = 1";
 
-/// Brings the database to the newest schema.
-///
-/// # Errors
-/// [`OpenError::Newer`] if gateways of the version `migrations.len()` cannot use it any more.
+/// Brings the database to the newest schema. Fails with [`OpenError::Newer`] if gateways of the version
+/// `migrations.len()` cannot use it any more.
 pub(crate) async fn migrate(database: &Database, migrations: &'static [Migration]) -> Result<(), OpenError> {
     let supported = i32::try_from(migrations.len()).unwrap_or(i32::MAX);
     let unusable = |source| OpenError::Unusable { place: database.place.clone(), source };

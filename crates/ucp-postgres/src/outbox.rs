@@ -15,11 +15,11 @@ use ucp_core::ports::{
 };
 
 use crate::{
-    connection::{Connection, Value},
+    connection::{Connection, Param},
     failure::Failure,
     rows::read,
     store::PostgresStore,
-    text::{escaped, nanoseconds, plain, signed, timestamp},
+    text::{escaped, nanoseconds, plain, timestamp},
 };
 
 /// Columns of a webhook event.
@@ -37,14 +37,14 @@ impl Outbox for PostgresStore {
              FROM outbox AS event WHERE shop = $1 AND order_id = $2 AND state = 'waiting' \
              ORDER BY order_version, id LIMIT 1"
         );
-        let Some(row) = self.row(&sql, &[self.key(), Value::text(order_id)]).await? else { return Ok(None) };
+        let Some(row) = self.row(&sql, &[self.key(), Param::text(order_id)]).await? else { return Ok(None) };
         let content: Result<Content, PortError> = read(&row)?;
         let of_earlier: bool = row.try_get(13).map_err(Failure::from)?;
         if of_earlier {
             let sql =
                 "UPDATE outbox SET next_at = NULL WHERE shop = $1 AND id = $2 AND coalesce(claimed_until, 0) <= $3";
             let id: String = row.try_get(0).map_err(Failure::from)?;
-            let values = [self.key(), Value::Text(id), Value::Number(nanoseconds(now))];
+            let values = [self.key(), Param::Text(id), Param::at(now)];
             if self.execute(sql, &values).await? == 0 {
                 return Err(PortError::unavailable("A gateway of an earlier version sends this event.", 1));
             }
@@ -57,9 +57,9 @@ impl Outbox for PostgresStore {
         let mine = "SELECT 1 FROM outbox WHERE shop = $1 AND id = $2 AND release = $3 AND body = $4";
         let values = [
             self.key(),
-            Value::text(id),
-            Value::Text(webhook_message.release.date().to_owned()),
-            Value::Bytes(webhook_message.body.clone()),
+            Param::text(id),
+            Param::plain(webhook_message.release.date()),
+            Param::Bytes(webhook_message.body.clone()),
         ];
         self.run(async |connection, in_doubt| done_or_found(&connection, sql, mine, &values, in_doubt).await).await
     }
@@ -75,18 +75,18 @@ impl Outbox for PostgresStore {
                     AND settled_at IS NOT DISTINCT FROM $5 AND problem IS NOT DISTINCT FROM $6";
         let values = [
             self.key(),
-            Value::text(&webhook_event.id),
-            Value::Number(webhook_event.attempts.into()),
-            Value::Text(state.as_str().to_owned()),
-            Value::OptionalNumber(settled_at),
-            Value::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
+            Param::text(&webhook_event.id),
+            Param::Number(webhook_event.attempts.into()),
+            Param::plain(state.as_str()),
+            Param::OptionalNumber(settled_at),
+            Param::OptionalText(problem.map(|problem| escaped(&problem).into_owned())),
         ];
         self.run(async |connection, in_doubt| done_or_found(&connection, sql, mine, &values, in_doubt).await).await
     }
 
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox AS event WHERE shop = $1 ORDER BY made DESC LIMIT $2");
-        self.list(&sql, &[self.key(), Value::Number(signed(limit))]).await
+        self.list(&sql, &[self.key(), Param::count(limit)]).await
     }
 
     async fn backlog(&self) -> Result<Backlog, PortError> {
@@ -102,7 +102,7 @@ impl Outbox for PostgresStore {
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {
         let sql = "UPDATE outbox SET since = $3, next_at = NULL, settled_at = NULL, state = 'waiting' \
                    WHERE shop = $1 AND id = $2 RETURNING owner, order_id";
-        let values = [self.key(), Value::text(id), Value::Number(nanoseconds(now))];
+        let values = [self.key(), Param::text(id), Param::at(now)];
         let Some(row) = self.row(sql, &values).await? else { return Ok(false) };
         let read = || -> Result<_, Error> { Ok((plain(row.try_get(0)?), plain(row.try_get(1)?))) };
         let (owner, order_id) = read().map_err(Failure::from)?;
@@ -116,7 +116,7 @@ async fn done_or_found(
     connection: &Connection,
     sql: &str,
     mine: &str,
-    values: &[Value],
+    values: &[Param],
     in_doubt: bool,
 ) -> Result<bool, Error> {
     if connection.execute(sql, values).await? == 1 {

@@ -10,7 +10,7 @@ use ucp_core::ports::{
 };
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     rows::read,
     store::{BATCH, PostgresStore},
@@ -22,7 +22,7 @@ const OWNED: &str = "SELECT owner, release, mandates, at FROM owners WHERE shop 
 #[async_trait]
 impl Owners for PostgresStore {
     async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError> {
-        let values = [self.key(), Value::Text(kind.as_str().to_owned()), Value::key(id)];
+        let values = [self.key(), Param::plain(kind.as_str()), Param::key(id)];
         Ok(self.row(OWNED, &values).await?.as_ref().map(read).transpose()?)
     }
 
@@ -31,12 +31,12 @@ impl Owners for PostgresStore {
                    ON CONFLICT (shop, kind, id) DO NOTHING";
         let values = [
             self.key(),
-            Value::Text(kind.as_str().to_owned()),
-            Value::key(id),
-            Value::text(&owner.platform),
-            Value::Text(owner.release.date().to_owned()),
-            Value::Flag(owner.mandates),
-            Value::Number(nanoseconds(until)),
+            Param::plain(kind.as_str()),
+            Param::key(id),
+            Param::text(&owner.platform),
+            Param::plain(owner.release.date()),
+            Param::Flag(owner.mandates),
+            Param::at(until),
         ];
         let other = self.run(async |connection, _| {
             if connection.execute(sql, &values).await? == 1 {
@@ -49,8 +49,8 @@ impl Owners for PostgresStore {
     }
 
     async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
-        let until = Value::Number(nanoseconds(until));
-        let values = [self.key(), Value::Text(kind.as_str().to_owned()), Value::key(id), until];
+        let until = Param::at(until);
+        let values = [self.key(), Param::plain(kind.as_str()), Param::key(id), until];
         let sql = "UPDATE owners SET at = $4 WHERE shop = $1 AND kind = $2 AND id = $3 AND at < $4";
         self.execute(sql, &values).await.map(drop)
     }
@@ -64,7 +64,7 @@ impl PostgresStore {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, i64::MAX).await?;
             if bounded {
-                let values = [self.key(), Value::Text(kind.as_str().to_owned())];
+                let values = [self.key(), Param::plain(kind.as_str())];
                 let row = self.row("SELECT count(*) FROM owners WHERE shop = $1 AND kind = $2", &values).await?;
                 let kept: i64 = row.map(|row| row.try_get(0)).transpose().map_err(Failure::from)?.unwrap_or_default();
                 removed += self.forget(kind, i64::MAX, kept - i64::from(most)).await?;
@@ -78,8 +78,8 @@ impl PostgresStore {
         let (mut forgotten, mut left) = (0, many);
         while left > 0 {
             let step = left.min(BATCH);
-            let kind = Value::Text(kind.as_str().to_owned());
-            let values = [self.key(), kind, Value::Number(before), Value::Number(step)];
+            let kind = Param::plain(kind.as_str());
+            let values = [self.key(), kind, Param::Number(before), Param::Number(step)];
             let sql = "DELETE FROM owners WHERE shop = $1 AND kind = $2 AND id = ANY (ARRAY(SELECT id FROM owners \
                        WHERE shop = $1 AND kind = $2 AND at < $3 ORDER BY at LIMIT $4 FOR UPDATE SKIP LOCKED))";
             let batch = self.execute(sql, &values).await?;

@@ -19,12 +19,12 @@ use uuid::Uuid;
 
 use crate::{
     agenda,
-    connection::Value,
+    connection::Param,
     events,
     failure::{Failure, Meaning, meaning},
     ledger::stored,
     store::{BATCH, PostgresStore},
-    text::{nanoseconds, signed},
+    text::nanoseconds,
 };
 
 /// Removes carts that expired before `$2`, at most `$3`.
@@ -81,17 +81,17 @@ impl Store for PostgresStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
         let sql =
             "SELECT version, document, id FROM orders WHERE shop = $1 ORDER BY placed_at DESC, made DESC LIMIT $2";
-        let rows = self.rows(sql, &[self.key(), Value::Number(signed(limit))]).await?;
+        let rows = self.rows(sql, &[self.key(), Param::count(limit)]).await?;
         Ok(rows.iter().map(stored).collect::<Result<_, Failure>>()?)
     }
 
     async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("orders", "id = $2", [Value::key(id)]).await
+        self.document("orders", "id = $2", [Param::key(id)]).await
     }
 
     async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError> {
         let sql = "SELECT mandate FROM mandates WHERE shop = $1 AND checkout_id = $2";
-        let Some(row) = self.row(sql, &[self.key(), Value::key(checkout_id)]).await? else { return Ok(None) };
+        let Some(row) = self.row(sql, &[self.key(), Param::key(checkout_id)]).await? else { return Ok(None) };
         let mandate: Vec<u8> = row.try_get(0).map_err(Failure::from)?;
         Ok(Some(Mandate::new(String::from_utf8_lossy(&mandate).into_owned())))
     }
@@ -106,13 +106,13 @@ impl Store for PostgresStore {
                    FROM outbox WHERE shop = $1 AND order_id = $3";
         let values = [
             self.key(),
-            Value::text(&id),
-            Value::text(&order_id),
-            Value::text(&owner),
-            Value::Number(nanoseconds(at)),
-            Value::Text(webhook_message.release.date().to_owned()),
-            Value::Bytes(webhook_message.body),
-            Value::Uuid(Uuid::now_v7()),
+            Param::text(&id),
+            Param::text(&order_id),
+            Param::text(&owner),
+            Param::at(at),
+            Param::plain(webhook_message.release.date()),
+            Param::Bytes(webhook_message.body),
+            Param::Uuid(Uuid::now_v7()),
         ];
         let (columns, woken) = (agenda::COLUMNS, agenda::WOKEN);
         let tell = format!("INSERT INTO tasks (shop, {columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) {woken}");
@@ -156,11 +156,11 @@ impl Store for PostgresStore {
                    SELECT holder, 0, held FROM kept WHERE shop = $1 AND holder IS NOT NULL) AS counted \
                    CROSS JOIN LATERAL unnest(string_to_array(holder, ' ')) AS groups_of (name) \
                    GROUP BY name ORDER BY bytes DESC LIMIT $2";
-        self.list(sql, &[self.key(), Value::Number(signed(limit))]).await
+        self.list(sql, &[self.key(), Param::count(limit)]).await
     }
 
     async fn release(&self, group: &str) -> Result<u64, PortError> {
-        let values = [self.key(), Value::key(group), Value::Number(BATCH)];
+        let values = [self.key(), Param::key(group), Param::Number(BATCH)];
         let mut removed = 0;
         for sql in RELEASED {
             removed += self.in_batches(sql, &values).await?;
@@ -190,7 +190,7 @@ impl Store for PostgresStore {
             (UNSETTLED, "", before(REMEMBERED_FOR)),
         ] {
             let sql = statement.replace("{}", condition);
-            let values = [self.key(), Value::Number(before), Value::Number(BATCH)];
+            let values = [self.key(), Param::Number(before), Param::Number(BATCH)];
             removed += self.in_batches(&sql, &values).await?;
         }
         if let Some(age) = addresses {
@@ -207,12 +207,12 @@ impl PostgresStore {
         let first = Uuid::new_v7(uuid::Timestamp::from_unix_time(seconds, 0, 0, 0));
         let sql = "DELETE FROM commits WHERE shop = $1 AND id = ANY (ARRAY(SELECT id FROM commits WHERE shop = $1 AND id < $2 \
                    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED))";
-        let values = [self.key(), Value::Uuid(first), Value::Number(BATCH)];
+        let values = [self.key(), Param::Uuid(first), Param::Number(BATCH)];
         self.in_batches(sql, &values).await.map(drop)
     }
 
     /// Runs a statement that removes at most [`BATCH`] rows until it removes fewer. Returns the number of all.
-    async fn in_batches(&self, sql: &str, values: &[Value]) -> Result<u64, PortError> {
+    async fn in_batches(&self, sql: &str, values: &[Param]) -> Result<u64, PortError> {
         let mut removed = 0;
         loop {
             let batch = self.execute(sql, values).await?;

@@ -13,7 +13,7 @@ use std::{
 use tokio_postgres::Error;
 use ucp_core::ports::ledger::{Bound, Full};
 
-use crate::connection::{Connection, Value};
+use crate::connection::{Connection, Param};
 
 /// Time for which a sum counts.
 const FRESH: Duration = Duration::from_secs(30);
@@ -34,14 +34,11 @@ struct Tally {
 pub(crate) struct Registered(Mutex<HashMap<String, Tally>>);
 
 impl Registered {
-    /// Counts new rows of a platform, unless they are beyond its bound.
-    ///
-    /// # Errors
-    /// The error of the database.
+    /// Counts new rows of a platform, unless they are beyond its bound. Fails with the error of the database.
     pub(crate) async fn add(
         &self,
         connection: &Connection,
-        shop: &Value,
+        shop: &Param,
         bound: &Bound,
         (open, bytes): (u64, u64),
     ) -> Result<Option<Full>, Error> {
@@ -56,7 +53,7 @@ impl Registered {
             Some(tally) => tally,
             None => {
                 let sql = format!("SELECT open::bigint, bytes::bigint FROM ({}) AS has", held("$2"));
-                let row = connection.row(&sql, &[shop.clone(), Value::Text(bound.name.clone())]).await?;
+                let row = connection.row(&sql, &[shop.clone(), Param::Text(bound.name.clone())]).await?;
                 let sums = row.map(|row| Ok::<_, Error>((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?)));
                 let (open, bytes) = sums.transpose()?.unwrap_or_default();
                 let tally = Tally { at: Instant::now(), open: open.unsigned_abs(), bytes: bytes.unsigned_abs() };

@@ -6,7 +6,7 @@ use ucp_core::ports::{
     rows::{FromRow, Row},
 };
 
-use crate::{connection::Value, failure::Failure, store::PostgresStore, text::plain};
+use crate::{connection::Param, failure::Failure, store::PostgresStore, text::plain};
 
 struct Columns<'a>(&'a Found);
 
@@ -41,7 +41,7 @@ pub(crate) fn read<T: FromRow>(row: &Found) -> Result<T, Failure> {
 
 impl PostgresStore {
     /// Reads what a query finds.
-    pub(crate) async fn list<T: FromRow>(&self, sql: &str, values: &[Value]) -> Result<Vec<T>, PortError> {
+    pub(crate) async fn list<T: FromRow>(&self, sql: &str, values: &[Param]) -> Result<Vec<T>, PortError> {
         Ok(self.rows(sql, values).await?.iter().map(read).collect::<Result<_, _>>()?)
     }
 }

@@ -10,7 +10,7 @@ use ucp_core::{
     ports::{PortError, buyers::Retention, store::Store, tenants::Tenants},
 };
 
-use crate::{connection::Value, failure::Failure, store::PostgresStore, text::nanoseconds};
+use crate::{connection::Param, failure::Failure, store::PostgresStore};
 
 /// Shops with webhook events or tasks that are due.
 const AT_WORK: &str = "SELECT shop FROM shops AS own WHERE \
@@ -25,10 +25,8 @@ const EXPIRING: &str = "SELECT shop FROM shops AS own WHERE \
     OR EXISTS (SELECT 1 FROM takings WHERE shop = own.shop) OR EXISTS (SELECT 1 FROM catalog_events WHERE shop = own.shop)";
 
 impl PostgresStore {
-    /// Returns the identifiers of the shops that have anything in the database.
-    ///
-    /// # Errors
-    /// [`Failure`] if the database cannot be read.
+    /// Returns the identifiers of the shops that have anything in the database. Fails with [`Failure`] if the database
+    /// cannot be read.
     pub async fn shops(&self) -> Result<Vec<ShopId>, Failure> {
         let shops: Vec<String> = self
             .work(async |connection, _| {
@@ -40,7 +38,7 @@ impl PostgresStore {
     }
 
     /// Returns the shops that a query finds.
-    async fn found_by(&self, sql: &str, values: &[Value]) -> Result<Vec<ShopId>, PortError> {
+    async fn found_by(&self, sql: &str, values: &[Param]) -> Result<Vec<ShopId>, PortError> {
         let rows = self.rows(sql, values).await?;
         let shops = rows.iter().map(|row| row.try_get::<_, String>(0)).collect::<Result<Vec<_>, Error>>();
         Ok(shops.map_err(Failure::from)?.iter().filter_map(|shop| shop.parse().ok()).collect())
@@ -50,7 +48,7 @@ impl PostgresStore {
 #[async_trait]
 impl Tenants for PostgresStore {
     async fn shops_at_work(&self, now: Timestamp) -> Result<Vec<ShopId>, PortError> {
-        self.found_by(AT_WORK, &[Value::Number(nanoseconds(now))]).await
+        self.found_by(AT_WORK, &[Param::at(now)]).await
     }
 
     async fn shops_with_rows(&self) -> Result<Vec<ShopId>, PortError> {

@@ -13,7 +13,7 @@ use ucp_core::{
 
 use crate::{
     address::Options,
-    connection::{Connection, Value},
+    connection::{Connection, Param},
     failure::{Failure, OpenError},
     migrations::{self, MIGRATIONS, Migration},
     registered::Registered,
@@ -25,10 +25,10 @@ pub(crate) const BATCH: i64 = 500;
 
 /// The store of a shop in a database, which other gateways may have open too. Cloning it is cheap and yields the same store.
 #[derive(Clone, Debug)]
-pub struct PostgresStore(Arc<Inner>);
+pub struct PostgresStore(Arc<StoreState>);
 
 #[derive(Debug)]
-struct Inner {
+struct StoreState {
     database: Arc<Database>,
     shop: ShopId,
     cursor_secret: CursorSecret,
@@ -39,10 +39,8 @@ struct Inner {
 }
 
 impl PostgresStore {
-    /// Opens the database for a shop, and brings it to the newest schema.
-    ///
-    /// # Errors
-    /// [`OpenError`] if it cannot be used.
+    /// Opens the database for a shop, and brings it to the newest schema. Fails with [`OpenError`] if it cannot be
+    /// used.
     pub async fn open(options: &Options, shop: ShopId) -> Result<Self, OpenError> {
         Self::open_with(options, shop, MIGRATIONS).await
     }
@@ -58,10 +56,8 @@ impl PostgresStore {
         Self::at(database, shop).await
     }
 
-    /// Returns the store of `shop` in the same database, on the same connections.
-    ///
-    /// # Errors
-    /// [`OpenError`] if the key of the shop's cursors can be neither read nor created.
+    /// Returns the store of `shop` in the same database, on the same connections. Fails with [`OpenError`] if the key
+    /// of the shop's cursors can be neither read nor created.
     pub async fn of(&self, shop: ShopId) -> Result<Self, OpenError> {
         if shop == self.0.shop {
             return Ok(self.clone());
@@ -72,7 +68,7 @@ impl PostgresStore {
     async fn at(database: Arc<Database>, shop: ShopId) -> Result<Self, OpenError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(OpenError::Random)?;
-        let values = [Value::Text(shop.to_string()), Value::Bytes(key.to_vec())];
+        let values = [Param::Text(shop.to_string()), Param::Bytes(key.to_vec())];
         let stored = database.run(async |connection, _| {
             let sql = "INSERT INTO shops (shop, cursor_key) VALUES ($1, $2) ON CONFLICT (shop) DO NOTHING";
             connection.execute(sql, &values).await?;
@@ -83,7 +79,7 @@ impl PostgresStore {
         let stored = stored.await.map_err(unusable)?.unwrap_or_default();
         let secret = <[u8; 32]>::try_from(stored)
             .map_err(|_| unusable(Failure::Unreadable("the key of cursors must be 32 bytes long".to_owned())))?;
-        let inner = Inner {
+        let inner = StoreState {
             database,
             shop,
             cursor_secret: CursorSecret::new(secret),
@@ -108,52 +104,43 @@ impl PostgresStore {
     }
 
     /// Returns the identifier of the shop.
-    #[must_use]
     pub fn shop(&self) -> &ShopId {
         &self.0.shop
     }
 
     /// Returns the key that cursors are sealed with, in all gateways of the shop.
-    #[must_use]
     pub fn cursor_secret(&self) -> &CursorSecret {
         &self.0.cursor_secret
     }
 
     /// Returns the place of the database, without user and password.
-    #[must_use]
     pub fn place(&self) -> &str {
         &self.0.database.place
     }
 
     /// Returns `false` while the server cannot be reached, as far as calls have shown.
-    #[must_use]
     pub fn is_reachable(&self) -> bool {
         self.0.database.is_reachable()
     }
 
-    /// Asks the server for nothing, to learn whether it can be reached.
-    ///
-    /// # Errors
-    /// [`Failure`] if it cannot.
+    /// Asks the server for nothing, to learn whether it can be reached. Fails with [`Failure`] if it cannot.
     pub async fn ping(&self) -> Result<(), Failure> {
         self.0.database.run(async |connection, _| connection.rows("SELECT 1", &[]).await.map(drop)).await
     }
 
     /// Returns the number of open connections, and of those that nobody uses.
-    #[must_use]
     pub fn connections(&self) -> (usize, usize) {
         self.0.database.connections()
     }
 
     /// Returns the number of statements that were sent again since the database was opened.
-    #[must_use]
     pub fn repeated(&self) -> u64 {
         self.0.database.repeated()
     }
 
     /// The value of the shop in a statement.
-    pub(crate) fn key(&self) -> Value {
-        Value::Text(self.0.shop.to_string())
+    pub(crate) fn key(&self) -> Param {
+        Param::Text(self.0.shop.to_string())
     }
 
     /// Returns the notification for tasks that this process has planned or woken.
@@ -184,17 +171,17 @@ impl PostgresStore {
     }
 
     /// Reads rows.
-    pub(crate) async fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, PortError> {
+    pub(crate) async fn rows(&self, sql: &str, values: &[Param]) -> Result<Vec<Row>, PortError> {
         self.run(async |connection, _| connection.rows(sql, values).await).await
     }
 
     /// Reads a row.
-    pub(crate) async fn row(&self, sql: &str, values: &[Value]) -> Result<Option<Row>, PortError> {
+    pub(crate) async fn row(&self, sql: &str, values: &[Param]) -> Result<Option<Row>, PortError> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
     /// Runs a statement that can be carried out twice without harm.
-    pub(crate) async fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, PortError> {
+    pub(crate) async fn execute(&self, sql: &str, values: &[Param]) -> Result<u64, PortError> {
         self.run(async |connection, _| connection.execute(sql, values).await).await
     }
 }

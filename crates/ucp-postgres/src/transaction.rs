@@ -1,7 +1,6 @@
 //! The pool of connections, and the repetition of what failed on the way.
 
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -47,6 +46,7 @@ pub(crate) struct Database {
     /// Number of statements that were sent again.
     repeated: AtomicU64,
 }
+ucp_core::opaque!(Database { place });
 
 impl Database {
     pub(crate) fn new(options: &Options) -> Result<Self, OpenError> {
@@ -110,11 +110,9 @@ impl Database {
         }
     }
 
-    /// Runs `operation` on a connection, again if it failed in a way that allows it. `operation` learns whether what it did
-    /// in an earlier attempt may have been carried out: it has to find out then, and must never do it a second time.
-    ///
-    /// # Errors
-    /// The [`Failure`] of the last attempt.
+    /// Runs `operation` on a connection, again if it failed in a way that allows it. `operation` learns whether what it
+    /// did in an earlier attempt may have been carried out: it has to find out then, and must never do it a second
+    /// time. Fails with the [`Failure`] of the last attempt.
     pub(crate) async fn run<T, F>(
         &self,
         operation: impl Fn(Arc<Connection>, bool) -> F + Send + Sync,
@@ -236,11 +234,5 @@ fn doubtful(failure: Failure, in_doubt: bool) -> Failure {
         failure @ (Failure::Unknown(_) | Failure::Unreadable(_)) => failure,
         failure if in_doubt => Failure::Unknown(Box::new(failure)),
         failure => failure,
-    }
-}
-
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("place", &self.place).finish_non_exhaustive()
     }
 }

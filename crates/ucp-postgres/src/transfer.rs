@@ -7,7 +7,7 @@ use ucp_core::ports::transfer::{Cell, Kind, Position, Row, Table, Transfer, Tran
 use uuid::Uuid;
 
 use crate::{
-    connection::Value,
+    connection::Param,
     failure::Failure,
     store::PostgresStore,
     text::{escaped, key, nanoseconds, plain},
@@ -17,21 +17,21 @@ use crate::{
 const TOGETHER: usize = 100;
 
 /// Returns a value as it is stored in a column.
-fn value(kind: Kind, cell: Cell) -> Value {
+fn value(kind: Kind, cell: Cell) -> Param {
     let text = |cell| match cell {
         Cell::Text(text) => Some(text),
         Cell::Nothing | Cell::Number(_) | Cell::Bytes(_) => None,
     };
     match (kind, cell) {
-        (Kind::Key, cell) => Value::OptionalText(text(cell).map(|text| key(&text).into_owned())),
-        (Kind::Text, cell) => Value::OptionalText(text(cell).map(|text| escaped(&text).into_owned())),
-        (Kind::Own, cell) => Value::OptionalText(text(cell)),
-        (Kind::Verbatim, cell) => Value::OptionalBytes(text(cell).map(String::into_bytes)),
-        (Kind::Number, Cell::Number(number)) => Value::OptionalNumber(Some(number)),
-        (Kind::Number, _) => Value::OptionalNumber(None),
-        (Kind::Flag, cell) => Value::Flag(matches!(cell, Cell::Number(number) if number != 0)),
-        (Kind::Bytes, Cell::Bytes(bytes)) => Value::OptionalBytes(Some(bytes)),
-        (Kind::Bytes, _) => Value::OptionalBytes(None),
+        (Kind::Key, cell) => Param::OptionalText(text(cell).map(|text| key(&text).into_owned())),
+        (Kind::Text, cell) => Param::OptionalText(text(cell).map(|text| escaped(&text).into_owned())),
+        (Kind::Own, cell) => Param::OptionalText(text(cell)),
+        (Kind::Verbatim, cell) => Param::OptionalBytes(text(cell).map(String::into_bytes)),
+        (Kind::Number, Cell::Number(number)) => Param::OptionalNumber(Some(number)),
+        (Kind::Number, _) => Param::OptionalNumber(None),
+        (Kind::Flag, cell) => Param::Flag(matches!(cell, Cell::Number(number) if number != 0)),
+        (Kind::Bytes, Cell::Bytes(bytes)) => Param::OptionalBytes(Some(bytes)),
+        (Kind::Bytes, _) => Param::OptionalBytes(None),
     }
 }
 
@@ -73,9 +73,9 @@ impl Transfer for PostgresStore {
             let bound: Vec<_> = (first..first + after.len()).map(|at| format!("${at}")).collect();
             for ((name, kind), cell) in places.iter().zip(after) {
                 values.push(match (*name, cell) {
-                    ("made", Cell::Bytes(bytes)) => Value::Uuid(Uuid::from_slice(&bytes).unwrap_or_default()),
+                    ("made", Cell::Bytes(bytes)) => Param::Uuid(Uuid::from_slice(&bytes).unwrap_or_default()),
                     // As it is stored, and so as it is ordered.
-                    (_, Cell::Text(text)) => Value::Text(text),
+                    (_, Cell::Text(text)) => Param::Text(text),
                     (_, other) => value(*kind, other),
                 });
             }
@@ -118,10 +118,10 @@ impl Transfer for PostgresStore {
                     values.push(value(*kind, cell.clone()));
                 }
                 if table.ordered {
-                    values.push(Value::Uuid(Uuid::now_v7()));
+                    values.push(Param::Uuid(Uuid::now_v7()));
                 }
                 if table.name == "orders" {
-                    values.push(Value::Number(placed_at(document.and_then(|at| row.get(at)))));
+                    values.push(Param::Number(placed_at(document.and_then(|at| row.get(at)))));
                 }
                 let bound: Vec<_> = (first..=values.len()).map(|at| format!("${at}")).collect();
                 lines.push(format!("($1, {})", bound.join(", ")));
@@ -143,7 +143,7 @@ impl Transfer for PostgresStore {
     }
 
     async fn set_secret(&self, secret: Vec<u8>) -> Result<(), TransferError> {
-        let values = [self.key(), Value::Bytes(secret)];
+        let values = [self.key(), Param::Bytes(secret)];
         let sql = "UPDATE shops SET cursor_key = $2 WHERE shop = $1";
         self.work(async |connection, _| connection.execute(sql, &values).await).await?;
         Ok(())

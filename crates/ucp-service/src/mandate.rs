@@ -19,7 +19,7 @@ use ucp_core::{
     purchase::mandate::{Evidence, Mandate, refused},
 };
 use ucp_trust::{
-    directory::{Directory, Known},
+    directory::{Directory, KnownPlatform},
     jwk::PublicKey,
     mandate::{Expected, MandateError, Verified, authorize, stated_key, terms, verify},
     signature::key::SigningKey,
@@ -94,7 +94,7 @@ pub(crate) struct PlatformMandateVerifier {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) active: Arc<Active>,
     /// The cached profile of the platform; `None` if its profile could not be fetched.
-    pub(crate) known: Option<Arc<Known<NegotiatedProfile>>>,
+    pub(crate) known: Option<Arc<KnownPlatform<NegotiatedProfile>>>,
     pub(crate) directory: Directory<NegotiatedProfile>,
 }
 

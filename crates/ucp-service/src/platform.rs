@@ -31,7 +31,7 @@ use ucp_core::{
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
-    directory::{Directory, Known},
+    directory::{Directory, KnownPlatform},
     limit::Share,
     profile::PlatformProfile,
 };
@@ -154,7 +154,7 @@ pub struct Platform {
     /// Customer group that the operator states for it, if a credential proves that it calls.
     pub customer_group: Option<String>,
     /// Its cached profile; `None` if its profile could not be fetched.
-    pub(crate) known: Option<Arc<Known<NegotiatedProfile>>>,
+    pub(crate) known: Option<Arc<KnownPlatform<NegotiatedProfile>>>,
     /// The registry that identified it.
     pub(crate) platforms: Platforms,
 }
@@ -402,7 +402,10 @@ impl Platforms {
     ///
     /// # Errors
     /// As [`Self::identify`], but independent of the policy.
-    pub async fn known(&self, profile: &str) -> Result<(Arc<Known<NegotiatedProfile>>, Release, Arc<Active>), Refusal> {
+    pub async fn known(
+        &self,
+        profile: &str,
+    ) -> Result<(Arc<KnownPlatform<NegotiatedProfile>>, Release, Arc<Active>), Refusal> {
         let known = match self.0.directory.peek(profile) {
             Some(known) => known,
             None => self.0.directory.get(&ProfileUrl::parse(profile, self.0.reach)?).await?,
@@ -497,7 +500,7 @@ impl Platforms {
         &self,
         profile: &ProfileUrl,
         share: Option<&Share>,
-    ) -> Result<Arc<Known<NegotiatedProfile>>, Refusal> {
+    ) -> Result<Arc<KnownPlatform<NegotiatedProfile>>, Refusal> {
         let directory = self.0.directory.charged_to(share);
         match self.0.policy {
             Policy::Require => directory.get(profile).await,
@@ -506,7 +509,7 @@ impl Platforms {
     }
 
     /// Builds the platform of a call from its profile, in the release that the profile names.
-    fn served(&self, call: &Call, known: &Arc<Known<NegotiatedProfile>>) -> Result<Platform, Refusal> {
+    fn served(&self, call: &Call, known: &Arc<KnownPlatform<NegotiatedProfile>>) -> Result<Platform, Refusal> {
         call.admission.principal.may_act_for(&known.url)?;
         let NegotiatedProfile { release, active, signing } = &known.derived;
         let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);

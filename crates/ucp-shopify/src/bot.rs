@@ -66,13 +66,11 @@ enum Remark {
 
 impl Bot {
     /// Creates an identity with a signature that was created elsewhere and is sent until it expires.
-    #[must_use]
     pub fn given(signature: BotSignature, now: Now) -> Self {
         Self::of(Source::Given(Arc::new(signature)), now)
     }
 
     /// Creates an identity that signs by itself.
-    #[must_use]
     pub fn signing(signing: Signing, now: Now) -> Self {
         Self::of(Source::Own(signing, RwLock::default()), now)
     }

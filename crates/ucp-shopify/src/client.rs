@@ -7,7 +7,6 @@
 //! The catalog and the cart of this crate share one [`Client`].
 
 use std::{
-    fmt,
     net::IpAddr,
     sync::{
         Arc, PoisonError, RwLock,
@@ -71,6 +70,7 @@ pub enum Token {
     /// Private token, for servers. Limits are per buyer, whose IP address is sent with it if it is known.
     Private(HeaderValue),
 }
+ucp_core::opaque!(Token);
 
 /// A text that is not an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,36 +78,21 @@ pub enum Token {
 pub struct NoToken;
 
 impl Token {
-    /// Creates a public token.
-    ///
-    /// # Errors
-    /// [`NoToken`] if the text is empty or has other characters than letters, digits, `_` and `-`.
+    /// Creates a public token. Fails with [`NoToken`] if the text is empty or has other characters than letters,
+    /// digits, `_` and `-`.
     pub fn public(token: &str) -> Result<Self, NoToken> {
         secret(token).map(Self::Public)
     }
 
-    /// Creates a private token.
-    ///
-    /// # Errors
-    /// [`NoToken`] if the text is empty or has other characters than letters, digits, `_` and `-`.
+    /// Creates a private token. Fails with [`NoToken`] if the text is empty or has other characters than letters,
+    /// digits, `_` and `-`.
     pub fn private(token: &str) -> Result<Self, NoToken> {
         secret(token).map(Self::Private)
     }
 
     /// Returns `true` unless it is [`Token::None`].
-    #[must_use]
     pub const fn is_some(&self) -> bool {
         !matches!(self, Self::None)
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "None",
-            Self::Public(_) => "Public(..)",
-            Self::Private(_) => "Private(..)",
-        })
     }
 }
 
@@ -121,9 +106,10 @@ fn secret(token: &str) -> Result<HeaderValue, NoToken> {
 
 /// Client of one shop. Clones share its state.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
+ucp_core::opaque!(Client);
 
-struct Inner {
+struct ClientState {
     upstream: Upstream,
     endpoint: Url,
     version: String,
@@ -137,20 +123,8 @@ struct Inner {
     forwarded: AtomicBool,
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("host", &self.0.endpoint.host_str())
-            .field("version", &self.0.version)
-            .field("token", &self.token())
-            .finish_non_exhaustive()
-    }
-}
-
 impl Client {
-    /// Creates a client of the shop at the address of `options`, for a version (`YYYY-MM`) of its API.
-    ///
-    /// # Errors
+    /// Creates a client of the shop at the address of `options`, for a version (`YYYY-MM`) of its API. Fails with
     /// [`SetupError`] if the address is not that of a server that may be called, or TLS cannot be set up.
     pub fn new(
         options: &Options,
@@ -172,21 +146,15 @@ impl Client {
             let request = UpstreamRequest::new(CallKind::Read, Method::POST, endpoint.clone())
                 .header(header::ACCEPT, HeaderValue::from_static("application/json"))
                 .json(own_question());
-            let request = match token.read().unwrap_or_else(PoisonError::into_inner).clone() {
-                Token::None => request,
-                Token::Public(token) => request.secret(PUBLIC_TOKEN, token),
-                Token::Private(token) => request.secret(PRIVATE_TOKEN, token),
-            };
-            signed(request, bot.as_deref())
+            let token = token.read().unwrap_or_else(PoisonError::into_inner).clone();
+            signed(token.shown(request), bot.as_deref())
         });
-        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
+        Ok(Self(Arc::new(ClientState { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
     /// Runs one operation. `variables` is an object; the shop refuses variables that the document does not declare.
-    ///
-    /// # Errors
-    /// [`Failure`] if there is no answer, or not one of GraphQL. An answer that consists of errors alone is a
-    /// [`Reply`].
+    /// Fails with [`Failure`] if there is no answer, or not one of GraphQL. An answer that consists of errors alone is
+    /// a [`Reply`].
     pub async fn ask<T: DeserializeOwned>(
         &self,
         document: &Document,
@@ -199,25 +167,17 @@ impl Client {
         let body = body.ok_or(Failure::Unsendable("cannot be written as JSON"))?;
         let accepted = if document.defers { deferred::ACCEPTED } else { "application/json" };
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
-            .asking_for(MOST_LISTED)
             .header(header::ACCEPT, HeaderValue::from_static(accepted))
             .json(body);
-        let mut buyer = None;
-        match self.token() {
-            Token::None => {}
-            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token),
-            Token::Private(token) => {
-                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token);
-                // Only the address that an identified platform states for its buyer: the gateway's own would stand for
-                // all buyers.
-                if let Some((ip, address)) =
-                    buyer_signals.ip.and_then(|ip| Some((ip, HeaderValue::try_from(ip.to_string()).ok()?)))
-                {
-                    self.admit(ip)?;
-                    buyer = Some(ip);
-                    upstream_request = upstream_request.secret(BUYER_IP, address).for_buyer();
-                }
-            }
+        upstream_request.asked = Some(MOST_LISTED);
+        let token = self.token();
+        // Only the address that an identified platform states for its buyer: the gateway's own would stand for all buyers.
+        let buyer = buyer_signals.ip.filter(|_| matches!(token, Token::Private(_)));
+        upstream_request = token.shown(upstream_request);
+        if let Some((ip, address)) = buyer.and_then(|ip| Some((ip, HeaderValue::try_from(ip.to_string()).ok()?))) {
+            self.admit(ip)?;
+            upstream_request = upstream_request.secret(BUYER_IP, address);
+            upstream_request.for_buyer = true;
         }
         let received = inner.upstream.call(signed(upstream_request, inner.bot.as_deref())).await;
         if let (Some(ip), Err(Failure::Answered(answered))) = (buyer, &received)
@@ -241,25 +201,21 @@ impl Client {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.upstream.counters()
     }
 
     /// Returns the shop as an upstream.
-    #[must_use]
     pub fn upstream(&self) -> &Upstream {
         &self.0.upstream
     }
 
     /// Returns the address of the API.
-    #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.0.endpoint
     }
 
     /// Returns the access token.
-    #[must_use]
     pub fn token(&self) -> Token {
         self.0.token.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -330,10 +286,8 @@ pub struct Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// Returns the requested data.
-    ///
-    /// # Errors
-    /// [`Unreadable::Unexpected`] if there is no data: the operation or an argument does not fit the API.
+    /// Returns the requested data. Fails with [`Unreadable::Unexpected`] if there is no data: the operation or an
+    /// argument does not fit the API.
     pub fn data(self) -> Result<T, Failure> {
         self.data.ok_or(Failure::Unreadable(Unreadable::Unexpected))
     }
@@ -361,19 +315,16 @@ pub enum Step {
 
 impl Problem {
     /// Returns `true` if the error has this code.
-    #[must_use]
     pub fn is(&self, code: &str) -> bool {
         self.code.as_deref() == Some(code)
     }
 
     /// Returns `true` if the error has no code, or that of a temporary failure.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         self.code.as_deref().is_none_or(|code| code == THROTTLED || PASSING.contains(&code))
     }
 
     /// Returns the outermost member on the path.
-    #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.path.iter().find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
@@ -382,7 +333,6 @@ impl Problem {
     }
 
     /// Returns the innermost member on the path.
-    #[must_use]
     pub fn field(&self) -> Option<&str> {
         self.path.iter().rev().find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
@@ -405,6 +355,17 @@ fn own_question() -> Vec<u8> {
     let nothing = Value::Object(Map::new());
     let question = documents::SHOP.written().map(|query| Question { query, variables: &nothing });
     question.and_then(|question| serde_json::to_vec(&question).ok()).unwrap_or_default()
+}
+
+impl Token {
+    /// Returns a request that shows the token.
+    fn shown(self, request: UpstreamRequest) -> UpstreamRequest {
+        match self {
+            Self::None => request,
+            Self::Public(token) => request.secret(PUBLIC_TOKEN, token),
+            Self::Private(token) => request.secret(PRIVATE_TOKEN, token),
+        }
+    }
 }
 
 /// Signs a request as a bot.

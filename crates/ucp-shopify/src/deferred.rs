@@ -36,10 +36,9 @@ struct Patch {
     errors: Option<Value>,
 }
 
-/// Returns the body of an answer as one document: the body itself, or the parts that it consists of put together.
-///
-/// # Errors
-/// [`Unreadable::NotJson`] if a part is not JSON, [`Unreadable::Unexpected`] if a part is missing or belongs nowhere.
+/// Returns the body of an answer as one document: the body itself, or the parts that it consists of put together. Fails
+/// with [`Unreadable::NotJson`] if a part is not JSON, [`Unreadable::Unexpected`] if a part is missing or belongs
+/// nowhere.
 pub(super) fn assembled(received: &Received) -> Result<Cow<'_, [u8]>, Unreadable> {
     let Some(boundary) = received.header(&header::CONTENT_TYPE).and_then(boundary) else {
         return Ok(Cow::Borrowed(&received.body));

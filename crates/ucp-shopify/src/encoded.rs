@@ -52,10 +52,8 @@ impl fmt::Display for Undecodable {
 impl std::error::Error for Undecodable {}
 
 /// Decodes the combinations in `text`: for each option, in order, the position of its value. `axes` holds the number of
-/// values of each option; at most `limit` combinations are read.
-///
-/// # Errors
-/// [`Undecodable`] for the first place where the text does not fit.
+/// values of each option; at most `limit` combinations are read. Fails with [`Undecodable`] for the first place where
+/// the text does not fit.
 pub fn decode(text: &str, axes: &[usize], limit: usize) -> Result<Vec<Vec<usize>>, Undecodable> {
     if text.is_empty() {
         return Ok(Vec::new());

@@ -12,6 +12,7 @@
 //! | [`encoded`] | decoder of the existing combinations of option values |
 //! | [`money`] | conversion of decimal amounts to integers |
 //! | [`orders`] | notices of the shop about its orders |
+//! | `shapes` | declaration of the types of answers |
 //!
 //! Everything that comes from the shop is untrusted: texts lose their markup and invisible characters, addresses that
 //! are not on the web are dropped, and a product that cannot be sold as it is described is left out with a line in the
@@ -27,6 +28,7 @@ pub mod encoded;
 pub mod market;
 pub mod money;
 pub mod orders;
+mod shapes;
 
 use ucp_import::text;
 

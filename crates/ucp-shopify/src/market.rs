@@ -23,7 +23,7 @@ use ucp_core::{
     ports::caller::BuyerSignals,
 };
 
-use super::{client::Client, documents, text};
+use super::{client::Client, documents, shapes::shapes, text};
 use ucp_net::{CallKind, Clock, Failure, Unreadable};
 
 /// Time for which a standing is fresh.
@@ -63,25 +63,21 @@ pub struct Standing {
 
 impl Standing {
     /// Returns the context in which the API is asked on behalf of a caller.
-    #[must_use]
     pub fn in_context(&self, presentation: &Presentation) -> InContext {
         InContext { country: presentation.country.clone(), language: self.codes.get(&presentation.language).cloned() }
     }
 
     /// Returns the shop's own statement that this was read from; `None` if an earlier process got it.
-    #[must_use]
     pub fn document(&self) -> Option<&Bytes> {
         self.document.as_ref()
     }
 
     /// Returns the types of products in a category, as the merchant spells them.
-    #[must_use]
     pub fn types_in(&self, category: &CategoryPath) -> Vec<&str> {
         self.types.iter().filter(|(path, _)| category.contains(path)).map(|(_, own)| own.as_str()).collect()
     }
 
     /// Returns `true` if the prices of this presentation are the shop's own, as the merchant states them.
-    #[must_use]
     pub fn at_home(&self, presentation: &Presentation) -> bool {
         presentation.currency == self.market.currency
             && presentation.country.as_ref().is_none_or(|country| *country == self.home)
@@ -139,10 +135,8 @@ impl Current {
     }
 }
 
-/// Reads the standing from the shop.
-///
-/// # Errors
-/// [`Failure`] if the shop does not answer, or does not state its country and currency.
+/// Reads the standing from the shop. Fails with [`Failure`] if the shop does not answer, or does not state its country
+/// and currency.
 pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
     let nobody = BuyerSignals::default();
     let variables = serde_json::json!({});
@@ -250,69 +244,32 @@ fn tags(code: &str) -> Vec<String> {
     std::iter::once(usual).chain(others.iter().map(|tag| (*tag).to_owned())).collect()
 }
 
-/// Answers of a shop from which its standing is read.
-#[derive(Debug, Deserialize, Serialize)]
-struct Stated {
-    answer: Answer,
-    types: Types,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-struct Answer {
-    shop: Option<Shop>,
-    localization: Option<Localization>,
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Shop {
-    name: Option<String>,
-    privacy_policy: Option<Policy>,
-    terms_of_service: Option<Policy>,
-    refund_policy: Option<Policy>,
-    shipping_policy: Option<Policy>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-struct Policy {
-    title: Option<String>,
-    url: Option<String>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Localization {
-    #[serde(default)]
-    available_countries: Vec<Option<Country>>,
-    #[serde(default)]
-    available_languages: Vec<Option<Language>>,
-    country: Option<Country>,
-    language: Option<Language>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Country {
-    iso_code: String,
-    currency: Option<Coded>,
+shapes! { (Debug, Default, Deserialize, Serialize) "camelCase"
+    /// Answers of a shop from which its standing is read.
+    Stated { answer: Answer, types: Types }
+    Answer { shop: Option<StatedShop>, localization: Option<Localization> }
+    StatedShop {
+        name: Option<String>, privacy_policy: Option<Policy>, terms_of_service: Option<Policy>,
+        refund_policy: Option<Policy>, shipping_policy: Option<Policy>,
+    }
+    Policy { title: Option<String>, url: Option<String> }
+    Localization {
+        #[serde(default)] available_countries: Vec<Option<Country>>,
+        #[serde(default)] available_languages: Vec<Option<Language>>,
+        country: Option<Country>, language: Option<Language>,
+    }
+    Country { iso_code: String, currency: Option<Coded> }
+    Coded { iso_code: String }
+    Language { iso_code: String }
+    Types { #[serde(default)] product_types: Edges }
+    Edges { #[serde(default)] edges: Vec<Option<Edge>> }
+    Edge { node: Option<String> }
 }
 
 impl Country {
     fn currency(&self) -> Option<Currency> {
         self.currency.as_ref()?.iso_code.parse().ok()
     }
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Coded {
-    iso_code: String,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Language {
-    iso_code: String,
 }
 
 impl Language {
@@ -324,24 +281,6 @@ impl Language {
             .split_once('_')
             .map_or_else(|| letters(&self.iso_code), |(one, other)| letters(one) && letters(other))
     }
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Types {
-    #[serde(default)]
-    product_types: Edges,
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-struct Edges {
-    #[serde(default)]
-    edges: Vec<Option<Edge>>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-struct Edge {
-    node: Option<String>,
 }
 
 #[cfg(test)]

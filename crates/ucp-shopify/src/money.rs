@@ -42,10 +42,8 @@ pub struct Minor {
     pub rounded: bool,
 }
 
-/// Converts a decimal text to minor units of a currency.
-///
-/// # Errors
-/// [`NoMoney::Amount`] if the text is not a decimal number.
+/// Converts a decimal text to minor units of a currency. Fails with [`NoMoney::Amount`] if the text is not a decimal
+/// number.
 pub fn minor(amount: &str, currency: Currency) -> Result<Minor, NoMoney> {
     if amount.len() > LONGEST {
         return Err(NoMoney::Amount);
@@ -68,26 +66,19 @@ pub fn minor(amount: &str, currency: Currency) -> Result<Minor, NoMoney> {
 }
 
 impl Money {
-    /// Returns the currency.
-    ///
-    /// # Errors
-    /// [`NoMoney::Currency`] if the code is not one of ISO 4217.
+    /// Returns the currency. Fails with [`NoMoney::Currency`] if the code is not one of ISO 4217.
     pub fn currency(&self) -> Result<Currency, NoMoney> {
         self.currency_code.parse().map_err(|_| NoMoney::Currency)
     }
 
-    /// Returns the amount in minor units, of either sign.
-    ///
-    /// # Errors
-    /// [`NoMoney::Currency`] or [`NoMoney::Amount`] if the currency or the number cannot be read.
+    /// Returns the amount in minor units, of either sign. Fails with [`NoMoney::Currency`] or [`NoMoney::Amount`] if
+    /// the currency or the number cannot be read.
     pub fn minor(&self) -> Result<Minor, NoMoney> {
         minor(&self.amount, self.currency()?)
     }
 
-    /// Returns the amount as a price, and `true` if it was rounded.
-    ///
-    /// # Errors
-    /// [`NoMoney`] if the amount cannot be read, is negative, or is too large for a price.
+    /// Returns the amount as a price, and `true` if it was rounded. Fails with [`NoMoney`] if the amount cannot be
+    /// read, is negative, or is too large for a price.
     pub fn price(&self) -> Result<(Price, bool), NoMoney> {
         let currency = self.currency()?;
         let Minor { units, rounded } = minor(&self.amount, currency)?;
@@ -98,7 +89,6 @@ impl Money {
 
 /// Returns an amount as a decimal number of major units, as the API's filters take it. (A JSON number: nothing is
 /// computed with it.)
-#[must_use]
 pub fn major(amount: Amount, currency: Currency) -> serde_json::Number {
     let exponent = currency.exponent() as usize;
     let digits = format!("{:0>width$}", amount.minor(), width = exponent + 1);

@@ -4,8 +4,6 @@
 //! that registered it. Header fields are not covered. An order states the attributes of its cart; the one that the
 //! gateway set is the reference of the checkout. The amounts are those in the buyer's currency.
 
-use std::fmt;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
@@ -25,6 +23,7 @@ use crate::{
     cart::plan::REFERENCE,
     catalog::build::VARIANT,
     money::{self, NoMoney},
+    shapes::shapes,
     text,
 };
 
@@ -42,16 +41,10 @@ const MOST_LINES: usize = 1_000;
 pub struct OrderNotices {
     secret: Vec<u8>,
 }
-
-impl fmt::Debug for OrderNotices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OrderNotices").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(OrderNotices);
 
 impl OrderNotices {
     /// Creates the inbox of webhooks that are signed with a secret.
-    #[must_use]
     pub fn new(secret: &str) -> Self {
         Self { secret: secret.as_bytes().to_vec() }
     }
@@ -95,57 +88,31 @@ impl OrderInbox for OrderNotices {
     }
 }
 
-/// Order of a webhook.
-#[derive(Deserialize)]
-struct OrderPayload {
-    id: u64,
-    name: String,
-    created_at: Timestamp,
-    /// An address; an order is placed whatever is wrong with its page.
-    #[serde(default)]
-    order_status_url: serde_json::Value,
-    #[serde(default)]
-    note_attributes: Vec<NoteAttribute>,
-    #[serde(default)]
-    taxes_included: bool,
-    total_price_set: PriceSet,
-    total_tax_set: Option<PriceSet>,
-    total_discounts_set: Option<PriceSet>,
-    total_shipping_price_set: Option<PriceSet>,
-    line_items: Vec<LinePayload>,
-}
-
-#[derive(Deserialize)]
-struct NoteAttribute {
-    name: String,
-    /// A text; apps may have stated other types.
-    #[serde(default)]
-    value: serde_json::Value,
-}
-
-#[derive(Deserialize)]
-struct LinePayload {
-    id: u64,
-    variant_id: Option<u64>,
-    name: Option<String>,
-    title: String,
-    quantity: u64,
-    price_set: PriceSet,
-    total_discount_set: Option<PriceSet>,
-    #[serde(default)]
-    requires_shipping: bool,
-}
-
-/// An amount in the currencies of the shop and of the buyer.
-#[derive(Deserialize)]
-struct PriceSet {
-    presentment_money: PresentmentMoney,
-}
-
-#[derive(Deserialize)]
-struct PresentmentMoney {
-    amount: String,
-    currency_code: String,
+shapes! { (Deserialize) "snake_case"
+    /// Order of a webhook.
+    OrderPayload {
+        id: u64,
+        name: String,
+        created_at: Timestamp,
+        /// An address; an order is placed whatever is wrong with its page.
+        #[serde(default)] order_status_url: serde_json::Value,
+        #[serde(default)] note_attributes: Vec<NoteAttribute>,
+        #[serde(default)] taxes_included: bool,
+        total_price_set: PriceSet,
+        total_tax_set: Option<PriceSet>,
+        total_discounts_set: Option<PriceSet>,
+        total_shipping_price_set: Option<PriceSet>,
+        line_items: Vec<LinePayload>,
+    }
+    /// A note, whose value is a text; apps may have stated other types.
+    NoteAttribute { name: String, #[serde(default)] value: serde_json::Value }
+    LinePayload {
+        id: u64, variant_id: Option<u64>, name: Option<String>, title: String, quantity: u64, price_set: PriceSet,
+        total_discount_set: Option<PriceSet>, #[serde(default)] requires_shipping: bool,
+    }
+    /// An amount in the currencies of the shop and of the buyer.
+    PriceSet { presentment_money: PresentmentMoney }
+    PresentmentMoney { amount: String, currency_code: String }
 }
 
 /// Reason why an order cannot be read. The texts complete "the body must be an order: …".

@@ -17,13 +17,11 @@ pub struct ShopConnection<'c> {
 
 impl<'c> ShopConnection<'c> {
     /// A connection to the rows of `shop`.
-    #[must_use]
     pub const fn new(connection: &'c Connection, shop: &'c ShopId) -> Self {
         Self { connection, shop }
     }
 
     /// Returns the identifier of the shop, the first member of every key.
-    #[must_use]
     pub fn shop(self) -> &'c str {
         self.shop.as_str()
     }

@@ -116,9 +116,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Checks the outcomes of writing a new shop's initial content, each with the identifier of its record.
-    ///
-    /// # Errors
+    /// Checks the outcomes of writing a new shop's initial content, each with the identifier of its record. Fails with
     /// [`Unfit`](Self::Unfit) for the first record that was rejected.
     pub fn unfit(outcomes: impl IntoIterator<Item = (String, Result<Put, Rejected>)>) -> Result<(), Self> {
         let rejected = outcomes.into_iter().find_map(|(id, outcome)| Some((id, outcome.err()?.reason)));

@@ -17,10 +17,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::StoreError;
 
-/// Checks that `path` is a database, or that there is none yet.
-///
-/// # Errors
-/// [`StoreError::NoDatabase`] if it is something else. SQLite reports all other faults.
+/// Checks that `path` is a database, or that there is none yet. Fails with [`StoreError::NoDatabase`] if it is
+/// something else. SQLite reports all other faults.
 pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
     let refused = |what| Err(StoreError::NoDatabase { path: path.to_owned(), what });
     // In this order: a new file is a database before there is anything in its log.

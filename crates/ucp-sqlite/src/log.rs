@@ -27,10 +27,8 @@ struct Loss {
     commits: u64,
 }
 
-/// Checks that SQLite will read all that a log holds.
-///
-/// # Errors
-/// [`StoreError::Lost`] if commits are behind a frame that is damaged.
+/// Checks that SQLite will read all that a log holds. Fails with [`StoreError::Lost`] if commits are behind a frame
+/// that is damaged.
 pub(crate) fn check(database: &Path) -> Result<(), StoreError> {
     let path = beside(database, "-wal");
     let look = || match File::open(&path) {

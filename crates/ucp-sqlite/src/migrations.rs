@@ -42,10 +42,8 @@ pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(usize::try_from(version(connection)?) == Ok(MIGRATIONS.len()))
 }
 
-/// Returns the schema version of a database with rows, if [`migrate`] would change it.
-///
-/// # Errors
-/// [`StoreError::Newer`] if a newer gateway wrote it.
+/// Returns the schema version of a database with rows, if [`migrate`] would change it. Fails with [`StoreError::Newer`]
+/// if a newer gateway wrote it.
 pub(crate) fn outdated(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
     let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     let found = version(connection).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;

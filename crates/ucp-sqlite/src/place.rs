@@ -8,17 +8,14 @@ use std::{
 
 /// A file at its path.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FilePlace {
     path: PathBuf,
     /// Device and inode.
     identity: (u64, u64),
 }
 
-impl Place {
-    /// Returns the place of the file that is at a path.
-    ///
-    /// # Errors
-    /// The error of the file system, also if there is none.
+impl FilePlace {
+    /// Returns the place of the file that is at a path. Fails with the error of the file system, also if there is none.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), identity: identity(path)? })
     }

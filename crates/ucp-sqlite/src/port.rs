@@ -19,6 +19,7 @@ use ucp_core::{
 use crate::{
     buyers,
     connection::ShopConnection,
+    error::WriteError,
     ledger::{stored, stored_columns},
     rows::{nanoseconds, read, signed},
     store::{BATCH, SqliteStore},
@@ -35,9 +36,8 @@ const RELEASED: [(&str, &str); 3] = [
 /// Maximum number of pages that are given back to the file system at once.
 const VACUUMED: u32 = 2_000;
 
-/// Completed checkouts, which leave a mark at their orders.
-const COMPLETED: &str = "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
-    AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?)";
+/// Condition of completed checkouts, which leave a mark at their orders.
+const COMPLETED: &str = "AND attempted_at IS NULL AND status = 'completed'";
 
 #[async_trait]
 impl Store for SqliteStore {
@@ -99,97 +99,47 @@ impl Store for SqliteStore {
                 "DELETE FROM {table} WHERE seq IN (SELECT seq FROM {table} WHERE shop = ? \
                  AND instr(' ' || holder || ' ', ' ' || ? || ' ') > 0 {condition} LIMIT ?)"
             );
-            loop {
-                let (statement, group) = (statement.clone(), group.to_owned());
-                let delete = move |db: ShopConnection<'_>| {
-                    Ok(db.prepare_cached(&statement)?.execute((db.shop(), &group, BATCH))? as u64)
-                };
-                let batch = self.write(delete).await?;
-                removed += batch;
-                if batch < BATCH.unsigned_abs() {
-                    break;
-                }
-            }
+            let group = group.to_owned();
+            let delete = move |db: ShopConnection<'_>| {
+                Ok(db.prepare_cached(&statement)?.execute((db.shop(), &group, BATCH))? as u64)
+            };
+            removed += self.in_batches(delete).await?;
         }
         Ok(removed)
     }
 
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
-        let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+        let before = |age| now.saturating_sub(age).unwrap_or(Timestamp::MIN);
         let Retention { unfinished, completed, addresses } = self.retention();
         let mut removed = self.prune_owners(now, MOST_OWNERS).await?;
-        for (statement, before) in [
-            (
-                "DELETE FROM kept WHERE seq IN (SELECT seq FROM kept WHERE shop = ? AND at < ? ORDER BY at LIMIT ?)",
-                before(KEPT_FOR),
-            ),
-            (
-                "DELETE FROM carts WHERE seq IN \
-                 (SELECT seq FROM carts WHERE shop = ? AND expires_at < ? ORDER BY expires_at LIMIT ?)",
-                before(unfinished),
-            ),
-            (
-                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
-                 AND attempted_at IS NULL AND status <> 'completed' ORDER BY expires_at LIMIT ?)",
-                before(unfinished),
-            ),
-            (COMPLETED, before(completed)),
-            (
-                "DELETE FROM carts WHERE seq IN (SELECT seq FROM carts \
-                 WHERE shop = ? AND expires_at < ? AND holder < '~' ORDER BY expires_at LIMIT ?)",
-                before(HELD_FOR),
-            ),
-            (
-                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
-                 AND holder < '~' AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
-                before(HELD_FOR),
-            ),
-            (
-                "DELETE FROM takings WHERE (shop, variant, checkout, at) IN \
-                 (SELECT shop, variant, checkout, at FROM takings WHERE shop = ? AND at < ? ORDER BY at LIMIT ?)",
-                before(TAKEN_FOR),
-            ),
-            (
-                "DELETE FROM outbox WHERE seq IN \
-                 (SELECT seq FROM outbox WHERE shop = ? AND settled_at < ? ORDER BY settled_at LIMIT ?)",
-                before(SETTLED_FOR),
-            ),
-            (
-                "DELETE FROM tasks WHERE (shop, kind, key) IN (SELECT shop, kind, key FROM tasks \
-                 WHERE shop = ? AND since < ? AND given_up <> 0 AND kind = 'abandon' LIMIT ?)",
-                before(REMEMBERED_FOR),
-            ),
-            (
-                "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox \
-                 WHERE shop = ? AND since < ? AND state = 'waiting' ORDER BY since LIMIT ?)",
-                before(REMEMBERED_FOR),
-            ),
+        for (table, key, at, condition, age) in [
+            ("kept", "seq", "at", "", KEPT_FOR),
+            ("carts", "seq", "expires_at", "", unfinished),
+            ("checkouts", "seq", "expires_at", "AND attempted_at IS NULL AND status <> 'completed'", unfinished),
+            ("checkouts", "seq", "expires_at", COMPLETED, completed),
+            ("carts", "seq", "expires_at", "AND holder < '~'", HELD_FOR),
+            ("checkouts", "seq", "expires_at", "AND holder < '~' AND attempted_at IS NULL", HELD_FOR),
+            ("takings", "shop, variant, checkout, at", "at", "", TAKEN_FOR),
+            ("outbox", "seq", "settled_at", "", SETTLED_FOR),
+            ("tasks", "shop, kind, key", "since", "AND given_up <> 0 AND kind = 'abandon'", REMEMBERED_FOR),
+            ("outbox", "seq", "since", "AND state = 'waiting'", REMEMBERED_FOR),
         ] {
-            loop {
-                let secret = (statement == COMPLETED).then(|| self.cursor_secret().clone());
-                let delete = move |db: ShopConnection<'_>| {
-                    if let Some(secret) = secret {
-                        buyers::mark_orders(db, &secret, before, BATCH)?;
-                    }
-                    Ok(db.prepare_cached(statement)?.execute((db.shop(), before, BATCH))? as u64)
-                };
-                let batch = self.write(delete).await?;
-                removed += batch;
-                if batch < BATCH.unsigned_abs() {
-                    break;
+            let sql = format!(
+                "DELETE FROM {table} WHERE ({key}) IN \
+                 (SELECT {key} FROM {table} WHERE shop = ? AND {at} < ? {condition} ORDER BY {at} LIMIT ?)"
+            );
+            let (secret, before) = (self.cursor_secret().clone(), nanoseconds(before(age)));
+            let delete = move |db: ShopConnection<'_>| {
+                if condition == COMPLETED {
+                    buyers::mark_orders(db, &secret, before, BATCH)?;
                 }
-            }
+                Ok(db.prepare_cached(&sql)?.execute((db.shop(), before, BATCH))? as u64)
+            };
+            removed += self.in_batches(delete).await?;
         }
         if let Some(age) = addresses {
-            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN).to_string();
-            loop {
-                let before = before.clone();
-                let batch = self.write(move |db| Ok(buyers::erase_addresses(db, &before, BATCH)?)).await?;
-                removed += batch;
-                if batch < BATCH.unsigned_abs() {
-                    break;
-                }
-            }
+            let before = before(age).to_string();
+            removed += self.in_batches(move |db| Ok(buyers::erase_addresses(db, &before, BATCH)?)).await?;
         }
         loop {
             let given = self
@@ -206,6 +156,23 @@ impl Store for SqliteStore {
             // A file of an earlier version gives nothing back.
             if given < i64::from(VACUUMED) {
                 return Ok(removed);
+            }
+        }
+    }
+}
+
+impl SqliteStore {
+    /// Runs a job that removes or changes at most [`BATCH`] rows until it finds fewer. Returns the number of all.
+    async fn in_batches(
+        &self,
+        job: impl Fn(ShopConnection<'_>) -> Result<u64, WriteError> + Clone + Send + 'static,
+    ) -> Result<u64, PortError> {
+        let mut all = 0;
+        loop {
+            let batch = self.write(job.clone()).await?;
+            all += batch;
+            if batch < BATCH.unsigned_abs() {
+                return Ok(all);
             }
         }
     }

@@ -19,10 +19,7 @@ const AT_WORK: &str = "SELECT DISTINCT shop FROM tasks WHERE given_up = 0 AND du
 const EXPIRING: [&str; 6] = ["kept", "carts", "checkouts", "outbox", "owners", "takings"];
 
 impl SqliteStore {
-    /// Returns the shops that have been opened in the file.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the database cannot be read.
+    /// Returns the shops that have been opened in the file. Fails with [`StoreError`] if the database cannot be read.
     pub fn shops(&self) -> Result<Vec<ShopId>, StoreError> {
         let read = self.snapshot(|db| {
             let mut statement = db.prepare_cached("SELECT shop FROM cursor_key ORDER BY shop")?;

@@ -38,11 +38,8 @@ struct Row {
     stated: Option<i64>,
 }
 
-/// Takes the statement about variants of the product at `seq`: their numbers as of a time, `None` for those that are not
-/// counted.
-///
-/// # Errors
-/// The error of the database.
+/// Takes the statement about variants of the product at `seq`: their numbers as of a time, `None` for those that are
+/// not counted. Fails with the error of the database.
 pub fn count(
     db: ShopConnection<'_>,
     seq: i64,
@@ -121,10 +118,8 @@ pub(crate) enum Taker<'a> {
     Nobody,
 }
 
-/// Adds `quantity`, which may be negative, to the stock of a variant. Does nothing if the variant is not counted.
-///
-/// # Errors
-/// The failed `CHECK` of the table if the stock is too low; any other error of the database.
+/// Adds `quantity`, which may be negative, to the stock of a variant. Does nothing if the variant is not counted. Fails
+/// with the failed `CHECK` of the table if the stock is too low; any other error of the database.
 pub(crate) fn move_goods(
     db: ShopConnection<'_>,
     variant: &str,

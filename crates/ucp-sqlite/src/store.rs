@@ -27,7 +27,7 @@ use crate::{
     connection::ShopConnection,
     error::{BackupError, StoreError, WriteError},
     header, log, migrations,
-    place::Place,
+    place::FilePlace,
     witness::{self, Witness},
     writer::{Activity, Writer},
 };
@@ -51,10 +51,10 @@ const KEPT_READERS: usize = 4;
 ///
 /// It opens without products: a gateway in front of a remote shop keeps its documents here too.
 #[derive(Clone, Debug)]
-pub struct SqliteStore(Arc<Inner>);
+pub struct SqliteStore(Arc<StoreState>);
 
 #[derive(Debug)]
-struct Inner {
+struct StoreState {
     file: Arc<File>,
     shop: ShopId,
     cursor_secret: CursorSecret,
@@ -67,7 +67,7 @@ struct Inner {
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    place: Place,
+    place: FilePlace,
     witness: Arc<Witness>,
     writer: Writer,
     readers: Readers,
@@ -85,11 +85,8 @@ pub struct Room {
 }
 
 impl SqliteStore {
-    /// Opens the store in `data_dir`, for the shop [`ShopId::default`].
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; other
-    /// [`StoreError`]s if it cannot be opened.
+    /// Opens the store in `data_dir`, for the shop [`ShopId::default`]. Fails with [`StoreError::Missing`] if there is
+    /// none, [`StoreError::Newer`] if a newer gateway wrote it; other [`StoreError`]s if it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -99,10 +96,8 @@ impl SqliteStore {
         Self::at(path)
     }
 
-    /// Opens the store in `data_dir`, or creates an empty one if there is none, for the shop [`ShopId::default`].
-    ///
-    /// # Errors
-    /// [`StoreError`] if it can neither be opened nor created.
+    /// Opens the store in `data_dir`, or creates an empty one if there is none, for the shop [`ShopId::default`]. Fails
+    /// with [`StoreError`] if it can neither be opened nor created.
     pub fn open_or_create(data_dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
@@ -149,7 +144,7 @@ impl SqliteStore {
             let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
         })?;
-        let place = Place::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
+        let place = FilePlace::of(&path).map_err(|source| StoreError::Directory { path: path.clone(), source })?;
         let witness = Arc::new(Witness::open(&connection, &path)?);
         let file = File {
             writer: Writer::start(connection, Some((place.clone(), Arc::clone(&witness))))?,
@@ -164,10 +159,7 @@ impl SqliteStore {
     }
 
     /// Returns the store of `shop` in the same file: this one if it is the same shop, or one that sees nothing of what
-    /// this one holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the key of the shop's cursors can be neither read nor created.
+    /// this one holds. Fails with [`StoreError`] if the key of the shop's cursors can be neither read nor created.
     pub fn of(&self, shop: ShopId) -> Result<Self, StoreError> {
         if shop == self.0.shop {
             return Ok(self.clone());
@@ -180,24 +172,20 @@ impl SqliteStore {
 
     fn for_shop(file: Arc<File>, shop: ShopId, cursor_secret: CursorSecret) -> Self {
         let (planned, retention) = (Notify::new(), OnceLock::new());
-        Self(Arc::new(Inner { file, shop, cursor_secret, planned, retention }))
+        Self(Arc::new(StoreState { file, shop, cursor_secret, planned, retention }))
     }
 
     /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
-    /// meanwhile. The copy has its name only once it is whole and on disk. Blocks.
-    ///
-    /// # Errors
-    /// [`BackupError::Exists`] if there is a file of this name; others if the copy cannot be written.
+    /// meanwhile. The copy has its name only once it is whole and on disk. Blocks. Fails with [`BackupError::Exists`]
+    /// if there is a file of this name; others if the copy cannot be written.
     pub fn back_up(&self, to: &Path) -> Result<u64, BackupError> {
         let open = |source| StoreError::Open { path: self.path().to_owned(), source };
         backup::copy(&connect(self.path()).map_err(open)?, to, |_| Ok(()))
     }
 
     /// Checks the database as SQLite does: pages, indexes and references between rows. Returns the faults, at most a
-    /// hundred. Blocks, for as long as it takes to read the whole file.
-    ///
-    /// # Errors
-    /// The error of SQLite if the database cannot be read to its end.
+    /// hundred. Blocks, for as long as it takes to read the whole file. Fails with the error of SQLite if the database
+    /// cannot be read to its end.
     pub fn faults(&self) -> rusqlite::Result<Vec<String>> {
         let connection = open(self.path())?;
         let mut faults = backup::damage(&connection)?;
@@ -207,9 +195,7 @@ impl SqliteStore {
         Ok(faults)
     }
 
-    /// Puts a copy into a data directory that holds no database. The copy itself stays as it is. Blocks.
-    ///
-    /// # Errors
+    /// Puts a copy into a data directory that holds no database. The copy itself stays as it is. Blocks. Fails with
     /// [`BackupError::Occupied`] if there is a database already; [`BackupError::Damaged`] and [`StoreError::Newer`] if
     /// this gateway cannot use the copy; others if the files cannot be read or written.
     pub fn restore(from: &Path, data_dir: &Path) -> Result<(), BackupError> {
@@ -245,11 +231,8 @@ impl SqliteStore {
         .map(drop)
     }
 
-    /// Lets the database in `data_dir` go on without commits that are missing, and returns the copy of its log if there was one.
-    /// Blocks.
-    ///
-    /// # Errors
-    /// [`BackupError`] if the database cannot be opened, or its log not be copied.
+    /// Lets the database in `data_dir` go on without commits that are missing, and returns the copy of its log if there
+    /// was one. Blocks. Fails with [`BackupError`] if the database cannot be opened, or its log not be copied.
     pub fn accept_loss(data_dir: &Path) -> Result<Option<PathBuf>, BackupError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -267,7 +250,6 @@ impl SqliteStore {
     }
 
     /// Returns `true` if the file that is open is the one at its path. Otherwise nothing is written any more.
-    #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.0.file.place.holds()
     }
@@ -297,33 +279,27 @@ impl SqliteStore {
     }
 
     /// Returns what was written since the store was opened, by all shops in the file.
-    #[must_use]
     pub fn activity(&self) -> &Activity {
         self.0.file.writer.activity()
     }
 
     /// Returns the path of the database file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.file.path
     }
 
     /// Returns the identifier of the shop.
-    #[must_use]
     pub fn shop(&self) -> &ShopId {
         &self.0.shop
     }
 
     /// Returns the key that cursors are sealed with.
-    #[must_use]
     pub fn cursor_secret(&self) -> &CursorSecret {
         &self.0.cursor_secret
     }
 
-    /// Runs `job` on the writer thread, in a savepoint of its own. Returns once it is on disk.
-    ///
-    /// # Errors
-    /// The error of `job` or of the commit; nothing of it is written then.
+    /// Runs `job` on the writer thread, in a savepoint of its own. Returns once it is on disk. Fails with the error of
+    /// `job` or of the commit; nothing of it is written then.
     pub async fn execute<T: Send + 'static>(
         &self,
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
@@ -333,10 +309,7 @@ impl SqliteStore {
         record::during(Stage::Store, written).await
     }
 
-    /// As [`execute`](Self::execute), for callers outside an async runtime.
-    ///
-    /// # Errors
-    /// As [`execute`](Self::execute).
+    /// As [`execute`](Self::execute), for callers outside an async runtime. Fails as [`execute`](Self::execute).
     pub fn execute_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
@@ -345,17 +318,13 @@ impl SqliteStore {
         self.0.file.writer.call_blocking(move |db| job(ShopConnection::new(db, &shop)))
     }
 
-    /// Runs `read` on this thread in a transaction, so that it sees one snapshot.
-    ///
-    /// # Errors
-    /// The error of `read`, or of opening a connection.
+    /// Runs `read` on this thread in a transaction, so that it sees one snapshot. Fails with the error of `read`, or of
+    /// opening a connection.
     pub fn snapshot<T>(&self, read: impl FnOnce(ShopConnection<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         self.0.file.readers.read(|db| read(ShopConnection::new(db, &self.0.shop)))
     }
 
-    /// Opens a separate connection, for reading. [`ShopConnection::new`] makes it one to the rows of a shop.
-    ///
-    /// # Errors
+    /// Opens a separate connection, for reading. [`ShopConnection::new`] makes it one to the rows of a shop. Fails with
     /// [`StoreError`] if the database cannot be opened.
     pub fn connect(&self) -> Result<Connection, StoreError> {
         let file = &self.0.file;
@@ -363,10 +332,8 @@ impl SqliteStore {
     }
 
     /// Runs `write` in its own transaction, on this thread and not through the writer: for content that has to exist
-    /// before anything is served. If `write` fails, the transaction is rolled back.
-    ///
-    /// # Errors
-    /// The error of `write`; [`StoreError`] if the database cannot be written.
+    /// before anything is served. If `write` fails, the transaction is rolled back. Fails with the error of `write`;
+    /// [`StoreError`] if the database cannot be written.
     pub fn transaction<T>(
         &self,
         write: impl FnOnce(ShopConnection<'_>) -> Result<T, StoreError>,
@@ -394,7 +361,7 @@ impl SqliteStore {
             let shop = &self.0.shop;
             match self.0.file.impatient_readers.query(|db| read(ShopConnection::new(db, shop))) {
                 Err(error) if is_busy(&error) => {
-                    let Inner { file, shop, .. } = &*self.0;
+                    let StoreState { file, shop, .. } = &*self.0;
                     let (file, shop) = (Arc::clone(file), shop.clone());
                     let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
                     let read = tokio::task::spawn_blocking(read).await;
@@ -435,7 +402,6 @@ fn unanswered(error: impl Error + Send + Sync + 'static) -> PortError {
 }
 
 /// Returns `true` if a read failed because of what is stored, so that it fails again.
-#[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
     let is_value = matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..));

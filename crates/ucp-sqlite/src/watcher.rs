@@ -29,11 +29,8 @@ struct Wishes {
 }
 
 impl Watcher {
-    /// Starts a thread of this name. `look` looks for changes; its argument is `true` if the look was requested. A panic
-    /// of one look does not end the thread.
-    ///
-    /// # Errors
-    /// [`StoreError::Thread`] if the thread cannot be started.
+    /// Starts a thread of this name. `look` looks for changes; its argument is `true` if the look was requested. A
+    /// panic of one look does not end the thread. Fails with [`StoreError::Thread`] if the thread cannot be started.
     pub fn start(name: &'static str, mut look: impl FnMut(bool) + Send + 'static) -> Result<Self, StoreError> {
         let wishes: Arc<(Mutex<Wishes>, Condvar)> = Arc::default();
         let theirs = Arc::clone(&wishes);
@@ -53,7 +50,6 @@ impl Watcher {
     }
 
     /// Requests a look. The receiver completes when it is over.
-    #[must_use]
     pub fn request(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(sender);

@@ -48,10 +48,7 @@ fn path_of(database: &Path) -> PathBuf {
 }
 
 /// Checks that the database holds all commits that the file beside it tells of. A file that is not there or of another
-/// database tells of none.
-///
-/// # Errors
-/// [`StoreError::Lost`] if commits are missing.
+/// database tells of none. Fails with [`StoreError::Lost`] if commits are missing.
 pub(crate) fn check(connection: &Connection, database: &Path) -> Result<(), StoreError> {
     let open = |source| StoreError::Open { path: database.to_owned(), source };
     let told = fs::read(path_of(database)).unwrap_or_default();
@@ -130,9 +127,7 @@ fn encoded(identity: &Identity, number: u64) -> [u8; PLACE] {
 }
 
 impl Witness {
-    /// Opens the file beside a database whose commits have been [checked](check), or makes it.
-    ///
-    /// # Errors
+    /// Opens the file beside a database whose commits have been [checked](check), or makes it. Fails with
     /// [`StoreError`] if the database can be neither read nor written.
     pub(crate) fn open(connection: &Connection, database: &Path) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: database.to_owned(), source };

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     error::{StoreError, WriteError},
-    place::Place,
+    place::FilePlace,
     witness::{self, UNFLUSHED, Witness},
 };
 
@@ -42,19 +42,16 @@ pub struct Activity {
 
 impl Activity {
     /// Returns the number of commits, each of which is flushed to disk.
-    #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
     /// Returns the number of writes, whether or not they succeeded.
-    #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
     /// Returns the number of writes that wait or are under way.
-    #[must_use]
     pub fn queued(&self) -> u64 {
         self.queued.load(Ordering::Relaxed).saturating_sub(self.writes())
     }
@@ -70,7 +67,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread on its own connection, which writes as long as the file is at its place, and tells of each commit.
-    pub(crate) fn start(mut connection: Connection, file: Option<(Place, Arc<Witness>)>) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        mut connection: Connection,
+        file: Option<(FilePlace, Arc<Witness>)>,
+    ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let activity = Arc::new(Activity::default());
         let counted = Arc::clone(&activity);
@@ -93,7 +93,7 @@ impl Writer {
                 let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
                 counted.commits.fetch_add(1, Ordering::Relaxed);
                 let writes = group.len() as u64;
-                if place.as_ref().is_none_or(Place::holds) {
+                if place.as_ref().is_none_or(FilePlace::holds) {
                     commit(&mut connection, group, witness);
                 } else {
                     refuse(group, &WriteError::Displaced);
@@ -113,10 +113,8 @@ impl Writer {
         &self.activity
     }
 
-    /// Runs `job` inside a transaction, and returns once that is on disk.
-    ///
-    /// # Errors
-    /// [`WriteError`] of `job` or of the commit; then nothing of it is written.
+    /// Runs `job` inside a transaction, and returns once that is on disk. Fails with [`WriteError`] of `job` or of the
+    /// commit; then nothing of it is written.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
@@ -124,10 +122,7 @@ impl Writer {
         self.submit(job).await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// As [`call`](Self::call), for callers outside an async runtime.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
+    /// As [`call`](Self::call), for callers outside an async runtime. Fails as [`call`](Self::call).
     pub(crate) fn call_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,

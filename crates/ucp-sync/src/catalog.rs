@@ -25,7 +25,6 @@ pub struct SynchronisedCatalog {
 impl SynchronisedCatalog {
     /// Creates the catalog of a copy, which `synchroniser` keeps. Prices and stock of single products are asked for at
     /// `live`.
-    #[must_use]
     pub const fn new(copy: EmbeddedShop, live: Option<ContractShop>, synchroniser: Synchroniser) -> Self {
         Self { copy, live, synchroniser }
     }

@@ -4,7 +4,7 @@
 //! that is killed goes on with the same bytes.
 
 use std::{
-    fmt, fs,
+    fs,
     io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
@@ -30,7 +30,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// Place of a feed.
 #[derive(Clone, Debug)]
-enum Place {
+enum FeedSource {
     File(PathBuf),
     Web { url: Url, client: Client, download: PathBuf },
 }
@@ -38,17 +38,12 @@ enum Place {
 /// A feed.
 #[derive(Clone)]
 pub struct Feed {
-    place: Place,
+    place: FeedSource,
     format: Option<Format>,
     max_bytes: u64,
     timeout: Duration,
 }
-
-impl fmt::Debug for Feed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Feed").field("format", &self.format).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Feed { format });
 
 /// Failure to get a feed.
 #[derive(Debug, thiserror::Error)]
@@ -84,15 +79,12 @@ pub(crate) struct Fetched {
 
 impl Feed {
     /// Creates a feed that is a file.
-    #[must_use]
     pub const fn file(path: PathBuf, format: Option<Format>, max_bytes: u64) -> Self {
-        Self { place: Place::File(path), format, max_bytes, timeout: Duration::MAX }
+        Self { place: FeedSource::File(path), format, max_bytes, timeout: Duration::MAX }
     }
 
-    /// Creates a feed at an https address, or an http one on this machine, which is downloaded to `directory`.
-    ///
-    /// # Errors
-    /// [`SetupError`] for an address that cannot be called.
+    /// Creates a feed at an https address, or an http one on this machine, which is downloaded to `directory`. Fails
+    /// with [`SetupError`] for an address that cannot be called.
     pub fn web(
         url: Url,
         format: Option<Format>,
@@ -104,25 +96,25 @@ impl Feed {
         check_address(&url, false)?;
         let client = outbound::client(CONNECT, roots, |builder| builder.read_timeout(IDLE)).map_err(SetupError::Tls)?;
         let download = directory.join("feed.download");
-        Ok(Self { place: Place::Web { url, client, download }, format, max_bytes, timeout })
+        Ok(Self { place: FeedSource::Web { url, client, download }, format, max_bytes, timeout })
     }
 
     /// Returns the stated format, or the one that the name of the file shows.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format.or_else(|| match &self.place {
-            Place::File(path) => Format::detect(path.file_name()?.to_str(), b""),
-            Place::Web { url, .. } => Format::detect(url.path_segments()?.next_back(), b""),
+            FeedSource::File(path) => Format::detect(path.file_name()?.to_str(), b""),
+            FeedSource::Web { url, .. } => Format::detect(url.path_segments()?.next_back(), b""),
         })
     }
 
     /// Returns the feed of a run that was interrupted, if it is still there as it was.
     pub(crate) fn again(&self, version: &Version) -> Option<Fetched> {
         match &self.place {
-            Place::File(path) => {
+            FeedSource::File(path) => {
                 let own = version_of(path).ok()?;
                 (own == *version).then(|| Fetched { path: path.clone(), version: own, age: None })
             }
-            Place::Web { download, .. } => {
+            FeedSource::Web { download, .. } => {
                 let bytes = fs::metadata(download).ok()?.len();
                 (bytes == version.bytes).then(|| Fetched {
                     path: download.clone(),
@@ -133,13 +125,11 @@ impl Feed {
         }
     }
 
-    /// Gets the feed at the time `now`; `None` if it is still the one of `known`.
-    ///
-    /// # Errors
-    /// [`FeedError`] if it cannot be got. What was downloaded before stays.
+    /// Gets the feed at the time `now`; `None` if it is still the one of `known`. Fails with [`FeedError`] if it cannot
+    /// be got. What was downloaded before stays.
     pub(crate) async fn fetch(&self, known: Option<&Version>, now: Timestamp) -> Result<Option<Fetched>, FeedError> {
         match &self.place {
-            Place::File(path) => {
+            FeedSource::File(path) => {
                 let version = version_of(path).map_err(|error| FeedError::File(path.clone(), error))?;
                 if version.bytes > self.max_bytes {
                     return Err(FeedError::TooLarge(self.max_bytes >> 20));
@@ -148,7 +138,7 @@ impl Feed {
                 let age = modified.and_then(Result::ok).map(|modified| now.duration_since(modified));
                 Ok((known != Some(&version)).then(|| Fetched { path: path.clone(), version, age }))
             }
-            Place::Web { url, client, download } => {
+            FeedSource::Web { url, client, download } => {
                 let got = tokio::time::timeout(self.timeout, self.download(url, client, download, known)).await;
                 got.unwrap_or(Err(FeedError::TooSlow(self.timeout)))
             }
@@ -222,7 +212,7 @@ impl Feed {
 
     /// Removes what was downloaded, once it has been read.
     pub(crate) fn tidy(&self) {
-        if let Place::Web { download, .. } = &self.place
+        if let FeedSource::Web { download, .. } = &self.place
             && let Err(error) = fs::remove_file(download)
         {
             tracing::debug!(%error, "deleting a processed feed failed");

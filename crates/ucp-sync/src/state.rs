@@ -107,7 +107,6 @@ pub struct Tally {
 
 impl Tally {
     /// Returns the number of products that were read.
-    #[must_use]
     pub const fn read(&self) -> u64 {
         self.created + self.updated + self.unchanged + self.rejected
     }

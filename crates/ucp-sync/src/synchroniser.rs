@@ -10,7 +10,6 @@
 
 use std::{
     error::Error,
-    fmt,
     fs::{File, TryLockError},
     path::PathBuf,
     sync::{
@@ -80,16 +79,11 @@ pub struct Options {
 /// Products that the shop has said to have changed, for the copies of several gateways.
 #[async_trait]
 pub trait SharedEvents: Send + Sync {
-    /// Stores products for all gateways.
-    ///
-    /// # Errors
-    /// The error of the store.
+    /// Stores products for all gateways. Fails with the error of the store.
     async fn add(&self, ids: &[String], at: Timestamp) -> Result<(), EventsError>;
 
-    /// Returns products after the number up to which a gateway has read, at most some; without one, only the newest number.
-    ///
-    /// # Errors
-    /// The error of the store.
+    /// Returns products after the number up to which a gateway has read, at most some; without one, only the newest
+    /// number. Fails with the error of the store.
     async fn after(&self, number: Option<i64>) -> Result<SharedChanges, EventsError>;
 }
 
@@ -144,9 +138,10 @@ pub struct Status {
 
 /// Keeps the copy of a catalog. Clones share its state.
 #[derive(Clone)]
-pub struct Synchroniser(Arc<Inner>);
+pub struct Synchroniser(Arc<SynchroniserState>);
+ucp_core::opaque!(Synchroniser);
 
-struct Inner {
+struct SynchroniserState {
     database: Arc<Database>,
     source: Source,
     options: Options,
@@ -156,12 +151,6 @@ struct Inner {
     wake: Notify,
 }
 
-impl fmt::Debug for Synchroniser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Synchroniser").field("source", &self.0.source).finish_non_exhaustive()
-    }
-}
-
 impl Synchroniser {
     /// Creates the synchronization of the catalog in a database.
     ///
@@ -169,7 +158,7 @@ impl Synchroniser {
     /// [`SyncError`] if the state that is stored cannot be read.
     pub fn new(database: Arc<Database>, source: Source, options: Options) -> Result<Self, SyncError> {
         let state = stored(&database)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(SynchroniserState {
             database,
             source,
             options,
@@ -181,19 +170,16 @@ impl Synchroniser {
     }
 
     /// Returns the source of the catalog.
-    #[must_use]
     pub fn source(&self) -> &Source {
         &self.0.source
     }
 
     /// Returns the time as of which the facts of the copy are; `None` before the first run has ended.
-    #[must_use]
     pub fn as_of(&self) -> Option<Timestamp> {
         self.0.state.read().unwrap_or_else(PoisonError::into_inner).as_of
     }
 
     /// Returns the state for operators.
-    #[must_use]
     pub fn status(&self) -> Status {
         Status {
             state: self.state(),
@@ -206,11 +192,9 @@ impl Synchroniser {
         self.0.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stores that products have changed, and has them asked for soon, by every gateway that shares the events. With a feed,
-    /// that is fetched. Returns `false` if too many wait already.
-    ///
-    /// # Errors
-    /// [`SyncError`] if the store cannot be written.
+    /// Stores that products have changed, and has them asked for soon, by every gateway that shares the events. With a
+    /// feed, that is fetched. Returns `false` if too many wait already. Fails with [`SyncError`] if the store cannot be
+    /// written.
     pub async fn changed(&self, ids: Vec<String>) -> Result<bool, SyncError> {
         let taken = match &self.0.options.shared {
             Some(shared) => {
@@ -344,11 +328,8 @@ impl Synchroniser {
         pause.min(self.0.options.interval).unsigned_abs()
     }
 
-    /// Runs once: goes on with a run that was interrupted, or begins one. The products that it loses are removed even if
-    /// they are too many, if `accepts_loss`.
-    ///
-    /// # Errors
-    /// [`SyncError`] if it cannot be brought to its end.
+    /// Runs once: goes on with a run that was interrupted, or begins one. The products that it loses are removed even
+    /// if they are too many, if `accepts_loss`. Fails with [`SyncError`] if it cannot be brought to its end.
     pub async fn run(
         &self,
         full: bool,
@@ -711,10 +692,8 @@ impl Synchroniser {
         })
     }
 
-    /// Removes the products that are held. Returns their number; `None` if none are held.
-    ///
-    /// # Errors
-    /// [`SyncError`] if a run is under way, or the store cannot be written.
+    /// Removes the products that are held. Returns their number; `None` if none are held. Fails with [`SyncError`] if a
+    /// run is under way, or the store cannot be written.
     pub async fn release(&self) -> Result<Option<u64>, SyncError> {
         let _lock = self.lock()?;
         self.renew().await?;
@@ -759,10 +738,7 @@ impl Synchroniser {
     }
 }
 
-/// Returns the state that is stored.
-///
-/// # Errors
-/// [`SyncError`] if it cannot be read.
+/// Returns the state that is stored. Fails with [`SyncError`] if it cannot be read.
 pub fn stored(database: &Database) -> Result<State, SyncError> {
     match database.sync_state()? {
         Some(text) => serde_json::from_str(&text).map_err(|error| SyncError::State(error.to_string())),

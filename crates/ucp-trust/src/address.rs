@@ -86,7 +86,6 @@ const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0,
 ///
 /// IPv4-mapped IPv6 addresses are always special, as are the other ranges whose addresses embed an IPv4 address:
 /// IPv4-compatible, NAT64, 6to4 and Teredo.
-#[must_use]
 pub fn is_special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => {
@@ -119,10 +118,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Checks an address that is about to be connected to.
-    ///
-    /// # Errors
-    /// Name of the special-use range that contains the address, if it must not be reached.
+    /// Checks an address that is about to be connected to. Fails with the name of the special-use range that contains the
+    /// address, if it must not be reached.
     pub fn permits(self, address: IpAddr) -> Result<(), &'static str> {
         match is_special(address) {
             None => Ok(()),
@@ -182,7 +179,6 @@ pub(crate) const OR_LOOPBACK: &str =
 const UNPUBLISHED: &str = "urn:ucp-gateway:platform:";
 
 /// Returns `true` if an identity is that of a platform which publishes no profile, so that nothing can be sent to it.
-#[must_use]
 pub fn is_unpublished(identity: &str) -> bool {
     identity.starts_with(UNPUBLISHED)
 }
@@ -196,9 +192,7 @@ pub struct ProfileUrl(Arc<Url>);
 
 impl ProfileUrl {
     /// Parses an address. Any port is allowed except those of well-known services that do not speak HTTP. The fragment
-    /// is dropped: it is never sent, so addresses that differ only in it name the same document.
-    ///
-    /// # Errors
+    /// is dropped: it is never sent, so addresses that differ only in it name the same document. Fails with
     /// [`UrlRejection`] for the first rule that the address breaks.
     pub fn parse(text: &str, reach: Reach) -> Result<Self, UrlRejection> {
         if text.len() > MAX_LENGTH {
@@ -229,9 +223,7 @@ impl ProfileUrl {
     }
 
     /// Creates the identity of a registered platform that publishes no profile, `urn:ucp-gateway:platform:` and its
-    /// name. No request can state it, because it is not an https address, and nothing is fetched from there.
-    ///
-    /// # Errors
+    /// name. No request can state it, because it is not an https address, and nothing is fetched from there. Fails with
     /// [`UrlRejection::TooLong`] if the name has more than about 600 bytes.
     pub fn unpublished(name: &str) -> Result<Self, UrlRejection> {
         let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
@@ -244,7 +236,6 @@ impl ProfileUrl {
 
     /// Returns the identity of callers that name no profile, where such callers are served: that of a platform without a
     /// name, which no operator can register.
-    #[must_use]
     pub fn anonymous() -> Self {
         static ANONYMOUS: LazyLock<ProfileUrl> = LazyLock::new(|| {
             ProfileUrl::unpublished("").unwrap_or_else(|error| unreachable!("a constant identity: {error}"))
@@ -253,25 +244,21 @@ impl ProfileUrl {
     }
 
     /// Returns `true` if a profile can be fetched from the address, `false` if it is only the identity of a platform.
-    #[must_use]
     pub fn is_published(&self) -> bool {
         self.0.has_host()
     }
 
     /// Returns the normalized text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
     /// Returns the parsed URL.
-    #[must_use]
     pub fn url(&self) -> &Url {
         &self.0
     }
 
     /// Returns scheme, host and port, by which limits per origin are counted. A default port is left out.
-    #[must_use]
     pub fn origin(&self) -> &str {
         &self.0[..url::Position::BeforePath]
     }

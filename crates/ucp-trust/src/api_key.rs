@@ -29,13 +29,10 @@ const KEY_BYTES: usize = 32;
 /// An API key in clear text, newly generated or as a request presents it.
 #[derive(Clone)]
 pub struct ApiKey(Box<str>);
+ucp_core::opaque!(ApiKey);
 
 impl ApiKey {
-    /// Generates a new key.
-    ///
-    /// # Errors
-    ///
-    /// [`getrandom::Error`] if the operating system supplies no random bytes.
+    /// Generates a new key. Fails with [`getrandom::Error`] if the operating system supplies no random bytes.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes)?;
@@ -43,13 +40,11 @@ impl ApiKey {
     }
 
     /// Returns the hash that is stored of the key.
-    #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.0.as_bytes()).into())
     }
 
     /// Returns the text of the key, for the one time that it is handed out.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -62,12 +57,6 @@ impl FromStr for ApiKey {
     fn from_str(text: &str) -> Result<Self, NotAKey> {
         let random = text.strip_prefix(PREFIX).and_then(|encoded| BASE64_URL_SAFE_NO_PAD.decode(encoded).ok());
         if random.is_some_and(|bytes| bytes.len() == KEY_BYTES) { Ok(Self(text.into())) } else { Err(NotAKey) }
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(..)")
     }
 }
 
@@ -167,7 +156,6 @@ impl<P> ApiKeys<P> {
     ///
     /// Every registered hash is compared, each in constant time, so that the time taken reveals neither the hash nor
     /// its position.
-    #[must_use]
     pub fn find(&self, presented: &ApiKey) -> Option<&P> {
         let hash = presented.hash();
         let mut found = u64::MAX;
@@ -179,13 +167,9 @@ impl<P> ApiKeys<P> {
 
     /// Returns what a request presents in `X-API-Key` and as `Authorization: Bearer`.
     ///
-    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a buyer's,
-    /// and does not contradict a key in `X-API-Key`.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::Unauthorized`] if the request presents an unreadable key, two different keys, or a key that is not
-    /// registered.
+    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a
+    /// buyer's, and does not contradict a key in `X-API-Key`. Fails with [`Code::Unauthorized`] if the request presents
+    /// an unreadable key, two different keys, or a key that is not registered.
     pub fn identify(&self, headers: &HeaderMap) -> Result<Shown<&P>, Refusal> {
         let known = |key: &str| self.find(&ApiKey(key.into()));
         let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
@@ -272,7 +256,7 @@ mod tests {
     #[test]
     fn a_key_cannot_be_printed() {
         let key = ApiKey::generate().expect("random bytes");
-        assert_eq!(format!("{key:?}"), "ApiKey(..)");
+        assert_eq!(format!("{key:?}"), "ApiKey { .. }");
     }
 
     #[test]

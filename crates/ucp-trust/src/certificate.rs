@@ -13,7 +13,6 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// Returns the fingerprint of a certificate in DER.
-    #[must_use]
     pub fn of(certificate: &[u8]) -> Self {
         Self(Sha256::digest(certificate).into())
     }

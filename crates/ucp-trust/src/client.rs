@@ -34,19 +34,16 @@ pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
     /// Trusts the machines of these networks and no others.
-    #[must_use]
     pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks)
     }
 
     /// Returns the trusted networks.
-    #[must_use]
     pub fn networks(&self) -> &[IpNet] {
         &self.0
     }
 
     /// Returns `true` if the machine with this address is trusted.
-    #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
@@ -58,13 +55,11 @@ pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
     /// Creates the address from that of a connection, or of a client that is known by other means.
-    #[must_use]
     pub fn new(address: IpAddr) -> Self {
         Self(address.to_canonical())
     }
 
     /// Returns the address of the client whose request came from `peer` with these headers.
-    #[must_use]
     pub fn of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> Self {
         let peer = peer.to_canonical();
         if !trusted.trusts(peer) {
@@ -80,14 +75,12 @@ impl ClientAddress {
     }
 
     /// Returns the IP address.
-    #[must_use]
     pub fn ip(self) -> IpAddr {
         self.0
     }
 
     /// Returns the address under which the client is counted: an IPv4 address itself, or the /64 network of an IPv6
     /// address, within which a client can choose any address.
-    #[must_use]
     pub fn bucket(self) -> IpAddr {
         match self.0 {
             IpAddr::V4(_) => self.0,
@@ -107,7 +100,6 @@ impl fmt::Display for ClientAddress {
 ///
 /// In a chain of proxies, the one that is farthest from the gateway heard the client. Each adds an entry, or keeps the one
 /// that is there: what is left of the entries of trusted proxies was written by the client.
-#[must_use]
 pub fn forwarded_host(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> Option<HeaderValue> {
     let peer = peer.to_canonical();
     if !trusted.trusts(peer) {

@@ -20,7 +20,6 @@ pub struct SealedCursors(CursorSecret);
 
 impl SealedCursors {
     /// Creates cursors that are sealed with this secret.
-    #[must_use]
     pub const fn new(secret: CursorSecret) -> Self {
         Self(secret)
     }

@@ -44,7 +44,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use self::memory::Known;
+pub use self::memory::KnownPlatform;
 
 /// Memory for failures, in bytes. Forced refreshes get the same amount.
 const LEDGER: u64 = 4 * 1024 * 1024;
@@ -119,7 +119,7 @@ impl Weigh for () {
 
 /// Directory of known platforms and the values derived from their profiles. Cheap to clone; clones share all state.
 pub struct Directory<V> {
-    inner: Arc<Inner<V>>,
+    inner: Arc<DirectoryState<V>>,
     /// Caller that causes fetches.
     share: Option<Share>,
 }
@@ -131,14 +131,14 @@ impl<V> Clone for Directory<V> {
 }
 
 type Derive<V> = Box<dyn Fn(&PlatformProfile) -> V + Send + Sync>;
-type Outcome<V> = Result<Arc<Known<V>>, Refusal>;
+type Outcome<V> = Result<Arc<KnownPlatform<V>>, Refusal>;
 type Fetches<'a, V> = in_flight::Table<'a, ProfileUrl, Outcome<V>>;
 
-struct Inner<V> {
+struct DirectoryState<V> {
     options: DirectoryOptions,
     fetcher: Box<dyn Fetch>,
     derive: Derive<V>,
-    known: Table<Arc<Known<V>>>,
+    known: Table<Arc<KnownPlatform<V>>>,
     failures: Table<Arc<Failure>>,
     /// Time of the last forced refresh, by origin.
     forced: Table<Instant>,
@@ -158,7 +158,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         derive: impl Fn(&PlatformProfile) -> V + Send + Sync + 'static,
     ) -> Self {
         let shares = Shares::new(&options, Instant::now());
-        let inner = Inner {
+        let inner = DirectoryState {
             shares,
             known: table(options.capacity),
             failures: table(LEDGER),
@@ -173,7 +173,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     }
 
     /// Returns the same directory for a caller: fetches that it causes count for its share of the budget too.
-    #[must_use]
     pub fn charged_to(&self, share: Option<&Share>) -> Self {
         Self { share: share.cloned(), ..self.clone() }
     }
@@ -182,7 +181,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     pub fn pin(&self, url: ProfileUrl, profile: PlatformProfile) {
         self.inner.followed_mut().remove(&url);
         let derived = (self.inner.derive)(&profile);
-        self.inner.keep(Known::pinned(url, profile, derived, None));
+        self.inner.keep(KnownPlatform::pinned(url, profile, derived, None));
     }
 
     /// Registers a platform by the address of its profile. The profile is fetched regularly in the background, and
@@ -203,8 +202,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// Returns a platform if it is known and its profile is fresh, which suffices for most requests. Fetches nothing.
     ///
     /// `url` need not be parsed as a [`ProfileUrl`] first: only normalized texts of checked addresses are found.
-    #[must_use]
-    pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
+    pub fn peek(&self, url: &str) -> Option<Arc<KnownPlatform<V>>> {
         self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
     }
 
@@ -215,7 +213,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     ///   be fetched or read, or could not be a short time ago;
     /// - [`Code::Unavailable`] if the limits on fetches for platforms that are not registered are reached;
     /// - [`Code::InternalError`] if the task that fetches the profile fails.
-    pub async fn get(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
+    pub async fn get(&self, url: &ProfileUrl) -> Result<Arc<KnownPlatform<V>>, Refusal> {
         let inner = &self.inner;
         let known = inner.known.get(url.as_str());
         let usable = known.as_ref().map_or(Usable::Expired, |known| inner.usable(known));
@@ -252,11 +250,8 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
 
     /// Works like [`Directory::get`], but does not wait for an unknown platform whose last fetch failed: callers get
     /// that failure at once, and when another attempt is due, it is made in the background. For callers that also serve
-    /// unknown platforms.
-    ///
-    /// # Errors
-    /// The same as [`Directory::get`].
-    pub async fn get_or_last_failure(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
+    /// unknown platforms. Fails like [`Directory::get`].
+    pub async fn get_or_last_failure(&self, url: &ProfileUrl) -> Result<Arc<KnownPlatform<V>>, Refusal> {
         let inner = &self.inner;
         let unknown = inner.known.peek(url.as_str()).is_none();
         if let Some(failure) = inner.failures.get(url.as_str()).filter(|_| unknown) {
@@ -273,10 +268,8 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// Returns a platform that has signed with the key `kid`. If its profile has no such key, the profile is fetched
     /// again first, but at most once per origin in [`DirectoryOptions::min_ttl`] (rule AGT-06), and only if the limits
     /// of [`Directory::get`] leave room. If it is not fetched, or the fetch fails, the result is the known profile.
-    ///
-    /// # Errors
-    /// The same as [`Directory::get`].
-    pub async fn refresh_for_key(&self, url: &ProfileUrl, kid: &str) -> Result<Arc<Known<V>>, Refusal> {
+    /// Fails like [`Directory::get`].
+    pub async fn refresh_for_key(&self, url: &ProfileUrl, kid: &str) -> Result<Arc<KnownPlatform<V>>, Refusal> {
         let asked_at = Instant::now();
         let known = self.get(url).await?;
         let fetchable = known.fresh_until.is_some();
@@ -290,25 +283,22 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     }
 
     /// Returns the number of known platforms.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.inner.known.len()
     }
 
     /// Returns `true` if no platform is known.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.known.is_empty()
     }
 
     /// Returns the memory taken by platforms that are not registered, in bytes.
-    #[must_use]
     pub fn weight(&self) -> u64 {
         self.inner.known.weight()
     }
 }
 
-impl<V: Weigh + Send + Sync + 'static> Inner<V> {
+impl<V: Weigh + Send + Sync + 'static> DirectoryState<V> {
     fn is_followed(&self, url: &ProfileUrl) -> bool {
         self.followed.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
@@ -317,11 +307,11 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         self.followed.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn usable(&self, known: &Known<V>) -> Usable {
+    fn usable(&self, known: &KnownPlatform<V>) -> Usable {
         known.usable(Instant::now(), &self.options)
     }
 
-    fn keep(&self, known: Known<V>) -> Arc<Known<V>> {
+    fn keep(&self, known: KnownPlatform<V>) -> Arc<KnownPlatform<V>> {
         let known = Arc::new(known);
         self.known.insert(known.url.as_str().into(), Arc::clone(&known));
         known
@@ -396,9 +386,9 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
                 let least = self.options.min_ttl;
                 let lifetime = max_age.unwrap_or(least).min(self.options.max_ttl).max(least);
                 let known = if followed {
-                    Known::pinned(url.clone(), profile, derived, Some(lifetime))
+                    KnownPlatform::pinned(url.clone(), profile, derived, Some(lifetime))
                 } else {
-                    Known::cached(url.clone(), profile, derived, lifetime)
+                    KnownPlatform::cached(url.clone(), profile, derived, lifetime)
                 };
                 self.failures.remove(url.as_str());
                 Ok(self.keep(known))
@@ -461,7 +451,7 @@ async fn outcome<V>(fetch: Pending<Outcome<V>>) -> Outcome<V> {
 /// Keeps the profile of a registered platform fresh, for as long as the platform is registered by address and the
 /// directory exists.
 async fn follow<V: Weigh + Send + Sync + 'static>(
-    directory: Weak<Inner<V>>,
+    directory: Weak<DirectoryState<V>>,
     url: ProfileUrl,
     told: oneshot::Sender<Result<(), Refusal>>,
 ) {

@@ -264,21 +264,16 @@ impl Fetcher {
     /// Creates a fetcher with these options.
     ///
     /// On a machine without trusted certificates, such as a bare container, the fetcher trusts only
-    /// [`FetchOptions::roots`], and a warning is logged.
-    ///
-    /// # Errors
-    /// [`reqwest::Error`] if TLS cannot be set up, for instance because one of the roots is not a certificate of an
-    /// authority.
+    /// [`FetchOptions::roots`], and a warning is logged. Fails with [`reqwest::Error`] if TLS cannot be set up, for
+    /// instance because one of the roots is not a certificate of an authority.
     pub fn new(options: FetchOptions) -> Result<Self, reqwest::Error> {
         let client = client(&options)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
         Ok(Self { client, reach, deadline, max_body, sign })
     }
 
-    /// Fetches the document at `url`.
-    ///
-    /// # Errors
-    /// [`FetchError`] for the rule that the address, the network or the response broke.
+    /// Fetches the document at `url`. Fails with [`FetchError`] for the rule that the address, the network or the
+    /// response broke.
     pub async fn fetch(&self, url: &ProfileUrl) -> Result<Fetched, FetchError> {
         url.judge(self.reach)?;
         let fetched = tokio::time::timeout(self.deadline, self.exchange(url)).await;
@@ -322,11 +317,8 @@ impl Fetch for Fetcher {
 }
 
 /// Creates a client for addresses that callers name, which connects only where [`FetchOptions::reach`] permits it. The
-/// caller judges addresses that are written as IP addresses, which are never resolved ([`ProfileUrl::parse`]), and bounds
-/// time and size.
-///
-/// # Errors
-/// [`reqwest::Error`] if TLS cannot be set up.
+/// caller judges addresses that are written as IP addresses, which are never resolved ([`ProfileUrl::parse`]), and
+/// bounds time and size. Fails with [`reqwest::Error`] if TLS cannot be set up.
 pub fn client(options: &FetchOptions) -> Result<Client, reqwest::Error> {
     client_of(options, &|builder| builder)
 }

@@ -12,10 +12,7 @@ pub struct Authority<'a> {
 }
 
 impl<'a> Authority<'a> {
-    /// Reads an authority.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong with it.
+    /// Reads an authority. Fails with a sentence that says what is wrong with it.
     pub fn read(text: &'a str) -> Result<Self, &'static str> {
         if text.contains('@') {
             return Err("The host that the request names has user information.");
@@ -46,26 +43,22 @@ impl<'a> Authority<'a> {
     }
 
     /// Returns the host, an address of IPv6 in brackets, without the dot at the end of a name.
-    #[must_use]
     pub fn host(&self) -> &'a str {
         without_dot(self.host)
     }
 
     /// Returns `true` if both name one server; where a port is not stated, it is `default`.
-    #[must_use]
     pub fn is_same(&self, other: &Authority<'_>, default: u16) -> bool {
         self.host().eq_ignore_ascii_case(other.host()) && self.port.unwrap_or(default) == other.port.unwrap_or(default)
     }
 }
 
 /// Returns a host without the dot that ends a name which is not to be completed.
-#[must_use]
 pub fn without_dot(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
 
 /// Returns a URL without the dot that ends the name of its host.
-#[must_use]
 pub fn undotted(mut url: Url) -> Url {
     if let Some(name) = url.domain().and_then(|name| name.strip_suffix('.')).map(str::to_owned) {
         // Fails for no name but an empty one, which then stays as it is.

@@ -61,7 +61,6 @@ impl Algorithm {
     pub const MANDATE: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
 
     /// Returns the name in a JWK (`alg`).
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
@@ -72,7 +71,6 @@ impl Algorithm {
     }
 
     /// Returns the curve in a JWK (`crv`).
-    #[must_use]
     pub const fn curve(self) -> &'static str {
         match self {
             Self::Es256 => "P-256",
@@ -84,7 +82,6 @@ impl Algorithm {
 
     /// Returns the name in the registry of HTTP Message Signatures (RFC 9421 section 6.2); `None` for an algorithm that
     /// does not sign HTTP messages.
-    #[must_use]
     pub const fn http_name(self) -> Option<&'static str> {
         match self {
             Self::Es256 => Some("ecdsa-p256-sha256"),
@@ -95,7 +92,6 @@ impl Algorithm {
     }
 
     /// Returns the type of the key in a JWK (`kty`).
-    #[must_use]
     pub const fn key_type(self) -> &'static str {
         match self {
             Self::Es256 | Self::Es384 | Self::Es512 => "EC",
@@ -104,7 +100,6 @@ impl Algorithm {
     }
 
     /// Returns the length of a signature in bytes: `r` and `s` at the width of the curve, or `R` and `S` of Ed25519.
-    #[must_use]
     pub const fn signature_len(self) -> usize {
         2 * self.coordinate_len()
     }
@@ -182,11 +177,8 @@ impl PublicKey {
 
     /// Reads one key. `where_` names its place for the notes.
     ///
-    /// Harmless faults are noted, and so are keys that are kept although nothing can be verified with them.
-    ///
-    /// # Errors
-    ///
-    /// Text for people that states why the key cannot be used.
+    /// Harmless faults are noted, and so are keys that are kept although nothing can be verified with them. Fails with a
+    /// text for people that states why the key cannot be used.
     pub fn read(jwk: &Value, where_: &str, notes: &mut Vec<String>) -> Result<Self, String> {
         let jwk = jwk.as_object().ok_or("it is not a JSON object")?;
         let kid = match jwk.get("kid") {
@@ -216,13 +208,11 @@ impl PublicKey {
     }
 
     /// Returns the name by which signatures refer to the key.
-    #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
     /// Returns the algorithm of its signatures; `None` for a key of a type that is not supported.
-    #[must_use]
     pub fn algorithm(&self) -> Option<Algorithm> {
         match self.material {
             Material::Point(algorithm, _) => Some(algorithm),
@@ -231,7 +221,6 @@ impl PublicKey {
     }
 
     /// Returns the description of a key that is not supported, for people; `None` for a supported one.
-    #[must_use]
     pub fn unsupported(&self) -> Option<&str> {
         match &self.material {
             Material::Point(..) => None,
@@ -239,11 +228,8 @@ impl PublicKey {
         }
     }
 
-    /// Verifies a signature over the message, which is hashed here. The signature has to be raw `r‖s` (SIG-02).
-    ///
-    /// # Errors
-    ///
-    /// [`VerifyError`] if the signature is not accepted.
+    /// Verifies a signature over the message, which is hashed here. The signature has to be raw `r‖s` (SIG-02). Fails
+    /// with [`VerifyError`] if the signature is not accepted.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
         let Material::Point(algorithm, point) = &self.material else { return Err(VerifyError::Unsupported) };
         let (found, expected) = (signature.len(), algorithm.signature_len());
@@ -256,7 +242,6 @@ impl PublicKey {
     }
 
     /// Returns the key as a JWK, with public members only; `None` for a key that is not supported.
-    #[must_use]
     pub fn to_jwk(&self) -> Option<Value> {
         let (algorithm, x, y) = self.coordinates()?;
         let mut jwk = json!({ "kid": self.kid, "kty": algorithm.key_type(), "crv": algorithm.curve(), "x": x });
@@ -270,7 +255,6 @@ impl PublicKey {
 
     /// Returns the SHA-256 thumbprint (RFC 7638, RFC 8037 section 2), in base64url without padding; `None` for a key
     /// that is not supported.
-    #[must_use]
     pub fn thumbprint(&self) -> Option<String> {
         let (algorithm, x, y) = self.coordinates()?;
         // The members are in lexical order, without white space; nothing in them needs escaping.
@@ -281,7 +265,6 @@ impl PublicKey {
     }
 
     /// Returns the memory that the key takes, in bytes.
-    #[must_use]
     pub fn weight(&self) -> usize {
         let material = match &self.material {
             Material::Point(_, point) => point.len(),

@@ -97,11 +97,8 @@ struct KeyFile {
 }
 
 impl Keyring {
-    /// Reads the keys in a directory. A directory that does not exist holds no keys.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyringError`] if the directory or a file cannot be read, or a file is not a key.
+    /// Reads the keys in a directory. A directory that does not exist holds no keys. Fails with [`KeyringError`] if the
+    /// directory or a file cannot be read, or a file is not a key.
     pub fn open(directory: &Path) -> Result<Self, KeyringError> {
         let mut keys = Vec::new();
         for name in key_files(directory)? {
@@ -117,11 +114,8 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Reads the directory again, and returns `true` if anything has changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::open`]; the keys are then left unchanged.
+    /// Reads the directory again, and returns `true` if anything has changed. Fails as [`Self::open`]; the keys are
+    /// then left unchanged.
     pub fn reload(&mut self) -> Result<bool, KeyringError> {
         let now = Self::open(&self.directory)?;
         let changed = !self.keys.iter().map(OwnKey::state).eq(now.keys.iter().map(OwnKey::state));
@@ -131,10 +125,7 @@ impl Keyring {
         Ok(changed)
     }
 
-    /// Generates a key that signs from now on. The others are not retired and stay published beside it.
-    ///
-    /// # Errors
-    ///
+    /// Generates a key that signs from now on. The others are not retired and stay published beside it. Fails with
     /// [`KeyringError`] if no key can be generated or written, or a key whose publication is over cannot be removed.
     pub fn generate(&mut self, algorithm: Algorithm, now: SystemTime) -> Result<&OwnKey, KeyringError> {
         self.sweep(now)?;
@@ -148,15 +139,10 @@ impl Keyring {
         Ok(&self.keys[0])
     }
 
-    /// Generates a key, with the algorithm of the one that signs now (ES256 if there is none) unless another is named, and
-    /// retires all others.
-    /// They stay published for at most `grace`; if it is zero, they are removed at once, as they have to be when they
-    /// may have leaked.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyringError`] if a key cannot be generated, written or removed. The new key is stored before an old one
-    /// changes.
+    /// Generates a key, with the algorithm of the one that signs now (ES256 if there is none) unless another is named,
+    /// and retires all others. They stay published for at most `grace`; if it is zero, they are removed at once, as
+    /// they have to be when they may have leaked. Fails with [`KeyringError`] if a key cannot be generated, written or
+    /// removed. The new key is stored before an old one changes.
     pub fn rotate(
         &mut self,
         algorithm: Option<Algorithm>,
@@ -183,26 +169,22 @@ impl Keyring {
     }
 
     /// Returns the keys, newest first; those whose publication is over stay until the next change.
-    #[must_use]
     pub fn list(&self) -> &[OwnKey] {
         &self.keys
     }
 
     /// Returns the key that signs now; `None` if no key is in service.
-    #[must_use]
     pub fn signer(&self) -> Option<&Arc<SigningKey>> {
         self.keys.iter().find(|key| key.retired.is_none()).map(|own| &own.key)
     }
 
     /// Returns the newest key in service with which AP2 mandates can be signed; `None` if there is none.
-    #[must_use]
     pub fn mandate_signer(&self) -> Option<&Arc<SigningKey>> {
         let signs = |own: &&OwnKey| own.retired.is_none() && Algorithm::MANDATE.contains(&own.key.algorithm());
         self.keys.iter().find(signs).map(|own| &own.key)
     }
 
     /// Returns what the profile publishes: the public halves of the keys as JWKs, newest first.
-    #[must_use]
     pub fn published(&self, now: SystemTime) -> Vec<Value> {
         self.public_keys(now).filter_map(PublicKey::to_jwk).collect()
     }
@@ -234,13 +216,11 @@ impl Keyring {
 
 impl OwnKey {
     /// Returns the name under which the key is published.
-    #[must_use]
     pub fn kid(&self) -> &str {
         self.key.public().kid()
     }
 
     /// Returns `true` if the profile publishes the key at this time.
-    #[must_use]
     pub fn is_published(&self, now: SystemTime) -> bool {
         self.retired.is_none_or(|retired| unix(now) < retired.publish_until)
     }

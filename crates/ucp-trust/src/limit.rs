@@ -52,7 +52,6 @@ pub enum Share {
 
 impl Share {
     /// Returns the groups that share a pool; `None` for a registered platform.
-    #[must_use]
     pub fn groups(&self) -> Option<Groups> {
         match self {
             Self::Keyed(_) => None,
@@ -72,7 +71,6 @@ pub struct Quota {
 
 impl Quota {
     /// Creates a quota of these numbers; returns `None` if either is zero.
-    #[must_use]
     pub const fn new(per_second: u32, burst: u32) -> Option<Self> {
         match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
             (Some(per_second), Some(burst)) => Some(Self { per_second, burst }),
@@ -121,10 +119,10 @@ pub struct RateLimits<C: Clock = DefaultClock> {
     platforms: Vec<Option<Bucket<C>>>,
     unverified: Option<Buckets<C>>,
 }
+ucp_core::opaque!(RateLimits<C: Clock>);
 
 impl RateLimits {
     /// Creates full buckets of these quotas.
-    #[must_use]
     pub fn new(quotas: &Quotas) -> Self {
         Self::with_clock(quotas, &DefaultClock::default())
     }
@@ -132,7 +130,6 @@ impl RateLimits {
 
 impl<C: Clock + Clone> RateLimits<C> {
     /// Creates full buckets of these quotas, which refill by `clock`.
-    #[must_use]
     pub fn with_clock(quotas: &Quotas, clock: &C) -> Self {
         let strangers = |quota: Option<Quota>| quota.map(|quota| Buckets::new(quota, BUCKETS, clock));
         let bucket = |quota| Bucket { quota, limiter: RateLimiter::direct_with_clock(quota.rule(), clock.clone()) };
@@ -144,11 +141,7 @@ impl<C: Clock + Clone> RateLimits<C> {
         }
     }
 
-    /// Charges a request to its caller.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::RateLimited`] if the caller's bucket is empty.
+    /// Charges a request to its caller. Fails with [`Code::RateLimited`] if the caller's bucket is empty.
     pub fn check(&self, caller: &Share) -> Result<(), Refusal> {
         match caller {
             Share::Stranger(stranger) if stranger.is_signed() => charge(self.signed.as_ref(), stranger, "requests"),
@@ -161,18 +154,14 @@ impl<C: Clock + Clone> RateLimits<C> {
     }
 
     /// Returns `true` if anonymous callers have a limit.
-    #[must_use]
     pub const fn has_anonymous(&self) -> bool {
         self.anonymous.is_some()
     }
 
     /// Charges a signature to the network address that it comes from, before it is verified: rejecting a wrong one
     /// costs an operation on a curve, and perhaps the fetch of a profile. Callers [refund](Charge::refund) the charge
-    /// once the signature is verified.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::RateLimited`] if too many signatures from that address did not verify.
+    /// once the signature is verified. Fails with [`Code::RateLimited`] if too many signatures from that address did
+    /// not verify.
     pub fn charge_signature(&self, address: ClientAddress) -> Result<Charge<'_, C>, Refusal> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
         let keys = buckets.keys(&Stranger::anonymous(address));
@@ -187,17 +176,6 @@ impl<C: Clock + Clone> RateLimits<C> {
 fn charge<C: Clock>(buckets: Option<&Buckets<C>>, stranger: &Stranger, what: &str) -> Result<(), Refusal> {
     let Some(buckets) = buckets else { return Ok(()) };
     buckets.charge(&buckets.keys(stranger)).map_err(|empty| buckets.limited(empty, what))
-}
-
-impl<C: Clock> fmt::Debug for RateLimits<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quota = |buckets: &Option<Buckets<C>>| buckets.as_ref().map(|buckets| buckets.quota);
-        f.debug_struct("RateLimits")
-            .field("anonymous", &quota(&self.anonymous))
-            .field("signed", &quota(&self.signed))
-            .field("unverified", &quota(&self.unverified))
-            .finish_non_exhaustive()
-    }
 }
 
 /// Charge for a signature that is about to be verified.

@@ -116,10 +116,7 @@ impl fmt::Debug for Verified {
 
 /// Verifies the mandate of a completion: `ap2.checkout_mandate`, or `None` if the request has none.
 ///
-/// Only for checkouts for which the extension was negotiated, and then for every completion (AP2-01).
-///
-/// # Errors
-///
+/// Only for checkouts for which the extension was negotiated, and then for every completion (AP2-01). Fails with
 /// [`MandateError`] if the checkout cannot be completed.
 pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified, MandateError> {
     let mandate = mandate.filter(|mandate| !mandate.is_empty()).ok_or(MandateError::Required)?;
@@ -171,7 +168,6 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
 
 /// Returns the `kid` of the key with which a mandate claims to be signed; `None` if it cannot be read or names none.
 /// Nothing is verified yet.
-#[must_use]
 pub fn stated_key(mandate: &str) -> Option<String> {
     Presentation::read(mandate).ok()?.issuer.header.kid
 }

@@ -71,10 +71,7 @@ pub struct Poster {
 
 impl Poster {
     /// Creates a poster that reaches the same addresses as a fetcher with these options. [`FetchOptions::sign`] and
-    /// [`FetchOptions::max_body`] are not used.
-    ///
-    /// # Errors
-    /// [`reqwest::Error`] if TLS cannot be set up.
+    /// [`FetchOptions::max_body`] are not used. Fails with [`reqwest::Error`] if TLS cannot be set up.
     pub fn new(options: &FetchOptions) -> Result<Self, reqwest::Error> {
         let pins = Pins::default();
         let lasting = client_of(options, &|builder| {
@@ -92,15 +89,12 @@ impl Poster {
     }
 
     /// Returns the networks that may be sent to.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// Sends a body to an address and returns the response, whatever its status.
-    ///
-    /// # Errors
-    /// [`FetchError`] for the rule that the address broke, or for the failure of the network.
+    /// Sends a body to an address and returns the response, whatever its status. Fails with [`FetchError`] for the rule
+    /// that the address broke, or for the failure of the network.
     pub async fn post(&self, url: &ProfileUrl, mut headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError> {
         url.judge(self.reach)?;
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));

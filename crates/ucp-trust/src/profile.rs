@@ -72,10 +72,8 @@ impl PlatformProfile {
     /// take precedence.
     ///
     /// Also returns notes on tolerated faults, each with its place. These texts quote the profile only in escaped and
-    /// shortened form; they are for the log.
-    ///
-    /// # Errors
-    /// [`Code::ProfileMalformed`] with the JSONPath of the fault in the profile.
+    /// shortened form; they are for the log. Fails with [`Code::ProfileMalformed`] with the JSONPath of the fault in
+    /// the profile.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), Refusal> {
         let document = json::parse(bytes, LIMITS).map_err(|refusal| Refusal {
             code: Code::ProfileMalformed,
@@ -115,9 +113,7 @@ impl PlatformProfile {
         Ok(reading.finish(version))
     }
 
-    /// Parses the keys that a bot publishes (Web Bot Auth), as a profile that has nothing else.
-    ///
-    /// # Errors
+    /// Parses the keys that a bot publishes (Web Bot Auth), as a profile that has nothing else. Fails with
     /// [`Code::ProfileMalformed`] if it is not an object with the array `keys`.
     pub fn read_directory(bytes: &[u8]) -> Result<(Self, Vec<String>), Refusal> {
         let unreadable = |content: &str| {
@@ -144,13 +140,11 @@ impl PlatformProfile {
     }
 
     /// Returns the key with this `kid`.
-    #[must_use]
     pub fn key(&self, kid: &str) -> Option<&PublicKey> {
         self.keys.iter().find(|key| key.kid() == kid)
     }
 
     /// Returns the memory that the profile takes, in bytes, including its own size.
-    #[must_use]
     pub fn weight(&self) -> usize {
         let declarations = self.capabilities.iter().map(declaration_weight).sum::<usize>();
         let keys = self.keys.iter().map(|key| ALLOCATION + key.weight()).sum::<usize>();

@@ -6,7 +6,6 @@
 
 use std::{
     error::Error,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -128,12 +127,7 @@ pub struct WebhookDispatcher {
     /// `true` once it was logged that there is no key.
     pub warned: AtomicBool,
 }
-
-impl fmt::Debug for WebhookDispatcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookDispatcher").field("agent", &self.agent).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(WebhookDispatcher { agent });
 
 /// Reasons why a webhook event was not delivered.
 #[derive(Debug, PartialEq, Eq)]

@@ -31,7 +31,6 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
 /// Returns the message about an order in the release of the recipient.
-#[must_use]
 pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) -> WebhookMessage {
     let occasion = Occasion { id: &webhook_event.id, at: webhook_event.occurred_at };
     let body = codec::webhook_event(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();
@@ -39,9 +38,7 @@ pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) ->
 }
 
 /// Returns the header fields of a message to a URL, with its signature. `agent` is the `UCP-Agent` of this business.
-///
-/// # Errors
-/// [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
+/// Fails with [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
 pub fn headers(
     webhook_event: &WebhookEvent,
     webhook_message: &WebhookMessage,

@@ -17,7 +17,7 @@ use crate::{platform::Caller, refusal::Refusal};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownOrder {
     /// The order after each change, the newest last.
     versions: Vec<Value>,
     /// The identifiers of the webhooks that brought them.
@@ -28,10 +28,10 @@ struct Known {
 
 /// The orders of all callers, by their identifiers.
 #[derive(Default)]
-pub(crate) struct Orders(watch::Sender<BTreeMap<(Caller, String), Known>>);
+pub(crate) struct Orders(watch::Sender<BTreeMap<(Caller, String), KnownOrder>>);
 
 impl Orders {
-    fn with<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Known) -> T) -> Result<T, Refusal> {
+    fn with<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&KnownOrder) -> T) -> Result<T, Refusal> {
         let orders = self.0.borrow();
         let known = orders.get(&(caller.clone(), id.to_owned()));
         known.map(look).ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, format!("There is no order `{id}`.")))
@@ -67,7 +67,7 @@ impl Orders {
         let id = order["id"].as_str()?.to_owned();
         let mut event = None;
         self.0.send_modify(|orders| {
-            let Known { versions, webhooks, .. } = orders.entry((caller.clone(), id)).or_default();
+            let KnownOrder { versions, webhooks, .. } = orders.entry((caller.clone(), id)).or_default();
             // A webhook may arrive more than once.
             if !webhooks.insert(webhook.to_owned()) {
                 return;
@@ -86,7 +86,7 @@ impl Orders {
 
     /// Returns `true` if an entry of an order is neither in it nor was taken over.
     pub(crate) fn is_new(&self, caller: &Caller, id: &str, entry: &str) -> bool {
-        let is_new = |known: &Known| {
+        let is_new = |known: &KnownOrder| {
             let order = known.versions.last();
             let entries = order.map(|order| [&order["fulfillment"]["events"], &order["adjustments"]]);
             let mut entries = entries.into_iter().flatten().filter_map(Value::as_array).flatten();

@@ -34,7 +34,7 @@ impl Visit {
 type Page = (u16, String, Vec<u8>);
 
 #[derive(Default)]
-struct Inner {
+struct HostState {
     pages: Mutex<HashMap<String, Page>>,
     posts: Mutex<Vec<Visit>>,
     visits: Mutex<Vec<Visit>>,
@@ -49,14 +49,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The server. It is gone when this is dropped.
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
 impl Host {
     pub(crate) fn start() -> Done<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("a loopback port: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let inner = Arc::new(Inner::default());
+        let inner = Arc::new(HostState::default());
         let accepting = Arc::clone(&inner);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -112,7 +112,7 @@ impl Drop for Host {
     }
 }
 
-impl Inner {
+impl HostState {
     fn attend(&self, stream: TcpStream) -> std::io::Result<()> {
         for limit in [TcpStream::set_read_timeout, TcpStream::set_write_timeout] {
             limit(&stream, Some(Duration::from_secs(30)))?;

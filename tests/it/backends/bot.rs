@@ -41,9 +41,9 @@ fn given(days: u64) -> [(&'static str, String); 3] {
 }
 
 /// A shop that says where it sells, and remembers who asked.
-struct Shop(Server);
+struct BotShop(Server);
 
-impl Shop {
+impl BotShop {
     fn open() -> Self {
         let country = json!({ "isoCode": "US", "currency": { "isoCode": "USD" } });
         let document = json!({ "data": {
@@ -72,7 +72,7 @@ impl Shop {
 
 #[test]
 fn the_signature_of_the_merchant_is_shown_to_the_shop_and_to_nobody_else() {
-    let shop = Shop::open();
+    let shop = BotShop::open();
     let fields = given(10);
     let text: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     let configuration = "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"admin\"\n\
@@ -110,7 +110,7 @@ fn the_signature_of_the_merchant_is_shown_to_the_shop_and_to_nobody_else() {
 #[test]
 fn a_signature_that_has_expired_is_no_configuration() {
     let text: String = given(0).iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
-    let shop = Shop::open();
+    let shop = BotShop::open();
     let setup = shop.behind("[upstream]\nsignature_file = \"signature\"\n").file("signature", &text);
     for command in ["check-config", "serve"] {
         let problem = setup.run(command).expect_err("a problem");
@@ -122,7 +122,7 @@ fn a_signature_that_has_expired_is_no_configuration() {
 
 #[test]
 fn what_the_gateway_signs_as_a_bot_holds_under_the_keys_that_it_publishes() {
-    let shop = Shop::open();
+    let shop = BotShop::open();
     let listen = ucp_testkit::leash::free_address();
     let configuration = format!("[server]\npublic_url = \"http://{listen}\"\n[upstream]\nsign_as_bot = true\n");
     let data = crate::harness::folder();

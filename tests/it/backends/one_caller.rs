@@ -30,11 +30,11 @@ use crate::{
 const PRODUCTS: usize = 60;
 
 /// A shop behind the contract, which answers some requests as `fault` says.
-struct Shop {
+struct CountingShop {
     server: Server,
 }
 
-impl Shop {
+impl CountingShop {
     fn new(fault: impl Fn(&str, &Value) -> Option<Answer> + Send + Sync + 'static) -> Self {
         let server = Server::start(move |request| {
             let asked = serde_json::from_slice(request.body()).unwrap_or(Value::Null);
@@ -157,7 +157,7 @@ fn buys(shopper: &Shopper<'_>) {
 #[test]
 fn texts_that_nothing_can_hold_never_reach_the_shop_or_the_database() {
     let Some(database) = database::database() else { return };
-    let shop = Shop::new(|_, asked| asked.to_string().contains("\\u0000").then(|| Answer::status(500)));
+    let shop = CountingShop::new(|_, asked| asked.to_string().contains("\\u0000").then(|| Answer::status(500)));
     let gateway = shop.setup("").arguments(&["--database", &database]).start_on(folder());
     refuses_texts_that_nothing_can_hold(&gateway, &shop.server);
     buys(&shopper(&gateway));
@@ -189,7 +189,7 @@ fn refuses_texts_that_nothing_can_hold(gateway: &Gateway, server: &Server) {
 
 #[test]
 fn a_question_that_the_firewall_of_a_shop_refuses_fails_alone() {
-    let shop = Shop::new(|_, asked| asked["words"].as_str()?.contains("<script>").then(|| Answer::status(403)));
+    let shop = CountingShop::new(|_, asked| asked["words"].as_str()?.contains("<script>").then(|| Answer::status(403)));
     let gateway = shop.gateway("");
     let shopper = shopper(&gateway);
     for number in 0..40 {
@@ -203,7 +203,7 @@ fn a_question_that_the_firewall_of_a_shop_refuses_fails_alone() {
 
 #[test]
 fn searches_of_one_caller_that_hang_keep_nobody_from_paying() {
-    let shop = Shop::new(|_, asked| asked["words"].as_str()?.contains("hang").then_some(Answer::Silence));
+    let shop = CountingShop::new(|_, asked| asked["words"].as_str()?.contains("hang").then_some(Answer::Silence));
     let gateway = shop.gateway("read_timeout_ms = 3000\nwrite_timeout_ms = 30000\n");
     let shopper = shopper(&gateway);
     thread::scope(|scope| {
@@ -227,7 +227,7 @@ fn searches_of_one_caller_that_hang_keep_nobody_from_paying() {
 fn retry_after_is_kept_for_all_calls_of_the_kind() {
     let throttles = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&throttles);
-    let shop = Shop::new(move |path, _| {
+    let shop = CountingShop::new(move |path, _| {
         let retry_after = vec!["Retry-After: 30".to_owned()];
         (path == "/find" && told.load(Ordering::Relaxed)).then(|| Answer::Whole(429, retry_after, Vec::new()))
     });
@@ -250,7 +250,7 @@ fn an_order_that_the_shop_refuses_outright_is_not_on_its_way() {
     for status in [400, 401, 403, 429] {
         let refuses = Arc::new(AtomicBool::new(true));
         let told = Arc::clone(&refuses);
-        let shop = Shop::new(move |path, _| {
+        let shop = CountingShop::new(move |path, _| {
             (path == "/place" && told.load(Ordering::Relaxed)).then(|| Answer::status(status))
         });
         let gateway = shop.gateway("");
@@ -272,7 +272,8 @@ fn an_order_that_the_shop_refuses_outright_is_not_on_its_way() {
 
 #[test]
 fn a_page_on_which_nothing_passes_and_one_that_fails_are_no_empty_result() {
-    let shop = Shop::new(|path, asked| (path == "/find" && asked["after"].is_string()).then(|| Answer::status(500)));
+    let shop =
+        CountingShop::new(|path, asked| (path == "/find" && asked["after"].is_string()).then(|| Answer::status(500)));
     let gateway = shop.gateway("");
     let dear = json!({
         "query": "fruit", "filters": { "price": { "min": 150 } }, "pagination": { "limit": 10 }
@@ -282,7 +283,7 @@ fn a_page_on_which_nothing_passes_and_one_that_fails_are_no_empty_result() {
 
 #[test]
 fn another_limit_goes_on_where_the_page_before_has_ended() {
-    let shop = Shop::new(|_, _| None);
+    let shop = CountingShop::new(|_, _| None);
     let gateway = shop.gateway("");
     let page = |pagination: Value| {
         let page = gateway.search(&json!({ "query": "fruit", "pagination": pagination }));

@@ -51,7 +51,7 @@ pub(super) struct Kind {
     /// Text in the request, and in no other, that places an order.
     placing: &'static str,
     /// Returns the email address and the total of each order that it has.
-    orders: fn(&Shop) -> Vec<(String, i64)>,
+    orders: fn(&BackendShop) -> Vec<(String, i64)>,
 }
 
 /// Layer in front of a shop.
@@ -184,14 +184,14 @@ impl Kind {
 
 /// A shop of its own data.
 #[derive(Debug)]
-pub(super) struct Shop {
+pub(super) struct BackendShop {
     kind: &'static Kind,
     data: TempDir,
     port: u16,
     process: Leashed,
 }
 
-impl Shop {
+impl BackendShop {
     /// Starts one on a copy of the sample.
     pub(super) fn start(kind: &'static Kind) -> Self {
         let data = folder();
@@ -293,7 +293,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn before(shop: &Shop) -> Self {
+    fn before(shop: &BackendShop) -> Self {
         let fault = Arc::new(Mutex::new(Fault::Sound));
         let (told, port) = (Arc::clone(&fault), shop.port);
         let server = Server::start(move |request| {
@@ -382,7 +382,7 @@ fn newest(gateway: &Configured) -> Shopper<'_> {
 
 /// In every release and over every transport: what the platform is told was bought is what the shop has.
 fn every_release_buys(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let gateway = kind.gateway(&shop.origin(), UPSTREAM);
     for (number, (release, transport)) in ways().enumerate() {
         let email = format!("buyer-{number}@example.com");
@@ -397,7 +397,7 @@ fn every_release_buys(kind: &'static Kind) {
 
 /// A shop that goes away and comes back: nothing is lost, and nobody is told what is not true.
 fn a_restart_loses_nothing(kind: &'static Kind) {
-    let mut shop = Shop::start(kind);
+    let mut shop = BackendShop::start(kind);
     let gateway = kind.gateway(&shop.origin(), IMPATIENT);
     let shopper = newest(&gateway);
     let checkout = prepared(&shopper, kind, "restart@example.com");
@@ -420,7 +420,7 @@ fn a_restart_loses_nothing(kind: &'static Kind) {
 
 /// Callers receive `unavailable` for any invalid response of a shop, and everything works once the shop does.
 fn wrong_answers_are_the_shops(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let proxy = Proxy::before(&shop);
     let gateway = kind.gateway(&proxy.origin(), IMPATIENT);
     let shopper = newest(&gateway);
@@ -468,7 +468,7 @@ fn wrong_answers_are_the_shops(kind: &'static Kind) {
 /// A shop whose every answer comes late sells as any other; one that confirms an order after the gateway has stopped
 /// waiting has one order.
 fn a_slow_shop_sells(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let proxy = Proxy::before(&shop);
     let gateway = kind.gateway(&proxy.origin(), IMPATIENT);
     let shopper = newest(&gateway);
@@ -496,7 +496,7 @@ fn a_slow_shop_sells(kind: &'static Kind) {
 
 /// The answer to an order is lost: the shop is asked, and has one order.
 fn a_lost_answer_is_asked_for(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let proxy = Proxy::before(&shop);
     let gateway = kind.gateway(&proxy.origin(), IMPATIENT);
     let shopper = newest(&gateway);
@@ -515,7 +515,7 @@ fn a_lost_answer_is_asked_for(kind: &'static Kind) {
 
 /// An order does not arrive: after a while it is given up, and cannot arrive any more.
 fn an_order_that_does_not_arrive_is_given_up(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let proxy = Proxy::before(&shop);
     let gateway = kind.gateway(&proxy.origin(), IMPATIENT);
     let shopper = newest(&gateway);
@@ -543,7 +543,7 @@ fn an_order_that_does_not_arrive_is_given_up(kind: &'static Kind) {
 
 /// The gateway is killed while it places orders: no buyer has two, and all that the shop has are told.
 fn a_kill_places_no_order_twice(kind: &'static Kind) {
-    let shop = Shop::start(kind);
+    let shop = BackendShop::start(kind);
     let data = folder();
     let setup = kind.setup(&shop.origin(), UPSTREAM);
     let mut gateway = setup.spawn("127.0.0.1:0", data.path());

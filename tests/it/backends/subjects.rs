@@ -150,7 +150,7 @@ pub(super) fn tryton(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> 
 }
 
 fn in_front_of(kind: &'static shops::Kind) -> Subject {
-    let shop = shops::Shop::start(kind);
+    let shop = shops::BackendShop::start(kind);
     let gateway = kind.gateway(&shop.origin(), UPSTREAM);
     Subject { gateway, goods: kind.goods, _behind: None, _shop: Some(shop) }
 }

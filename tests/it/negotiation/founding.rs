@@ -12,7 +12,13 @@ use crate::{
 const RELEASES: [Release; 2] = [Release::V2026_01_11, Release::V2026_01_23];
 
 /// A call in the envelope of the founding documents: the operation as method, its payload flat beside `_meta`.
-fn call(place: &Place, release: Release, endpoint: Option<Release>, operation: &str, payload: &Value) -> Response {
+fn call(
+    place: &NegotiationSetup,
+    release: Release,
+    endpoint: Option<Release>,
+    operation: &str,
+    payload: &Value,
+) -> Response {
     let url = place.host.profile(&format!("/founding/{release}"), &profile_of(release));
     let mut params = payload.clone();
     params["_meta"] = json!({ "ucp": { "profile": url } });
@@ -31,7 +37,7 @@ fn endpoints(release: Release) -> [Option<Release>; 2] {
 
 #[test]
 fn d2_methods_take_flat_parameters_and_give_the_payload_as_result() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         for endpoint in endpoints(release) {
             let found = call(
@@ -70,7 +76,7 @@ fn d2_methods_take_flat_parameters_and_give_the_payload_as_result() {
 
 #[test]
 fn d0_tools_work_under_the_old_releases_too() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         let ask = place.ask(Transport::Tool, &format!("/founding/{release}"), &profile_of(release));
         let answer = ask.clone().of("search_catalog", json!({ "query": "shoes" })).answer(&place.gateway);
@@ -93,7 +99,7 @@ fn product_not_found(release: Release, response: &Response) {
 
 #[test]
 fn d0_an_unknown_product_is_an_error_of_json_rpc() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         for endpoint in endpoints(release) {
             let response = call(&place, release, endpoint, "get_product", &json!({ "id": "prod_invalid" }));
@@ -112,7 +118,7 @@ fn d0_an_unknown_product_is_an_error_of_json_rpc() {
 /// Trap T-30: clients of MCP that shook hands read no error that does not come with 200.
 #[test]
 fn t_30_errors_of_the_old_releases_reach_clients_that_shook_hands() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         let ask = place.ask(Transport::Tool, &format!("/founding/{release}"), &profile_of(release));
         let ask = ask.of("get_product", json!({ "id": "prod_invalid" })).header("MCP-Protocol-Version", "2025-06-18");
@@ -126,7 +132,7 @@ fn t_30_errors_of_the_old_releases_reach_clients_that_shook_hands() {
 /// Neither the severity of later releases nor their `ucp.status` is known to these callers.
 #[test]
 fn outcomes_without_a_resource_are_errors_in_the_old_shape() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         let profile = profile_with(release, &[SEARCH]);
         for transport in Transport::ALL {
@@ -153,7 +159,7 @@ fn outcomes_without_a_resource_are_errors_in_the_old_shape() {
 
 #[test]
 fn refusals_have_the_old_shape_and_the_new_members_beside_it() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in RELEASES {
         for (payload, code, number) in
             [(json!({ "id": 3 }), "invalid_request", -32602), (json!({}), "invalid_request", -32602)]
@@ -197,7 +203,7 @@ fn old_shape(transport: Transport, body: &Value, code: &str) {
 /// No later release learns the old manners.
 #[test]
 fn callers_of_later_releases_get_none_of_this() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in [Release::V2026_04_08, Release::V2026_08_25] {
         for transport in Transport::ALL {
             let ask = place.ask(transport, &format!("/later/{release}"), &profile_of(release));

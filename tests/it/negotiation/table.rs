@@ -48,7 +48,7 @@ fn the_table_says_theirs_ours_the_result_and_why() {
 /// The command's output about an operation matches the gateway's behavior.
 #[test]
 fn the_table_tells_the_truth_about_every_release() {
-    let place = Place::shared();
+    let place = NegotiationSetup::shared();
     for release in Release::ALL.iter().copied() {
         for (name, capabilities) in [("all", &CATALOG[..]), ("search", &CATALOG[..1]), ("none", &[])] {
             let profile = profile_with(release, capabilities);

@@ -12,13 +12,13 @@ use crate::{
 };
 
 /// A gateway that fetches profiles from a host beside it.
-struct Place {
+struct FetchingSetup {
     gateway: Lent<Configured>,
     host: Host,
     canary: Canary,
 }
 
-impl Place {
+impl FetchingSetup {
     fn start(configuration: &str) -> Self {
         Self::with(Lent::own(Configured::start(configuration)))
     }
@@ -69,7 +69,7 @@ fn malformed(refused: &Refused, rule: &str) {
 
 #[test]
 fn sec_02_redirects_are_refused_and_never_followed() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     for status in [301, 302, 303, 307, 308] {
         for (target, to) in [("canary", place.canary.url()), ("same", place.host.url("/fine")), ("nowhere", "/".into())]
         {
@@ -84,7 +84,7 @@ fn sec_02_redirects_are_refused_and_never_followed() {
 
 #[test]
 fn agt_04_answers_without_a_profile_are_named_by_their_status() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     for status in [201, 204, 401, 403, 404, 410, 429, 500, 503] {
         let page = if status == 204 { Page::Answer(204, vec![], vec![]) } else { Page::status(status) };
         unreachable(&place.refusal(&status.to_string(), &page), &format!("status {status} instead of 200"));
@@ -93,7 +93,7 @@ fn agt_04_answers_without_a_profile_are_named_by_their_status() {
 
 #[test]
 fn agt_04_answers_that_break_off_are_no_profiles() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     for (name, page) in [("half", Page::Half), ("noise", Page::Noise), ("nothing", Page::Nothing)] {
         unreachable(&place.refusal(name, &page), "did not send a whole HTTP response");
     }
@@ -101,7 +101,7 @@ fn agt_04_answers_that_break_off_are_no_profiles() {
 
 #[test]
 fn agt_05_slow_hosts_are_given_up_on() {
-    let place = Place::start(&REQUIRE.replace("30000", "150"));
+    let place = FetchingSetup::start(&REQUIRE.replace("30000", "150"));
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
     // Answers before the answer, of which HTTP allows any number.
     let early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".to_vec();
@@ -125,7 +125,7 @@ fn agt_05_slow_hosts_are_given_up_on() {
 
 #[test]
 fn sec_03_bodies_are_read_up_to_256_kib() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let padded = |length: usize| {
         let mut text = profile_of(Release::NEWEST).to_string();
         text.extend(std::iter::repeat_n(' ', length - text.len()));
@@ -142,7 +142,7 @@ fn sec_03_bodies_are_read_up_to_256_kib() {
 
 #[test]
 fn sec_03_heads_without_end_are_not_read_to_it() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     for (name, line) in [("many", "X-A: b\r\n".to_owned()), ("long", "x".repeat(10_000))] {
         unreachable(&place.refusal(name, &Page::endless_head(&line)), "did not send a whole HTTP response");
     }
@@ -151,7 +151,7 @@ fn sec_03_heads_without_end_are_not_read_to_it() {
 /// A bomb is small on the wire. What is not unpacked does not go off.
 #[test]
 fn sec_03_content_codings_are_refused_unread() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     // The first bytes of a gzip member; nobody gets to see that the rest is missing.
     let bomb = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3][..], &[0; 1_000]].concat();
     for coding in ["gzip", "br", "zstd", "deflate", "gzip, gzip"] {
@@ -164,7 +164,7 @@ fn sec_03_content_codings_are_refused_unread() {
 
 #[test]
 fn agt_04_documents_that_are_no_profiles_are_refused_with_the_place() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let deep = format!("{{\"ucp\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     let utf8 = b"{\"ucp\":{\"version\":\"2026-04-08\",\"x\":\"\xff\"}}".to_vec();
     let version = |version: Value| json!({ "ucp": { "version": version } }).to_string().into_bytes();
@@ -193,7 +193,7 @@ fn agt_04_documents_that_are_no_profiles_are_refused_with_the_place() {
 
 #[test]
 fn agt_05_hosts_that_are_not_there_or_speak_no_tls_are_out_of_reach() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let plain = place.host.address();
     let closed = ucp_testkit::leash::free_address();
     for (url, rule) in [
@@ -210,7 +210,7 @@ fn agt_05_hosts_that_are_not_there_or_speak_no_tls_are_out_of_reach() {
 /// Addresses inside of a profile are texts.
 #[test]
 fn sec_03_nothing_inside_a_profile_is_fetched() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let (nested, canary) = (place.host.url("/nested"), place.canary.url());
     let entry = |url: &str| json!([{ "version": Release::NEWEST.date(), "spec": url, "schema": url, "config": { "webhook_url": url } }]);
     let profile = json!({
@@ -239,7 +239,7 @@ fn sec_03_nothing_inside_a_profile_is_fetched() {
 
 #[test]
 fn agt_05_fifty_first_calls_at_once_cause_one_fetch_and_a_thousand_more_none() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     // However short its server wants it to be kept.
     let page = Page::json(&profile_of(Release::NEWEST)).header("Cache-Control: no-store, max-age=0");
     let url = place.host.put("/popular", Page::Held(Box::new(page)));
@@ -272,7 +272,7 @@ fn most_attempts(seconds: u64) -> usize {
 /// However an address is written, it is the same one, and asked once.
 #[test]
 fn agt_08_spellings_of_one_address_cause_one_fetch() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     place.host.profile("/p?a=b", &profile_of(Release::NEWEST));
     let (port, base) = (place.host.address().port(), place.host.url(""));
     for number in 0..60 {
@@ -289,7 +289,7 @@ fn agt_08_spellings_of_one_address_cause_one_fetch() {
 
 #[test]
 fn agt_08_fifty_first_calls_at_once_fail_with_one_fetch_too() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let url = place.host.put("/broken", Page::Held(Box::new(Page::status(500))));
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -309,7 +309,7 @@ fn agt_08_fifty_first_calls_at_once_fail_with_one_fetch_too() {
 
 #[test]
 fn agt_08_what_failed_is_left_in_peace_for_a_growing_while_and_then_tried_again() {
-    let place = Place::shared();
+    let place = FetchingSetup::shared();
     let url = place.host.put("/flaky", Page::status(500));
     let start = Instant::now();
     for number in 0..300 {
@@ -328,7 +328,7 @@ fn agt_08_what_failed_is_left_in_peace_for_a_growing_while_and_then_tried_again(
 #[test]
 fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
     let configuration = REQUIRE.replace("per_second = 1000, burst = 1000", "per_second = 1, burst = 5");
-    let place = Place::start(&configuration);
+    let place = FetchingSetup::start(&configuration);
     place.host.put_everywhere(Page::json(&profile_of(Release::NEWEST)));
     let known = place.host.url("/known");
     Ask::new(Transport::Rest, &known).answer(&place.gateway);
@@ -361,7 +361,7 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
 #[test]
 fn agt_08_one_address_uses_its_share_of_discovery() {
     let configuration = REQUIRE.replace("per_second = 1000, burst = 1000", "per_second = 1, burst = 20");
-    let place = Place::start(&[&configuration, "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n"].concat());
+    let place = FetchingSetup::start(&[&configuration, "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n"].concat());
     place.host.put_everywhere(Page::json(&profile_of(Release::NEWEST)));
     let ask = |number: usize, client: &str| {
         let ask = Ask::new(Transport::ALL[number % 3], &place.host.url(&format!("/{client}/{number}")));
@@ -379,7 +379,7 @@ fn agt_08_one_address_uses_its_share_of_discovery() {
 /// One host that answers nobody keeps only its own platforms waiting.
 #[test]
 fn agt_08_a_slow_host_does_not_keep_the_platforms_of_others_waiting() {
-    let (place, slow) = (Place::shared(), Host::start());
+    let (place, slow) = (FetchingSetup::shared(), Host::start());
     let held = Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST))));
     let fine = place.host.profile("/fine", &profile_of(Release::NEWEST));
     std::thread::scope(|scope| {

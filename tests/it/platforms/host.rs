@@ -86,11 +86,11 @@ impl Page {
 /// The host. It is gone when this is dropped.
 pub(crate) struct Host {
     server: Server,
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct HostState {
     pages: Mutex<HashMap<String, Page>>,
     /// Response for paths without a page.
     others: Mutex<Option<Page>>,
@@ -108,7 +108,7 @@ fn path(request: &Request) -> &str {
 
 impl Host {
     pub(crate) fn start() -> Self {
-        let inner = Arc::new(Inner::default());
+        let inner = Arc::new(HostState::default());
         let answering = Arc::clone(&inner);
         Self { server: Server::start(move |request| answering.page(path(request)).answer(&answering)), inner }
     }
@@ -173,7 +173,7 @@ impl Drop for Host {
     }
 }
 
-impl Inner {
+impl HostState {
     fn page(&self, path: &str) -> Page {
         let page = lock(&self.pages).get(path).cloned().or_else(|| lock(&self.others).clone());
         page.unwrap_or_else(|| Page::status(404))
@@ -182,7 +182,7 @@ impl Inner {
 
 impl Page {
     /// Response of a host.
-    fn answer(self, host: &Inner) -> Answer {
+    fn answer(self, host: &HostState) -> Answer {
         match self {
             Self::Answer(status, headers, body) => Answer::Whole(status, headers, body),
             Self::Held(page) => {

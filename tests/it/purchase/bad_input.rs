@@ -44,16 +44,16 @@ fn complete(root: &Value, schema: &Value) -> Value {
 }
 
 /// A place of a document: its path, its pointer, and what it may hold.
-struct Place {
+struct MemberPlace {
     path: String,
     pointer: String,
     schema: Value,
 }
 
 /// Every place of a document that a schema describes.
-fn places(root: &Value, schema: &Value, path: &str, pointer: &str, found: &mut Vec<Place>) {
+fn places(root: &Value, schema: &Value, path: &str, pointer: &str, found: &mut Vec<MemberPlace>) {
     let schema = resolved(root, schema);
-    found.push(Place { path: path.to_owned(), pointer: pointer.to_owned(), schema: schema.clone() });
+    found.push(MemberPlace { path: path.to_owned(), pointer: pointer.to_owned(), schema: schema.clone() });
     for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         places(root, member, &format!("{path}.{name}"), &format!("{pointer}/{name}"), found);
     }
@@ -71,7 +71,7 @@ fn names_others(path: &str) -> bool {
 }
 
 /// Replacement for a place.
-fn mutations(place: &Place, present: &Value) -> Vec<Value> {
+fn mutations(place: &MemberPlace, present: &Value) -> Vec<Value> {
     let mut all = vec![
         json!(null),
         json!(true),

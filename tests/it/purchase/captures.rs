@@ -19,14 +19,14 @@ const API_KEY: &str = "sk_test_captures";
 /// The identifier of the handler, which the shopper pays with.
 const HANDLER: &str = "mock_payment_handler";
 
-struct Shop {
+struct CapturingShop {
     stripe: FakeStripe,
     setup: Setup,
     data: TempDir,
     gateway: Gateway,
 }
 
-impl Shop {
+impl CapturingShop {
     fn open() -> Self {
         let keys = Keys { api_key: API_KEY.to_owned(), signing_secret: String::new() };
         let stripe = FakeStripe::start(Options::new(keys)).expect("Stripe");
@@ -110,7 +110,7 @@ impl Shop {
 
 #[test]
 fn the_merchant_captures_a_part_of_whatever_was_bought() {
-    let shop = Shop::open();
+    let shop = CapturingShop::open();
     for (release, transport) in ways() {
         let shopper = Shopper::new(&shop.gateway, release, transport);
         let (order, total, payment) = shop.bought(&shopper, "pm_ok");
@@ -140,7 +140,7 @@ fn the_merchant_captures_a_part_of_whatever_was_bought() {
 
 #[test]
 fn what_is_canceled_is_released() {
-    let shop = Shop::open();
+    let shop = CapturingShop::open();
     let shopper = Shopper::rest(&shop.gateway);
     let (order, _, payment) = shop.bought(&shopper, "pm_ok");
     let (status, told) = shop.step(&order, "cancel", &json!({ "reason": "sold out" }));
@@ -172,7 +172,7 @@ fn what_is_canceled_is_released() {
 
 #[test]
 fn a_capture_is_made_once_whenever_the_gateway_is_killed() {
-    let mut shop = Shop::open();
+    let mut shop = CapturingShop::open();
     for (nth, fault) in
         ["hang_before", "hang_after", "reset_after", "error_after", "late", "slow"].into_iter().enumerate()
     {
@@ -199,7 +199,7 @@ fn a_capture_is_made_once_whenever_the_gateway_is_killed() {
 
 #[test]
 fn the_command_line_captures_and_releases() {
-    let shop = Shop::open();
+    let shop = CapturingShop::open();
     let shopper = Shopper::rest(&shop.gateway);
     let (order, total, payment) = shop.bought(&shopper, "pm_ok");
     let shown = shop.command("capture", &order, &["--amount", "700"]).expect("it is captured");

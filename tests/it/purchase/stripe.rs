@@ -24,7 +24,7 @@ const WEBHOOK_SECRET: &str = "whsec_canary77c1";
 /// The identifier of the handler, which the shopper pays with.
 const HANDLER: &str = "mock_payment_handler";
 
-struct Shop {
+struct StripeShop {
     stripe: FakeStripe,
     gateway: Gateway,
     data: tempfile::TempDir,
@@ -44,7 +44,7 @@ fn configuration(url: &str) -> String {
     )
 }
 
-impl Shop {
+impl StripeShop {
     fn open() -> Self {
         let keys = Keys { api_key: API_KEY.to_owned(), signing_secret: String::new() };
         let stripe = FakeStripe::start(Options::new(keys)).expect("Stripe");
@@ -105,7 +105,7 @@ fn now() -> u64 {
 
 #[test]
 fn a_purchase_is_paid_at_stripe_once_whoever_buys() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     for (release, transport) in ways() {
         let shopper = Shopper::new(&shop.gateway, release, transport);
         let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
@@ -126,7 +126,7 @@ fn a_purchase_is_paid_at_stripe_once_whoever_buys() {
 
 #[test]
 fn a_buyer_confirms_at_the_bank_and_comes_back() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     for (nth, (release, transport)) in ways().enumerate() {
         let shopper = Shopper::new(&shop.gateway, release, transport);
         let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
@@ -179,7 +179,7 @@ fn a_buyer_confirms_at_the_bank_and_comes_back() {
 /// The surface leads on to Stripe's page, whose origin the handler declares, and that leads back to the surface.
 #[test]
 fn a_platform_shows_the_page_of_stripe_itself() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     let host = Host::start();
     let (extension, kind) = ("dev.ucp.common.payment.authentication", "dev.ucp.common.payment.three_ds_challenge");
     let capabilities = ["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", extension];
@@ -211,7 +211,7 @@ fn a_platform_shows_the_page_of_stripe_itself() {
 
 #[test]
 fn a_payment_that_waits_for_its_buyer_is_called_off_by_a_change() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     for (release, transport) in ways() {
         let shopper = Shopper::new(&shop.gateway, release, transport);
         let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
@@ -240,7 +240,7 @@ fn a_payment_that_waits_for_its_buyer_is_called_off_by_a_change() {
 
 #[test]
 fn events_of_stripe_settle_a_payment_and_those_of_others_do_not() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     let shopper = Shopper::rest(&shop.gateway);
     let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
     let challenged = shopper.complete(&checkout, "pm_challenge");
@@ -274,7 +274,7 @@ fn events_of_stripe_settle_a_payment_and_those_of_others_do_not() {
 
 #[test]
 fn tokens_of_google_pay_are_paid_at_stripe() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     for (release, transport) in ways() {
         let shopper = Shopper::new(&shop.gateway, release, transport);
         let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
@@ -295,7 +295,7 @@ fn tokens_of_google_pay_are_paid_at_stripe() {
 
 #[test]
 fn money_is_given_back_at_stripe_over_the_admin_endpoint() {
-    let shop = Shop::open();
+    let shop = StripeShop::open();
     let shopper = Shopper::rest(&shop.gateway);
     let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
     let completed = shopper.complete(&checkout, "pm_ok");
@@ -322,7 +322,7 @@ fn money_is_given_back_at_stripe_over_the_admin_endpoint() {
 
 /// Refunds of one order of three pieces, over the admin endpoint.
 struct Refunds {
-    shop: Shop,
+    shop: StripeShop,
     address: SocketAddr,
     order: String,
     attempt: String,
@@ -330,7 +330,7 @@ struct Refunds {
 
 impl Refunds {
     fn open() -> Self {
-        let shop = Shop::open();
+        let shop = StripeShop::open();
         let shopper = Shopper::rest(&shop.gateway);
         let checkout = shopper.create(&ready(&[("pot_ceramic", 3)]));
         let completed = shopper.complete(&checkout, "pm_ok");
@@ -449,7 +449,7 @@ fn a_refund_of_lines_is_about_what_was_paid_for_them() {
 
 #[test]
 fn keys_and_credentials_are_in_no_log_and_no_file() {
-    let mut shop = Shop::open();
+    let mut shop = StripeShop::open();
     let shopper = Shopper::rest(&shop.gateway);
     for token in ["pm_okZPcanary31ab", "pm_declineZPcanary31ab", "pm_challengeZPcanary31ab"] {
         let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));

@@ -46,13 +46,13 @@ pub(crate) fn profile(release: Release, webhook: Option<&str>) -> Value {
 }
 
 /// A flower shop that signs, and where its platforms are.
-struct Place {
+struct WebhookSetup {
     gateway: Configured,
     host: Host,
     keys: Vec<PublicKey>,
 }
 
-impl Place {
+impl WebhookSetup {
     fn open() -> Self {
         Self::with(&open())
     }
@@ -160,7 +160,7 @@ fn same(deliveries: &[Delivery]) {
 
 #[test]
 fn whk_03_every_step_of_an_order_is_told_in_turn_and_signed() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     for release in [Release::V2026_04_08, Release::NEWEST] {
         let receiver = Receiver::start([]);
         let order = place.order(release, &place.platform(release.date(), release, &receiver));
@@ -195,7 +195,7 @@ fn whk_03_every_step_of_an_order_is_told_in_turn_and_signed() {
 
 #[test]
 fn older_releases_get_their_own_form_with_a_detached_signature() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     for release in [Release::V2026_01_11, Release::V2026_01_23] {
         let receiver = Receiver::start([]);
         let order = place.order(release, &place.platform(release.date(), release, &receiver));
@@ -228,7 +228,7 @@ fn whk_03_what_does_not_arrive_is_sent_again_byte_by_byte() {
         Answer::Silence,
         Answer::Whole(503, vec!["Retry-After: 1".to_owned()], Vec::new()),
     ];
-    let place = Place::with(&open().replace("30000", "3000"));
+    let place = WebhookSetup::with(&open().replace("30000", "3000"));
     let receiver = Receiver::start(plan.clone());
     place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     let deliveries = receiver.after(plan.len() + 1);
@@ -240,7 +240,7 @@ fn whk_03_what_does_not_arrive_is_sent_again_byte_by_byte() {
 
 #[test]
 fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     let receiver = Receiver::start([Answer::status(410)]);
     place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     let all = place.until("gone");
@@ -257,7 +257,7 @@ fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
 
 #[test]
 fn a_killed_gateway_tells_what_it_had_not_told() {
-    let mut place = Place::open();
+    let mut place = WebhookSetup::open();
     let receiver = Receiver::start([Answer::Silence]);
     let order = place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     receiver.after(1);
@@ -274,7 +274,7 @@ fn a_killed_gateway_tells_what_it_had_not_told() {
 
 #[test]
 fn sec_03_nothing_is_sent_to_a_forbidden_address() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     let receiver = Receiver::start([]);
     let port = receiver.address().port();
     for (name, url) in [
@@ -301,7 +301,7 @@ fn sec_03_nothing_is_sent_to_a_forbidden_address() {
 
 #[test]
 fn steps_that_cannot_be_taken_say_why_and_change_nothing() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     let receiver = Receiver::start([]);
     let order = place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     let before = place.json(&["orders", "show", &order]);
@@ -329,7 +329,7 @@ fn steps_that_cannot_be_taken_say_why_and_change_nothing() {
 #[test]
 fn two_gateways_on_one_directory_tell_each_step_once_and_in_its_turn() {
     const ORDERS: usize = 12;
-    let place = Place::open();
+    let place = WebhookSetup::open();
     let receiver = Receiver::start([]);
     let setup = Setup::new(&open());
     let mut command = setup.command("serve");
@@ -359,7 +359,7 @@ fn two_gateways_on_one_directory_tell_each_step_once_and_in_its_turn() {
 
 #[test]
 fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_memory() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     let (dead, living) = (Receiver::start(vec![Answer::Silence; 64]), Receiver::start([]));
     let order = place.order(Release::NEWEST, &place.platform("dead", Release::NEWEST, &dead));
     dead.after(1);
@@ -396,7 +396,7 @@ fn operators_move_orders_over_http_too() {
     let data = crate::harness::folder();
     let configuration = open() + "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n";
     let setup = Setup::new(&configuration).file("token", "operators-only\n").arguments(&["--sample", "flower-shop"]);
-    let place = Place { gateway: setup.start_on(data), host: Host::start(), keys: Vec::new() };
+    let place = WebhookSetup { gateway: setup.start_on(data), host: Host::start(), keys: Vec::new() };
     let line = place.gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin")).expect("the address");
     let address: std::net::SocketAddr = line.trim().trim_start_matches("http://").parse().expect("an address");
     let order = place.order(Release::NEWEST, &place.host.profile("/p", &profile(Release::NEWEST, None)));

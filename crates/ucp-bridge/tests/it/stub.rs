@@ -91,7 +91,7 @@ impl Act {
 
 type Acting = Box<dyn FnMut(&Got) -> Act + Send>;
 
-struct Inner {
+struct StubState {
     got: Vec<Got>,
     script: VecDeque<Acting>,
     usual: Acting,
@@ -102,7 +102,7 @@ struct Inner {
 /// The shop.
 #[derive(Clone)]
 pub(crate) struct Stub {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<StubState>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -114,7 +114,8 @@ impl Stub {
 
     pub(crate) async fn offering(release: Release, offering: &Offering, keys: &[Value]) -> Self {
         let usual: Acting = Box::new(|got| panic!("nobody said what to answer to {got:?}"));
-        let inner = Inner { got: Vec::new(), script: VecDeque::new(), usual, profile: Value::Null, profile_fetches: 0 };
+        let inner =
+            StubState { got: Vec::new(), script: VecDeque::new(), usual, profile: Value::Null, profile_fetches: 0 };
         let inner = Arc::new(Mutex::new(inner));
         let own = Arc::clone(&inner);
         let host = Host::start(move |peer| serve(Arc::clone(&own), peer)).await;
@@ -132,7 +133,7 @@ impl Stub {
         stub
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, StubState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +173,7 @@ impl Stub {
 }
 
 /// Answers the requests of a connection, one after the other.
-async fn serve(inner: Arc<Mutex<Inner>>, mut peer: Peer) -> io::Result<()> {
+async fn serve(inner: Arc<Mutex<StubState>>, mut peer: Peer) -> io::Result<()> {
     loop {
         let request = peer.request().await?;
         let act = {

@@ -65,20 +65,19 @@ impl Search {
         if let Some(known) = known.filter(|known| known.file == file) {
             search.places = Arc::clone(&known.places);
         } else if let Some(path) = &geocoder.places {
-            let read = File::open(&**path).map_err(|error| error.to_string());
-            match read.and_then(|file| Table::read(BufReader::new(file)).map_err(|error| error.to_string())) {
-                Ok(table) => search.places = Arc::new(table),
-                Err(error) => document.add("geocoder.places", format_args!("{}: {error}", path.display())),
-            }
+            let read = File::open(&**path).map_err(|error| format!("{}: {error}", path.display()));
+            let table = read.and_then(|file| {
+                Table::read(BufReader::new(file)).map_err(|error| format!("{}: {error}", path.display()))
+            });
+            search.places = document.led("geocoder.places", table).map_or(search.places, Arc::new);
         }
         search.file = file;
         geocoder.names = Some(search.places.len().to_string());
         if let Some(WebUrl(endpoint)) = &geocoder.url {
             let deadline = geocoder.timeout_ms.get_or_insert_default().time();
-            match HttpGeocoder::new(Options { deadline, roots: roots.to_vec(), ..Options::new(endpoint.clone()) }) {
-                Ok(asked) => search.geocoder = Some(Arc::new(asked)),
-                Err(error) => document.add("geocoder.url", format_args!("the geocoder {error}")),
-            }
+            let options = Options { deadline, roots: roots.to_vec(), ..Options::new(endpoint.clone()) };
+            let geocoder = HttpGeocoder::new(options).map_err(|error| format!("the geocoder {error}"));
+            search.geocoder = document.led("geocoder.url", geocoder).map(Arc::new);
         }
         search
     }

@@ -33,13 +33,12 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
         entry.wrong("config", problem);
     }
     let Some(through) = &said.through else {
-        entry.wrong("through", "Google Pay needs the id of the entry that pays with its tokens");
-        return None;
+        return entry.none("through", "Google Pay needs the id of the entry that pays with its tokens");
     };
     let Some(payment) = entry.before.iter().find(|payment| payment.declaration.id == *through && payment.is_gateway())
     else {
-        entry.wrong("through", "expected the id of an entry above this one, of the kind `stripe` or `processor`");
-        return None;
+        return entry
+            .none("through", "expected the id of an entry above this one, of the kind `stripe` or `processor`");
     };
     Some(payment.open.clone())
 }

@@ -15,10 +15,7 @@ pub(super) fn usual(_: &str) -> Option<Declaration> {
 pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -> Option<Open> {
     let endpoint = match &said.url {
         Some(url) => entry.endpoint("url", url),
-        None => {
-            entry.wrong("url", "a processor needs the address of its provider");
-            None
-        }
+        None => entry.none("url", "a processor needs the address of its provider"),
     };
     let formerly: Vec<_> = said.formerly.iter().filter_map(|url| entry.endpoint("formerly", url)).collect();
     let api_key = entry.secret("api_key", said.api_key_file.as_deref(), said.api_key_env.as_deref());
@@ -30,11 +27,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
         entry.wrong("signing_key_id", "expected visible ASCII characters without quotes and backslashes");
     }
     let (endpoint, api_key, signing_secret) = (endpoint?, api_key?, signing_secret?);
-    let (connect_timeout, request_timeout) = (said.connect_timeout_ms.time(), said.timeout_ms.time());
-    let deadline = said.deadline_ms.time();
-    if request_timeout > deadline {
-        entry.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
-    }
+    let [connect_timeout, request_timeout, deadline] = entry.times(said);
     let capture = said.capture.into();
     said.url = Some(endpoint.as_str().to_owned());
     said.formerly = formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();

@@ -35,11 +35,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
     said.secrets = Some(if webhook_secret.is_some() { "set, with one for events" } else { "set" }.to_owned());
     let (endpoint, api_key) = (endpoint?, api_key?);
     modes(entry, said, &api_key);
-    let (connect_timeout, request_timeout) = (said.connect_timeout_ms.time(), said.timeout_ms.time());
-    let deadline = said.deadline_ms.time();
-    if request_timeout > deadline {
-        entry.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
-    }
+    let [connect_timeout, request_timeout, deadline] = entry.times(said);
     let capture = said.capture.into();
     said.url = Some(endpoint.as_str().to_owned());
     Some(Arc::new(move |declaration, clock, roots| {

@@ -14,7 +14,7 @@ use std::{
 use jiff::Timestamp;
 use tokio::time::timeout;
 use ucp_core::ports::{PortError, store::Store};
-use ucp_host::{backend::retention, clock, files::Place, running::Running, slot::Slot};
+use ucp_host::{backend::retention, clock, files::StoragePlace, running::Running, slot::Slot};
 
 use super::entry::Summary;
 
@@ -95,7 +95,7 @@ impl Subjects {
         if let Some(shop) = slot.shop() {
             return Ok(Arc::clone(&shop.store));
         }
-        let place = Place::of(&slot.settings);
+        let place = StoragePlace::of(&slot.settings);
         let tenants = self.0.upgrade().map(|running| running.files.tenants()).unwrap_or_default();
         match tenants.into_iter().find(|(other, _)| *other == place) {
             Some((_, tenants)) => tenants.store_of(slot.id.clone(), retention(&slot.settings.sections.data)).await,

@@ -15,10 +15,8 @@ use super::{
     search::{holiday, restriction},
 };
 
-/// Opens a merchant as of `now`. The draft makes an unknown id a successful answer without a merchant.
-///
-/// # Errors
-/// Whatever the directory reports.
+/// Opens a merchant as of `now`. The draft makes an unknown id a successful answer without a merchant. Fails with
+/// whatever the directory reports.
 pub async fn detail(merchants: &dyn Merchants, request: &Request, now: Timestamp) -> Result<Detail, Refusal> {
     if let Some(reason) = restriction(merchants.policy(), &request.context) {
         return Ok(Detail { merchant: None, messages: vec![reason] });

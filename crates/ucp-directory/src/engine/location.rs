@@ -24,11 +24,8 @@ use super::{
     search::restriction,
 };
 
-/// Searches the locations of a directory.
-///
-/// # Errors
-/// A refusal of filters that are invalid or that the directory cannot evaluate, of a page size of 0, or of a cursor of
-/// another query; the error of the directory.
+/// Searches the locations of a directory. Fails with a refusal of filters that are invalid or that the directory cannot
+/// evaluate, of a page size of 0, or of a cursor of another query; the error of the directory.
 pub async fn search(
     merchants: &dyn Merchants,
     cursors: &dyn Cursors,
@@ -87,11 +84,8 @@ pub async fn search(
     })
 }
 
-/// Looks locations up.
-///
-/// # Errors
-/// A refusal of filters that are invalid or that the directory cannot evaluate, or of a request without identifiers;
-/// the error of the directory.
+/// Looks locations up. Fails with a refusal of filters that are invalid or that the directory cannot evaluate, or of a
+/// request without identifiers; the error of the directory.
 pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Timestamp) -> Result<Resolved, Refusal> {
     let criteria = request.demands.criteria(merchants.policy())?;
     if request.ids.is_empty() {

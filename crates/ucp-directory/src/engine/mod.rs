@@ -36,12 +36,7 @@ pub struct Engine {
     /// Geocoder of the addresses that callers name.
     pub geocoder: Arc<dyn Geocoder>,
 }
-
-impl std::fmt::Debug for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Engine);
 
 #[async_trait]
 impl Directory for Engine {

@@ -4,7 +4,7 @@
 //! The [`index`](super::index) answers [`Merchants::find`] and [`Merchants::find_locations`] for directories that fit
 //! into memory.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use ucp_core::{
@@ -24,33 +24,24 @@ pub trait Merchants: Send + Sync {
     /// Returns the policy of the operator.
     fn policy(&self) -> &Policy;
 
-    /// Returns one page of the merchants that match a query.
-    ///
-    /// # Errors
+    /// Returns one page of the merchants that match a query. Fails with
     /// [`InvalidCursor`](ucp_core::Code::InvalidCursor) if the position in `query` is invalid,
-    /// [`Unavailable`](ucp_core::Code::Unavailable) or [`InternalError`](ucp_core::Code::InternalError) if the directory
-    /// fails.
+    /// [`Unavailable`](ucp_core::Code::Unavailable) or [`InternalError`](ucp_core::Code::InternalError) if the
+    /// directory fails.
     async fn find(&self, query: &Query) -> Result<Page<Hit>, PortError>;
 
-    /// Returns one page of the locations that match a query.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find).
+    /// Returns one page of the locations that match a query. Fails as [`find`](Self::find).
     async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, PortError>;
 
     /// Returns the merchants with these ids, in their order; `None` for an unknown id.
     ///
-    /// Identifiers come from outside: they are compared, never interpreted.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) or [`InternalError`](ucp_core::Code::InternalError) if the directory
-    /// fails.
+    /// Identifiers come from outside: they are compared, never interpreted. Fails with
+    /// [`Unavailable`](ucp_core::Code::Unavailable) or [`InternalError`](ucp_core::Code::InternalError) if the
+    /// directory fails.
     async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, PortError>;
 
-    /// Returns the merchants that have a location with the id or alias, for each of `ids` in their order.
-    ///
-    /// # Errors
-    /// As [`fetch`](Self::fetch).
+    /// Returns the merchants that have a location with the id or alias, for each of `ids` in their order. Fails as
+    /// [`fetch`](Self::fetch).
     async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, PortError>;
 }
 
@@ -60,9 +51,7 @@ pub trait Geocoder: Send + Sync {
     /// Returns the coordinates of an address; `None` if they are unknown, or too coarse to measure from, such as those
     /// of a country.
     ///
-    /// The address is a buyer's: it must be neither logged nor stored.
-    ///
-    /// # Errors
+    /// The address is a buyer's: it must be neither logged nor stored. Fails with
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the geocoder does not answer in time.
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError>;
 }
@@ -101,17 +90,12 @@ pub struct Preference {
     /// Intent of the buyer, in words.
     pub intent: Option<String>,
 }
+ucp_core::opaque!(Preference);
 
 impl Preference {
     /// Returns the preferences of a buyer in these circumstances.
     pub(crate) fn of(context: &Context) -> Self {
         Self { place: context.place(), intent: context.intent.clone() }
-    }
-}
-
-impl fmt::Debug for Preference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Preference(..)")
     }
 }
 

@@ -25,11 +25,8 @@ use super::{
     port::{Geocoder, Merchants, Preference, Query, Resolved},
 };
 
-/// Searches a directory as of `now`, or as of the first page.
-///
-/// # Errors
-/// A refusal of filters that are unknown or invalid, of a page size out of range, or of a cursor of another query; the
-/// error of the directory or the geocoder.
+/// Searches a directory as of `now`, or as of the first page. Fails with a refusal of filters that are unknown or
+/// invalid, of a page size out of range, or of a cursor of another query; the error of the directory or the geocoder.
 pub async fn search(
     merchants: &dyn Merchants,
     cursors: &dyn Cursors,

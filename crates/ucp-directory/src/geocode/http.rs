@@ -21,7 +21,6 @@
 mod answer;
 
 use std::{
-    fmt,
     hash::{BuildHasher as _, RandomState},
     sync::Arc,
     time::Duration,
@@ -75,10 +74,10 @@ pub struct Options {
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
 }
+ucp_core::opaque!(Options);
 
 impl Options {
     /// Returns the default options for a service.
-    #[must_use]
     pub const fn new(endpoint: Url) -> Self {
         Self {
             endpoint,
@@ -93,13 +92,6 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
-    // The endpoint may hold a key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("host", &self.endpoint.host_str()).finish_non_exhaustive()
-    }
-}
-
 /// A geocoding service.
 pub struct HttpGeocoder {
     endpoint: Url,
@@ -110,18 +102,11 @@ pub struct HttpGeocoder {
     /// Hasher with random keys of this process, so that the key of an answer does not reveal the address.
     hasher: RandomState,
 }
-
-impl fmt::Debug for HttpGeocoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpGeocoder").field("upstream", &self.upstream).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(HttpGeocoder { upstream });
 
 impl HttpGeocoder {
-    /// Creates a client of a service. Nothing is sent yet.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the endpoint is not of an allowed form, or TLS cannot be set up.
+    /// Creates a client of a service. Nothing is sent yet. Fails with [`SetupError`] if the endpoint is not of an
+    /// allowed form, or TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let Options { endpoint, plain_http, deadline, max_body, at_once, kept, freshness, roots } = options;
         let limits = Limits { answer: deadline, idle: deadline, total: deadline };

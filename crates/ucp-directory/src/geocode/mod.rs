@@ -1,7 +1,7 @@
 //! Coordinates of addresses.
 //!
 //! A [`Chain`] asks one source after the other, the most exact one first: the directory's own locations by their street
-//! ([`Known`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
+//! ([`KnownPlaces`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
 //! needs the network, such as an [`HttpGeocoder`], is one more link. An address that none of them knows is unknown: a
 //! search is never widened instead.
 //!
@@ -42,26 +42,19 @@ const SAME_ADDRESS: f64 = 250.0;
 pub struct Chain {
     links: Vec<Arc<dyn Geocoder>>,
 }
+ucp_core::opaque!(Chain);
 
 impl Chain {
     /// Creates a chain of these sources, in this order.
-    #[must_use]
     pub fn new(links: Vec<Arc<dyn Geocoder>>) -> Self {
         Self { links }
     }
 
     /// Creates the usual chain: known streets, then `exact` (such as a geocoding service), postal codes, towns.
-    #[must_use]
     pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {
         let coarse: [Arc<dyn Geocoder>; 2] =
             [Arc::new(PostalCodes(Arc::clone(table))), Arc::new(Localities(Arc::clone(table)))];
         Self::new(std::iter::once(known).chain(exact).chain(coarse).collect())
-    }
-}
-
-impl std::fmt::Debug for Chain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chain").field("links", &self.links.len()).finish()
     }
 }
 
@@ -108,24 +101,23 @@ impl Geocoder for Localities {
 
 /// Geocoder of the street addresses of public locations, stored as digests that need little memory.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownPlaces {
     hasher: RandomState,
     /// Coordinates by digest; `None` for an address whose locations are apart, so that one of them is wrong.
     points: HashMap<u64, Option<Point>>,
 }
 
-impl Known {
+impl KnownPlaces {
     /// Returns the coordinates of an address, if a location has it.
-    #[must_use]
     pub fn find(&self, address: &PostalAddress) -> Option<Resolved> {
         let point = keys(address).iter().find_map(|key| *self.points.get(&self.hasher.hash_one(key))?)?;
         Some(Resolved { point, precision: Precision::Street })
     }
 }
 
-/// Builder of a [`Known`].
+/// Builder of a [`KnownPlaces`].
 #[derive(Debug, Default)]
-pub struct KnownBuilder(Known);
+pub struct KnownBuilder(KnownPlaces);
 
 impl KnownBuilder {
     /// Adds the public locations of a merchant that state both address and coordinates.
@@ -145,14 +137,13 @@ impl KnownBuilder {
     }
 
     /// Returns the geocoder of all added addresses.
-    #[must_use]
-    pub fn finish(self) -> Known {
+    pub fn finish(self) -> KnownPlaces {
         self.0
     }
 }
 
 #[async_trait]
-impl Geocoder for Known {
+impl Geocoder for KnownPlaces {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         Ok(self.find(address))
     }

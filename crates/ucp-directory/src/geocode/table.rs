@@ -88,7 +88,6 @@ impl Entry {
 
 impl Table {
     /// Returns the built-in table.
-    #[must_use]
     pub fn fixture() -> Self {
         Self::read(FIXTURE.as_bytes()).unwrap_or_else(|error| {
             // It is part of the program; that it can be read is a matter of its tests.
@@ -97,10 +96,7 @@ impl Table {
         })
     }
 
-    /// Reads a table.
-    ///
-    /// # Errors
-    /// An error for the first invalid line, or if the table cannot be read.
+    /// Reads a table. Fails with an error for the first invalid line, or if the table cannot be read.
     pub fn read(mut reader: impl BufRead) -> Result<Self, TableError> {
         let mut table = Self { keys: String::new(), entries: Vec::new() };
         let mut regions = Regions::default();
@@ -130,19 +126,16 @@ impl Table {
     }
 
     /// Returns the number of names in the table.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns `true` if the table is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns the center of a postal code.
-    #[must_use]
     pub fn postal_code(&self, place: &AddressPlace) -> Option<Point> {
         let (country, code) = (place.country.as_deref()?, place.postal_code.as_deref()?);
         let whole = self.find(&postal_key(country, code));
@@ -150,7 +143,6 @@ impl Table {
     }
 
     /// Returns the center of a town, if the region is stated too: many towns of a country share a name.
-    #[must_use]
     pub fn locality(&self, place: &AddressPlace) -> Option<Point> {
         let region = place.region.as_deref()?;
         self.find(&locality_key(place.country.as_deref()?, region, place.locality.as_deref()?))

@@ -149,7 +149,7 @@ fn merchant() -> Merchant {
     .expect("a merchant")
 }
 
-fn known() -> Known {
+fn known() -> KnownPlaces {
     let mut known = KnownBuilder::default();
     known.add(&merchant());
     known.finish()

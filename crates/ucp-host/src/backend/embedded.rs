@@ -14,7 +14,6 @@ use http::{
         ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
     },
 };
-use tokio::task::JoinSet;
 use ucp_config::Settings;
 use ucp_core::{
     ports::{self, Catalog, ledger::Ledger, payment_handler::Handler},
@@ -41,7 +40,7 @@ pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<Embed
 /// `catalog` and its sales kept in `ledger`.
 pub(super) fn open(
     shop: &EmbeddedShop,
-    catalog: &Arc<dyn Catalog>,
+    catalog: Arc<dyn Catalog>,
     ledger: Arc<dyn Ledger>,
     settings: &Settings,
     base: &str,
@@ -50,7 +49,18 @@ pub(super) fn open(
     shop.show_pictures_below(&format!("{base}{PICTURES}"));
     let payments = Arc::default();
     let handlers = handlers(&settings.payments, &settings.extra_roots, &payments)?;
-    let mut sales = sales(shop, catalog, ledger, handlers, base);
+    let mut sales = SalesService {
+        catalog,
+        ledger,
+        terms: shop.database().terms(),
+        remote_carts: None,
+        order_inbox: None,
+        handlers,
+        shop_handlers: Arc::new([]),
+        pages: base.to_owned(),
+        clock: Arc::new(clock::timestamp),
+        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
+    };
     let copy =
         settings.catalog.as_ref().map(|catalog| synchronised::of_embedded(shop, settings, catalog)).transpose()?;
     if let Some(copy) = &copy {
@@ -58,20 +68,9 @@ pub(super) fn open(
         sales.catalog = Arc::new(copy.catalog.clone());
     }
     let catalog = Arc::clone(&sales.catalog);
-    let mut opened = Opened {
-        name: shop.market().name.clone(),
-        shop: ports::ShopPort::Facts { catalog, sales: Arc::new(sales.clone()) },
-        handlers: sales.declarations(),
-        sales: Some(sales),
-        pages: true,
-        bridge: None,
-        counters: None,
-        payments,
-        statement: None,
-        synchroniser: None,
-        router: Router::new(),
-        tasks: JoinSet::new(),
-    };
+    let (name, handlers) = (shop.market().name.clone(), sales.declarations());
+    let facts = ports::ShopPort::Facts { catalog, sales: Arc::new(sales.clone()) };
+    let mut opened = Opened { sales: Some(sales), pages: true, payments, ..Opened::new(name, facts, handlers) };
     if let Some(copy) = copy {
         copy.keep(&mut opened, settings, bodies);
     }
@@ -102,28 +101,6 @@ async fn picture(file: Result<Path<String>, PathRejection>, uri: Uri) -> Respons
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     (headers, drawn).into_response()
-}
-
-/// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.
-fn sales(
-    shop: &EmbeddedShop,
-    catalog: &Arc<dyn Catalog>,
-    ledger: Arc<dyn Ledger>,
-    handlers: Handlers,
-    base: &str,
-) -> SalesService {
-    SalesService {
-        catalog: Arc::clone(catalog),
-        ledger,
-        terms: shop.database().terms(),
-        remote_carts: None,
-        order_inbox: None,
-        handlers,
-        shop_handlers: Arc::new([]),
-        pages: base.to_owned(),
-        clock: Arc::new(clock::timestamp),
-        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
-    }
 }
 
 /// Payment handlers of a shop.

@@ -13,10 +13,10 @@ use ucp_contract::{
 use ucp_core::ports::{Completion, OrderInbox, remote_cart::RemoteCart as _};
 use ucp_net::coalescing::Capacity;
 
-use super::{Opened, Place, chance, down, monotonic, reached, synchronised};
+use super::{Opened, RemotePlace, chance, down, monotonic, reached, synchronised};
 use crate::clock;
 
-pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
+pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;
     open_by(place, Arc::new(transport), secret(place.upstream)).await
 }
@@ -52,7 +52,7 @@ pub(super) async fn connect(
 
 /// Opens a shop that answers the questions of the contract, and signs its events with `secret`.
 pub(super) async fn open_by(
-    place: &Place<'_>,
+    place: &RemotePlace<'_>,
     transport: Arc<dyn Transport>,
     secret: Option<SigningSecret>,
 ) -> Result<Opened, Box<dyn Error>> {

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Request, State},
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
     routing::post,
 };
 use ucp_bridge::platform::ORDERS_PATH;
 use ucp_core::{
-    Refusal, Release,
+    Refusal,
     ports::OrderInbox,
     sales::{SalesService, placing::Placed},
 };
-use ucp_rest::error;
 
-use super::Place;
-use crate::reception::{NOTICES, Reception};
+use super::RemotePlace;
+use crate::reception::{NOTICES, Reception, answered};
 
 /// State of the endpoint.
 struct InboxEndpoint {
@@ -28,16 +26,14 @@ struct InboxEndpoint {
 }
 
 /// Returns the route for the notices of a shop, which complete checkouts of `sales`.
-pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &Place<'_>) -> Router {
+pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &RemotePlace<'_>) -> Router {
     let endpoint = InboxEndpoint { inbox, sales, reception: Reception::new(place.settings, place.bodies, NOTICES) };
     Router::new().route(ORDERS_PATH, post(orders)).with_state(Arc::new(endpoint))
 }
 
 impl InboxEndpoint {
-    /// Accepts a notice. What follows from it is on disk when this returns.
-    ///
-    /// # Errors
-    /// [`Refusal`] if a limit is exceeded, the notice is not the shop's or cannot be read, or it cannot be stored.
+    /// Accepts a notice. What follows from it is on disk when this returns. Fails with [`Refusal`] if a limit is
+    /// exceeded, the notice is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let (placed, _place) = self.reception.take(request, |notice| self.inbox.open(notice)).await?;
         let Some(placed) = placed else {
@@ -60,11 +56,9 @@ impl InboxEndpoint {
 }
 
 async fn orders(State(endpoint): State<Arc<InboxEndpoint>>, request: Request) -> Response {
-    match endpoint.take(request).await {
-        Ok(()) => StatusCode::OK.into_response(),
-        Err(refusal) => {
-            tracing::warn!(code = %refusal.code, reason = refusal.content, "order event rejected");
-            error::answer(Release::NEWEST, &refusal)
-        }
+    let taken = endpoint.take(request).await;
+    if let Err(refusal) = &taken {
+        tracing::warn!(code = %refusal.code, reason = refusal.content, "order event rejected");
     }
+    answered(&taken)
 }

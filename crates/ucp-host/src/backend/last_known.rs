@@ -3,14 +3,14 @@
 
 use std::{
     fs, io,
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use ucp_config::{BackendKind, Upstream};
+
+use crate::decisions::replace;
 
 /// File in the data directory.
 const FILE: &str = "upstream.json";
@@ -59,13 +59,9 @@ impl LastKnown {
     fn write(&self, document: &[u8]) -> io::Result<()> {
         let document = String::from_utf8_lossy(document).into_owned();
         let kept = Kept { backend: self.backend, address: self.address.clone(), document };
-        let partial = self.file.with_extension("json.partial");
         if let Some(directory) = self.file.parent() {
             fs::create_dir_all(directory)?;
         }
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
-        file.write_all(&serde_json::to_vec(&kept)?)?;
-        file.sync_all()?;
-        fs::rename(&partial, &self.file)
+        replace(&self.file, &kept)
     }
 }

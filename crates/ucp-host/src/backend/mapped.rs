@@ -9,9 +9,9 @@ use ucp_mapped::{
     source::Surroundings,
 };
 
-use super::{Opened, Place, chance, http, monotonic, reached};
+use super::{Opened, RemotePlace, chance, http, monotonic, reached};
 
-pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
+pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;
     http::open_by(place, transport, None).await
 }

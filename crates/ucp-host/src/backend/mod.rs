@@ -48,7 +48,7 @@ use ucp_config::{BackendKind, Data, Settings, Upstream, is_exposed};
 use ucp_contract::Transport;
 use ucp_core::{
     catalog::cursor::CursorSecret,
-    ports::{self, Catalog, OrderInbox, buyers::Retention, ledger::Ledger, remote_cart::RemoteCart, store::Store},
+    ports::{self, Catalog, OrderInbox, buyers::Retention, remote_cart::RemoteCart, store::Store},
     pricing::terms::Terms,
     purchase::payment::Declaration,
     sales::SalesService,
@@ -75,13 +75,18 @@ use crate::{clock, files::Files};
 
 /// Content of a data directory.
 #[derive(Clone, Debug)]
-pub enum DataDirectory {
+pub struct DataDirectory {
+    local: Local,
+    /// Database that gateways share, if they do.
+    pub database: Option<Database>,
+}
+
+#[derive(Clone, Debug)]
+enum Local {
     /// The embedded shop.
     Embedded(EmbeddedShop),
     /// Records of the gateway in front of a remote shop, with the copy of its catalog once that is open.
     Beside(SqliteStore, Arc<OnceLock<EmbeddedShop>>),
-    /// Either of them, beside a database that holds what several gateways share.
-    Shared(Box<Self>, Database),
 }
 
 impl DataDirectory {
@@ -93,16 +98,13 @@ impl DataDirectory {
         let database =
             settings.database.as_ref().map(|options| Database::open(options, settings, files)).transpose()?;
         let local = match (&settings.upstream, database.as_ref().and_then(Database::replica)) {
-            (None, Some(replica)) => Self::Embedded(replica.shop().clone()),
-            (None, None) => embedded::open_shop(&file, settings).map(Self::Embedded)?,
-            (Some(_), _) => Self::Beside(file.of(settings.mount.id.clone())?, Arc::default()),
+            (None, Some(replica)) => Local::Embedded(replica.shop().clone()),
+            (None, None) => embedded::open_shop(&file, settings).map(Local::Embedded)?,
+            (Some(_), _) => Local::Beside(file.of(settings.mount.id.clone())?, Arc::default()),
         };
-        let opened = match database {
-            Some(database) => Self::Shared(Box::new(local), database),
-            None => local,
-        };
+        let opened = Self { local, database };
         opened.sqlite().retain(retention(data));
-        if let Some(database) = opened.database() {
+        if let Some(database) = &opened.database {
             database.store().retain(retention(data));
         }
         Ok(opened)
@@ -110,51 +112,39 @@ impl DataDirectory {
 
     /// Returns the store in the directory.
     pub(crate) fn sqlite(&self) -> &SqliteStore {
-        match self {
-            Self::Embedded(shop) => shop.database().store(),
-            Self::Beside(store, _) => store,
-            Self::Shared(local, _) => local.sqlite(),
-        }
-    }
-
-    /// Returns the database that gateways share, if they do.
-    pub const fn database(&self) -> Option<&Database> {
-        match self {
-            Self::Shared(_, database) => Some(database),
-            Self::Embedded(_) | Self::Beside(..) => None,
+        match &self.local {
+            Local::Embedded(shop) => shop.database().store(),
+            Local::Beside(store, _) => store,
         }
     }
 
     /// Returns the embedded shop, if there is one.
     fn embedded(&self) -> Option<&EmbeddedShop> {
-        match self {
-            Self::Embedded(shop) => Some(shop),
-            Self::Beside(..) => None,
-            Self::Shared(local, _) => local.embedded(),
+        match &self.local {
+            Local::Embedded(shop) => Some(shop),
+            Local::Beside(..) => None,
         }
     }
 
     /// Returns the place of the copy of a remote shop's catalog, with the store that it is made in.
     fn copy(&self) -> Option<(&SqliteStore, &OnceLock<EmbeddedShop>)> {
-        match self {
-            Self::Embedded(_) => None,
-            Self::Beside(store, copy) => Some((store, copy)),
-            Self::Shared(local, _) => local.copy(),
+        match &self.local {
+            Local::Embedded(_) => None,
+            Local::Beside(store, copy) => Some((store, copy)),
         }
     }
 
     /// Returns the products: those of the embedded shop, or the copy of a remote shop's catalog.
     pub fn products(&self) -> Option<&EmbeddedShop> {
-        match self {
-            Self::Embedded(shop) => Some(shop),
-            Self::Beside(_, copy) => copy.get(),
-            Self::Shared(local, _) => local.products(),
+        match &self.local {
+            Local::Embedded(shop) => Some(shop),
+            Local::Beside(_, copy) => copy.get(),
         }
     }
 
     /// Returns the store of carts, checkouts and orders.
     pub fn store(&self) -> Arc<dyn Store> {
-        match self.database() {
+        match &self.database {
             Some(database) => Arc::new(database.store().clone()),
             None => Arc::new(self.sqlite().clone()),
         }
@@ -162,7 +152,7 @@ impl DataDirectory {
 
     /// Returns the key that cursors are sealed with.
     pub(crate) fn cursor_secret(&self) -> &CursorSecret {
-        match self.database() {
+        match &self.database {
             Some(database) => database.store().cursor_secret(),
             None => self.sqlite().cursor_secret(),
         }
@@ -207,6 +197,26 @@ pub(crate) struct Opened {
     pub(crate) tasks: JoinSet<()>,
 }
 
+impl Opened {
+    /// Creates a backend without what only some have.
+    fn new(name: String, shop: ports::Shop, handlers: Arc<[Declaration]>) -> Self {
+        Self {
+            name,
+            shop,
+            handlers,
+            sales: None,
+            pages: false,
+            bridge: None,
+            counters: None,
+            payments: Arc::default(),
+            statement: None,
+            synchroniser: None,
+            router: Router::new(),
+            tasks: JoinSet::new(),
+        }
+    }
+}
+
 /// Returns what a remote shop has stated about itself since it was opened, in a form from which the shop can be opened
 /// again; `None` if it was opened while it was down.
 pub(crate) type Statement = Arc<dyn Fn() -> Option<Bytes> + Send + Sync>;
@@ -221,11 +231,9 @@ fn down(passing: bool, error: impl Error + Send + Sync + 'static) -> Box<dyn Err
     if passing { Box::new(Down(Box::new(error))) } else { Box::new(error) }
 }
 
-/// Opens the configured backend. A remote shop is called for its market or its UCP profile; if it is down, what it stated
-/// last is used, unless `live` is `true`.
-///
-/// # Errors
-/// [`Down`] if the shop may be opened later; another error if the configuration must be changed first.
+/// Opens the configured backend. A remote shop is called for its market or its UCP profile; if it is down, what it
+/// stated last is used, unless `live` is `true`. Fails with [`Down`] if the shop may be opened later; another error if
+/// the configuration must be changed first.
 pub(crate) async fn open(
     data: &DataDirectory,
     store: &Arc<dyn Store>,
@@ -237,15 +245,11 @@ pub(crate) async fn open(
 ) -> Result<Opened, Box<dyn Error>> {
     match (data.embedded(), &settings.upstream) {
         (Some(shop), _) => {
-            let catalog: Arc<dyn Catalog> = match data.database().and_then(Database::replica) {
+            let catalog: Arc<dyn Catalog> = match data.database.as_ref().and_then(Database::replica) {
                 Some(replica) => Arc::new(replica.clone()),
                 None => Arc::new(shop.clone()),
             };
-            let ledger: Arc<dyn Ledger> = match data.database() {
-                Some(database) => Arc::new(database.store().clone()),
-                None => Arc::new(shop.database().store().clone()),
-            };
-            embedded::open(shop, &catalog, ledger, settings, base, bodies)
+            embedded::open(shop, catalog, Arc::clone(store) as _, settings, base, bodies)
         }
         (None, Some(upstream)) => {
             if is_exposed(&upstream.url) {
@@ -257,7 +261,7 @@ pub(crate) async fn open(
             let kind = settings.sections.upstream.backend;
             let last_known = LastKnown::new(&settings.dir(), kind, upstream);
             let last = if live { None } else { last_known.read() };
-            let place = Place { settings, upstream, base, data, store, signing_key, bodies, last };
+            let place = RemotePlace { settings, upstream, base, data, store, signing_key, bodies, last };
             let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Http => http::open(&place).await,
@@ -318,7 +322,7 @@ impl Opened {
     /// page of the shop, and `order_inbox` is how the gateway hears of their orders; or the shop takes orders and payments
     /// of these handlers from the gateway.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(
-        place: &Place<'_>,
+        place: &RemotePlace<'_>,
         shop: S,
         shop_handlers: Vec<Declaration>,
         order_inbox: Option<Arc<dyn OrderInbox>>,
@@ -339,20 +343,10 @@ impl Opened {
             random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
         };
         let notices = order_inbox.map(|inbox| inbox::router(inbox, sales.clone(), place));
-        Self {
-            name: shop.market().name.clone(),
-            shop: ports::ShopPort::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
-            handlers: sales.declarations(),
-            sales: Some(sales),
-            pages: false,
-            bridge: None,
-            counters: Some(counters),
-            payments: Arc::default(),
-            statement: Some(statement),
-            synchroniser: None,
-            router: notices.unwrap_or_default(),
-            tasks: JoinSet::new(),
-        }
+        let (name, handlers) = (shop.market().name.clone(), sales.declarations());
+        let shop = ports::ShopPort::Facts { catalog: shop, sales: Arc::new(sales.clone()) };
+        let (sales, counters, statement) = (Some(sales), Some(counters), Some(statement));
+        Self { sales, counters, statement, router: notices.unwrap_or_default(), ..Self::new(name, shop, handlers) }
     }
 }
 
@@ -391,14 +385,11 @@ pub fn monotonic() -> ucp_net::Clock {
 
 /// Returns the source of randomness for the backoff between attempts.
 pub fn chance() -> ucp_net::Random {
-    Arc::new(|| {
-        let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
-        u32::from_be_bytes([a, b, c, d])
-    })
+    Arc::new(clock::jitter)
 }
 
 /// Environment in which a remote backend is opened.
-struct Place<'a> {
+struct RemotePlace<'a> {
     settings: &'a Settings,
     upstream: &'a Upstream,
     /// Base URL of the gateway, without trailing slash.

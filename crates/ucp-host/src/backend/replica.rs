@@ -56,15 +56,15 @@ const UNASKED: Duration = Duration::from_secs(1);
 
 /// The products of the database, as this gateway has them. Clones share one copy.
 #[derive(Clone, Debug)]
-pub struct Replica(Arc<Inner>);
+pub struct Replica(Arc<ReplicaState>);
 
 #[derive(Debug)]
-struct Inner {
+struct ReplicaState {
     copy: Arc<Copy>,
     follower: AbortHandle,
 }
 
-impl Drop for Inner {
+impl Drop for ReplicaState {
     fn drop(&mut self) {
         self.follower.abort();
     }
@@ -79,7 +79,7 @@ struct Copy {
     /// Number of the newest change that is in the copy.
     followed: AtomicI64,
     /// Result of the last question for the newest change; locked while one is under way.
-    known: Mutex<Known>,
+    known: Mutex<KnownState>,
     begun: Instant,
     /// Time at which the copy was last known to have everything, in milliseconds after `begun`, for whoever must not wait.
     complete_at: AtomicI64,
@@ -89,7 +89,7 @@ struct Copy {
 
 /// Known state of a copy.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownState {
     /// Time at which it was last known to have everything.
     complete: Option<Instant>,
     /// Time at which that could not be found out.
@@ -147,7 +147,7 @@ impl Replica {
                 }
             }
         });
-        Ok(Self(Arc::new(Inner { copy, follower: task.abort_handle() })))
+        Ok(Self(Arc::new(ReplicaState { copy, follower: task.abort_handle() })))
     }
 
     /// Returns the shop with the copy.
@@ -195,7 +195,7 @@ impl Copy {
                 return;
             }
         }
-        *known = Known { complete: Some(asked), failed: None };
+        *known = KnownState { complete: Some(asked), failed: None };
         let at = asked.saturating_duration_since(self.begun).as_millis();
         self.complete_at.store(i64::try_from(at).unwrap_or(i64::MAX), Ordering::Relaxed);
     }

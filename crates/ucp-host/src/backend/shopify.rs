@@ -19,14 +19,14 @@ use ucp_shopify::{
 };
 use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
-use super::{Opened, Place, chance, down, monotonic, reached};
+use super::{Opened, RemotePlace, chance, down, monotonic, reached};
 use crate::clock;
 
 /// Interval at which the file of the access token is read again.
 const TOKEN_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let Place { upstream, .. } = place;
+pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
+    let RemotePlace { upstream, .. } = place;
     let section = &place.settings.sections.upstream;
     let kind = section.token_kind;
     let token = upstream.token.as_ref().map_or(Ok(Token::None), |shown| token(shown, kind))?;
@@ -104,7 +104,7 @@ async fn follow_token(client: Client, file: PathBuf, mut shown: Secret, kind: To
 }
 
 /// Returns the identity that the gateway states to the shop as a bot, if it is configured to state one.
-fn identity(place: &Place<'_>, bot: &ucp_config::Bot) -> Option<Bot> {
+fn identity(place: &RemotePlace<'_>, bot: &ucp_config::Bot) -> Option<Bot> {
     let now = Arc::new(clock::now);
     match bot {
         ucp_config::Bot::Unknown => None,

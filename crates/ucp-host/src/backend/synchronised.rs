@@ -6,8 +6,7 @@ use async_trait::async_trait;
 use axum::{
     Router,
     extract::{Request, State},
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
     routing::post,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -19,20 +18,23 @@ use ucp_contract::{
     http::SigningSecret,
 };
 use ucp_core::{
-    Refusal, Release,
+    Refusal,
     catalog::market::Market,
     money::Currency,
     ports::{self, Catalog as _},
 };
 use ucp_postgres::{PostgresStore, events::Changed};
-use ucp_rest::error;
 use ucp_shop::{Database, EmbeddedShop, import::Format};
 use ucp_sqlite::SqliteStore;
 use ucp_sync::{EventsError, Feed, Options, SharedChanges, SharedEvents, Source, SynchronisedCatalog, Synchroniser};
 use ucp_trust::limit::BodyLimit;
 
-use super::{NO_SHOP, Opened, Place};
-use crate::{clock, progress::indexing, reception::Reception};
+use super::{NO_SHOP, Opened, RemotePlace};
+use crate::{
+    clock,
+    progress::indexing,
+    reception::{Reception, answered},
+};
 
 /// Maximum number of events that are verified and stored at the same time.
 const EVENTS: usize = 8;
@@ -87,7 +89,7 @@ pub(super) fn of_embedded(
 /// Puts a copy of its catalog in front of a shop behind the contract.
 pub(super) async fn before_shop(
     opened: &mut Opened,
-    place: &Place<'_>,
+    place: &RemotePlace<'_>,
     copy: &CatalogCopy,
     shop: ContractShop,
     upstream_secret: Option<SigningSecret>,
@@ -109,7 +111,7 @@ pub(super) async fn before_shop(
         }
     };
     let source = source(place.settings, copy, Some(&shop))?;
-    let shared = place.data.database().map(|database| Shared(database.store().clone()));
+    let shared = place.data.database.as_ref().map(|database| Shared(database.store().clone()));
     let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
     let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings, shared))?;
     let catalog = SynchronisedCatalog::new(products, Some(shop), synchroniser.clone());
@@ -222,10 +224,8 @@ fn events(secret: SigningSecret, synchroniser: Synchroniser, settings: &Settings
 }
 
 impl Events {
-    /// Accepts an event. The products that it names are on disk when this returns.
-    ///
-    /// # Errors
-    /// [`Refusal`] if a limit is exceeded, the event is not the shop's or cannot be read, or it cannot be stored.
+    /// Accepts an event. The products that it names are on disk when this returns. Fails with [`Refusal`] if a limit is
+    /// exceeded, the event is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let opened = self.reception.take(request, |notice| {
             event::verify(&self.secret, clock::timestamp(), CHANGES_PATH, notice)?;
@@ -244,11 +244,9 @@ impl Events {
 }
 
 async fn changed(State(events): State<Arc<Events>>, request: Request) -> Response {
-    match events.take(request).await {
-        Ok(()) => StatusCode::OK.into_response(),
-        Err(refusal) => {
-            tracing::warn!(code = %refusal.code, reason = refusal.content, "product event rejected");
-            error::answer(Release::NEWEST, &refusal)
-        }
+    let taken = events.take(request).await;
+    if let Err(refusal) = &taken {
+        tracing::warn!(code = %refusal.code, reason = refusal.content, "product event rejected");
     }
+    answered(&taken)
 }

@@ -1,7 +1,7 @@
 //! Backend for shops that speak UCP themselves: the bridge to the shop, the gateway's profiles as a platform, and the
 //! endpoint for the shop's webhook events about orders.
 
-use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -9,7 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::header;
+use bytes::Bytes;
+use http::{HeaderMap, header};
 use tokio::task::JoinSet;
 use ucp_bridge::{
     Bridge, Options, Token,
@@ -17,7 +18,7 @@ use ucp_bridge::{
     profile::Transport,
     webhook::ShopWebhook,
 };
-use ucp_config::{Number, Transport as Wanted};
+use ucp_config::{Number, Transport as StatedTransport};
 use ucp_core::{
     Refusal, Release,
     ports::{
@@ -28,21 +29,17 @@ use ucp_core::{
 };
 use ucp_net::coalescing::Capacity;
 use ucp_rest::error;
-use ucp_service::{body, ingress::Peer, signing::CurrentKey};
-use ucp_trust::{
-    client::{ClientAddress, TrustedProxies},
-    jwk::PublicKey,
-    limit::{BodyLimit, InFlight, Quotas, RateLimits, Share, Stranger},
-    signature::{RequestLine, Scheme},
-};
+use ucp_service::signing::CurrentKey;
+use ucp_trust::{jwk::PublicKey, signature::RequestLine};
 use ucp_wire::{dialect::Occasion, relay, releases::dialect};
 use url::Url;
 
-use super::{Opened, Place, chance, down, monotonic, reached};
-use crate::clock;
-
-/// Maximum number of webhook events that are verified and stored at the same time.
-const NOTICES: usize = 32;
+use super::{Opened, RemotePlace, Statement, chance, down, monotonic, reached};
+use crate::{
+    address::scheme,
+    clock,
+    reception::{NOTICES, Reception},
+};
 
 /// Interval at which the shop's profile is checked for changes, in addition to the checks that calls make.
 const LOOK_AFTER: Duration = Duration::from_secs(300);
@@ -51,14 +48,14 @@ const LOOK_AFTER: Duration = Duration::from_secs(300);
 const CACHE_CONTROL: &str = "public, max-age=300";
 
 /// Opens the bridge to the shop, for which the shop's profile is fetched.
-pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
+pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let (upstream, section) = (place.upstream, &place.settings.sections.upstream);
     let signing_key = Arc::clone(place.signing_key);
     let options = Options {
         call: call(place),
         transport: section.transport.map(|wanted| match wanted {
-            Wanted::Rest => Transport::Rest,
-            Wanted::Mcp => Transport::Mcp,
+            StatedTransport::Rest => Transport::Rest,
+            StatedTransport::Mcp => Transport::Mcp,
         }),
         release: upstream.release,
         token: upstream.token.as_ref().map(|token| Token::new(token.reveal())),
@@ -75,16 +72,12 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let opened = Bridge::open(options, monotonic(), chance()).await;
     let bridge = opened.map_err(|error| down(error.is_passing(), error))?;
     let handlers = bridge.payment_handlers();
-    let quotas = place.settings.quotas();
     let endpoint = Arc::new(PlatformEndpoint {
         bridge: bridge.clone(),
         store: Arc::clone(place.store),
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
-        trusted_proxies: place.settings.process.trusted_proxies.clone(),
-        limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..quotas }),
-        places: InFlight::new(NOTICES),
-        bodies: place.bodies.clone(),
+        reception: Reception::new(place.settings, place.bodies, NOTICES),
     });
     let (watched, stated, mut tasks) = (bridge.clone(), bridge.clone(), JoinSet::new());
     tasks.spawn(async move {
@@ -93,25 +86,16 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
             watched.refresh().await;
         }
     });
-    Ok(Opened {
-        name: upstream.url.host_str().unwrap_or_default().to_owned(),
-        shop: ShopPort::Upstream(Arc::new(bridge.clone())),
-        handlers,
-        sales: None,
-        pages: false,
-        counters: Some(bridge.counters()),
-        payments: Arc::default(),
-        statement: Some(Arc::new(move || stated.document())),
-        synchroniser: None,
-        bridge: Some(bridge),
-        router: router(&endpoint),
-        tasks,
-    })
+    let name = upstream.url.host_str().unwrap_or_default().to_owned();
+    let (counters, router, shop) = (Some(bridge.counters()), router(&endpoint), Arc::new(bridge.clone()));
+    let statement: Statement = Arc::new(move || stated.document());
+    let opened = Opened::new(name, ShopPort::Upstream(shop), handlers);
+    Ok(Opened { counters, statement: Some(statement), bridge: Some(bridge), router, tasks, ..opened })
 }
 
 /// Returns the connection options of the shop. The head of a response may take as long as the whole call, because the
 /// configured timeouts are those of whole calls.
-fn call(place: &Place<'_>) -> ucp_net::Options {
+fn call(place: &RemotePlace<'_>) -> ucp_net::Options {
     let mut call = reached("ucp", place.settings, &place.upstream.url);
     for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
         limits.answer = limits.total;
@@ -125,12 +109,7 @@ struct PlatformEndpoint {
     store: Arc<dyn Store>,
     base: Url,
     signing_key: Arc<CurrentKey>,
-    trusted_proxies: TrustedProxies,
-    /// Rate limits per network address for requests whose header is refused and for signatures that do not verify.
-    /// Events that the shop has signed are not charged.
-    limits: RateLimits,
-    places: InFlight,
-    bodies: BodyLimit,
+    reception: Reception,
 }
 
 fn router(endpoint: &Arc<PlatformEndpoint>) -> Router {
@@ -161,35 +140,17 @@ impl PlatformEndpoint {
     }
 
     /// Accepts a webhook event about an order, and queues the event for the platform that placed the order. The queued
-    /// event is on disk when this returns.
-    ///
-    /// Requests can come from anywhere, so the header is checked first. A signature is charged to the client's network
-    /// address before the body is read and the signature verified; the charge is refunded if the signature is the
-    /// shop's.
-    ///
-    /// # Errors
-    /// [`Refusal`] if the header or the signature is refused, a limit is exceeded, the body is not an order of a known
-    /// platform, or the event cannot be stored.
+    /// event is on disk when this returns. Fails with [`Refusal`] if the header or the signature is refused, a limit is
+    /// exceeded, the body is not an order of a known platform, or the event cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
-        let (parts, body) = request.into_parts();
-        let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
-        let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
-        let head = match self.bridge.heard(&parts.headers) {
-            Ok(head) => head,
-            Err(refusal) => {
-                self.limits.check(&Share::Stranger(Stranger::anonymous(client)))?;
-                return Err(refusal);
-            }
+        let open = async |head, headers: HeaderMap, body: Bytes| {
+            let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
+            let (scheme, authority) = (scheme(&self.base), self.base.authority());
+            let line = RequestLine { method: "POST", scheme, authority, path: &path, query: None };
+            Ok((self.bridge.verify(head, line, &headers, &body).await?, body))
         };
-        let charge = self.limits.charge_signature(client)?;
-        let mut held = self.bodies.hold(Share::Stranger(Stranger::anonymous(client)));
-        let body = body::read(&parts.headers, body, &mut held).await?;
-        let _place = self.places.try_acquire(None)?;
-        let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
-        let scheme = if self.base.scheme() == "https" { Scheme::Https } else { Scheme::Http };
-        let line = RequestLine { method: "POST", scheme, authority: self.base.authority(), path: &path, query: None };
-        let proven = self.bridge.verify(head, line, &parts.headers, &body).await?;
-        charge.refund();
+        let heard = self.reception.take_heard(request, |headers| self.bridge.heard(headers), open);
+        let ((proven, body), _place) = heard.await?;
         let ShopWebhook { id, owner, order, body } = self.bridge.told(proven, &body).await?;
         let at = clock::timestamp();
         let document = relay::webhook_event(dialect(owner.release), body, &Occasion { id: &id, at });

@@ -5,7 +5,7 @@ use ucp_contract::{Question, Reply};
 use ucp_net::Failure;
 use ucp_testkit::{host::Request, server::Answer};
 
-use super::{Shop, context};
+use super::{MappedShop, context};
 
 const MAPPING: &str = r#"
 session_cookies = ["sid"]
@@ -113,8 +113,8 @@ fn shop(request: &Request) -> Answer {
     }
 }
 
-fn mapped(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Shop {
-    Shop::new(MAPPING, answer)
+fn mapped(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> MappedShop {
+    MappedShop::new(MAPPING, answer)
 }
 
 fn wanted(cart: Option<&str>) -> Value {
@@ -122,7 +122,7 @@ fn wanted(cart: Option<&str>) -> Value {
     json!({"cart": cart, "purpose": "cart", "lines": lines, "codes": [], "context": context()})
 }
 
-async fn made(shop: &Shop) -> String {
+async fn made(shop: &MappedShop) -> String {
     let cart = shop.answer(Question::CartSync, wanted(None)).await;
     assert_eq!((&cart["total"], &cart["lines"][0]["price"]), (&json!(2500), &json!(1250)));
     cart["cart"].as_str().expect("an identifier").to_owned()
@@ -161,7 +161,7 @@ async fn a_step_finds_out_that_a_cart_is_gone() {
         "[cart.fetch]\n[[cart.fetch.step]]\nname = \"basket\"\ngone = \"$question.purpose == \\\"checkout\\\"\"\n",
     );
     assert_ne!(watching, MAPPING);
-    let shop = Shop::new(&watching, shop);
+    let shop = MappedShop::new(&watching, shop);
     let cart = made(&shop).await;
     assert_eq!(shop.answer(Question::CartFetch, wanted(Some(&cart))).await["cart"], cart);
     let mut question = wanted(Some(&cart));
@@ -203,7 +203,7 @@ async fn gift_cards_of_the_shop_are_credits_of_the_cart() {
         ("25.00", "10.00", Some("$.total: must be 1500")),
         ("0.00", "25.01", Some("$.credits[0].amount: must be at most 2500")),
     ] {
-        let shop = Shop::new(&mapping, move |request| match request.method().as_str() {
+        let shop = MappedShop::new(&mapping, move |request| match request.method().as_str() {
             "GET" => {
                 let mut basket = basket();
                 basket["total"] = total.into();
@@ -225,7 +225,7 @@ async fn gift_cards_of_the_shop_are_credits_of_the_cart() {
         }
     }
     let floating = mapping_with("credits: [{kind: \"gift_card\", title: \"x\", amount: 12.5}],");
-    let shop = Shop::new(&floating, shop);
+    let shop = MappedShop::new(&floating, shop);
     assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
 }
 
@@ -234,7 +234,7 @@ async fn places_to_pick_up_at_are_those_of_the_shop() {
     let places = "pickup_places: [{id: \"b1\", name: \"Branch\", address: {address_country: \"AT\"}, amount: 150}],";
     let chosen = "pickup_place: $question.pickup_place,";
     let mapping = mapping_with(&format!("{places} {chosen}")).replace("[cart]\n", "[cart]\npickup = true\n");
-    let shop = Shop::new(&mapping, |request| match request.method().as_str() {
+    let shop = MappedShop::new(&mapping, |request| match request.method().as_str() {
         "GET" => {
             let mut basket = basket();
             basket["total"] = "26.50".into();
@@ -289,7 +289,7 @@ async fn a_failure_after_a_write_never_says_that_nothing_was_sent() {
         "path = \"{error(\\\"stop\\\")}\"\nanswer = '''\n{\n  cart: .id,",
     );
     assert_ne!(breaking, MAPPING);
-    let shop = Shop::new(&breaking, shop);
+    let shop = MappedShop::new(&breaking, shop);
     let asked = shop.ask(Question::CartSync, wanted(None)).await;
     assert!(matches!(&asked, Err(failure) if !failure.never_sent()), "{asked:?}");
     let asked = shop.ask(Question::CartFetch, wanted(None)).await;

@@ -5,7 +5,7 @@ use ucp_contract::{Question, Reply};
 use ucp_net::Failure;
 use ucp_testkit::{host::Request, server::Answer};
 
-use super::{Shop, context, find};
+use super::{MappedShop, context, find};
 
 const MAPPING: &str = r#"
 [find]
@@ -60,7 +60,7 @@ fn shop(request: &Request) -> Answer {
 
 #[tokio::test]
 async fn pages_follow_each_other() {
-    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let shop = MappedShop::topped(PRODUCT, MAPPING, shop);
     let first = shop.answer(Question::Find, find(&json!({"words": "red & warm"}))).await;
     assert_eq!(first["products"][0]["variants"][0]["price"], json!({"amount": 1999, "currency": "EUR"}));
     assert_eq!(first["products"][0]["description"]["plain"], "Red & warm");
@@ -77,7 +77,7 @@ async fn pages_follow_each_other() {
 
 #[tokio::test]
 async fn what_is_left_out_is_named() {
-    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let shop = MappedShop::topped(PRODUCT, MAPPING, shop);
     let findings = shop.findings(Question::Find, find(&json!({"after": "2"}))).await;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(findings[0].starts_with("`product`: products[1] failed: \"oops\" must be a decimal"), "{findings:?}");
@@ -85,7 +85,7 @@ async fn what_is_left_out_is_named() {
 
 #[tokio::test]
 async fn products_are_looked_up_one_by_one_and_in_groups() {
-    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let shop = MappedShop::topped(PRODUCT, MAPPING, shop);
     let question = json!({"ids": ["1", "nothing", "a/b", ".."], "context": context()});
     for of in [Question::Resolve, Question::Open] {
         let found = shop.answer(of, question.clone()).await;
@@ -109,7 +109,7 @@ async fn products_without_variants_prices_or_currencies_are_left_out() {
         {"variants": [{"id": "v", "price": price(json!(1), "EUR")}]},
     ]);
     let answer = Answer::json(&json!({"results": results, "count": 7}));
-    let shop = Shop::new(MAPPING, move |_| answer.clone());
+    let shop = MappedShop::new(MAPPING, move |_| answer.clone());
     let found = shop.answer(Question::Find, find(&json!({}))).await;
     assert_eq!(found["products"].as_array().map(Vec::len), Some(1));
     let findings = shop.findings(Question::Find, find(&json!({}))).await;
@@ -139,20 +139,20 @@ async fn answers_that_are_not_usable_are_failures() {
         Answer::status(401),
     ] {
         let name = format!("{answer:?}");
-        let shop = Shop::new(MAPPING, move |_| answer.clone());
+        let shop = MappedShop::new(MAPPING, move |_| answer.clone());
         let asked = shop.ask(Question::Find, find(&json!({}))).await;
         assert!(asked.is_err() && !matches!(asked, Err(Failure::Unsendable(_))), "{name:.60}: {asked:?}");
     }
-    let shop = Shop::new(MAPPING, |_| Answer::status(400));
+    let shop = MappedShop::new(MAPPING, |_| Answer::status(400));
     let asked = shop.ask(Question::Find, find(&json!({}))).await;
     assert!(matches!(&asked, Ok(Reply::Refused(reason)) if reason == "`page`: status 400"), "{asked:?}");
-    let shop = Shop::new(MAPPING, |_| Answer::status(404));
+    let shop = MappedShop::new(MAPPING, |_| Answer::status(404));
     assert!(matches!(shop.ask(Question::Find, find(&json!({}))).await, Ok(Reply::Gone)));
 }
 
 #[tokio::test]
 async fn the_file_says_what_the_shop_is() {
-    let shop = Shop::new(MAPPING, shop);
+    let shop = MappedShop::new(MAPPING, shop);
     let backend = shop.answer(Question::Backend, Value::Null).await;
     assert_eq!((&backend["market"]["currency"], &backend["contract"]), (&json!("EUR"), &json!("1")));
     assert!(backend["cart"].is_null());
@@ -175,7 +175,7 @@ variables = "{after: $paging.cursor}"
 [resolve]
 answer = "{products: []}"
 "#;
-    let shop = Shop::topped(PRODUCT, MAPPING, |request| {
+    let shop = MappedShop::topped(PRODUCT, MAPPING, |request| {
         let posted: Value = serde_json::from_slice(request.body()).expect("JSON");
         if posted["variables"]["after"] == "bad" {
             return Answer::json(&json!({"data": null, "errors": [{"message": "no such cursor"}]}));
@@ -191,7 +191,7 @@ answer = "{products: []}"
 
 #[tokio::test]
 async fn a_position_that_was_never_given_out_is_gone() {
-    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let shop = MappedShop::topped(PRODUCT, MAPPING, shop);
     for after in ["", "0", "1", "-1", "two", "99999999999999999999"] {
         let asked = shop.ask(Question::Find, find(&json!({"after": after}))).await;
         assert!(matches!(asked, Ok(Reply::Gone)), "{after}: {asked:?}");
@@ -205,7 +205,7 @@ async fn programs_share_definitions() {
     let product =
         PRODUCT.replace("{amount: (.price | minor(\"EUR\")), currency: \"EUR\"}", "(.price | stated(\"EUR\"))");
     assert_ne!(product, PRODUCT);
-    let shop = Shop::topped(&format!("{top}{product}"), MAPPING, shop);
+    let shop = MappedShop::topped(&format!("{top}{product}"), MAPPING, shop);
     let found = shop.answer(Question::Find, find(&json!({}))).await;
     assert_eq!(found["products"][0]["variants"][0]["price"], json!({"amount": 1999, "currency": "EUR"}));
 }
@@ -231,7 +231,7 @@ graphql = "query { more }"
 #[tokio::test]
 async fn errors_of_graphql_are_answers_where_the_mapping_says_so() {
     let shop = |code: &'static str| {
-        Shop::new(GRAPH, move |request| {
+        MappedShop::new(GRAPH, move |request| {
             let known = String::from_utf8_lossy(request.body()).contains("known");
             let errors = json!([{"message": "no", "extensions": {"code": code}}]);
             let errors = if known && !code.is_empty() { errors } else { json!([]) };
@@ -260,7 +260,7 @@ async fn quantity_rules_lead_times_and_places_are_those_of_the_shop() {
     let eggs = json!({
         "id": 1, "title": "Eggs", "html": "", "price": "2.40", "lot": 6, "days": 3, "again": "2026-12-24", "at": {"b1": 4},
     });
-    let shop = Shop::topped(&product, MAPPING, move |_| Answer::json(&eggs));
+    let shop = MappedShop::topped(&product, MAPPING, move |_| Answer::json(&eggs));
     let found = shop.answer(Question::Resolve, json!({"ids": ["1"], "context": context()})).await;
     let variant = &found["products"][0]["variants"][0];
     assert_eq!(variant["quantity_rule"], json!({"min": 6, "step": 6}));
@@ -276,7 +276,7 @@ async fn programs_know_the_customer_group() {
     let mapping =
         MAPPING.replace("query.page_size = ", "query.group = \"$question.context.customer_group\"\nquery.page_size = ");
     assert_ne!(mapping, MAPPING);
-    let shop = Shop::topped(PRODUCT, &mapping, shop);
+    let shop = MappedShop::topped(PRODUCT, &mapping, shop);
     for group in [Some("trade"), None] {
         let mut question = find(&json!({}));
         if let Some(group) = group {
@@ -289,7 +289,7 @@ async fn programs_know_the_customer_group() {
 }
 
 /// A shop of `count` products that caps its pages at `cap`, behind a mapping that counts by what it asks for.
-fn capped(paging: &str, count: u64, cap: u64) -> Shop {
+fn capped(paging: &str, count: u64, cap: u64) -> MappedShop {
     let mapping = format!(
         r#"
 [find]
@@ -307,7 +307,7 @@ query.size = "$paging.size"
 answer = "{{products: []}}"
 "#
     );
-    Shop::topped(PRODUCT, &mapping, move |request| {
+    MappedShop::topped(PRODUCT, &mapping, move |request| {
         let query = request.uri().query().unwrap_or_default();
         let number = |name: &str| {
             let stated = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
@@ -345,7 +345,7 @@ async fn pages_go_on_by_what_came() {
 async fn a_page_of_any_number_of_products_is_cut_while_it_is_read() {
     let items: Vec<_> = (0..150_000).map(|id| json!({"id": id, "title": "", "html": "", "price": "1"})).collect();
     let answer = Answer::json(&json!({"results": items, "next": null, "count": 150_000}));
-    let shop = Shop::topped(PRODUCT, MAPPING, move |_| answer.clone());
+    let shop = MappedShop::topped(PRODUCT, MAPPING, move |_| answer.clone());
     let page = shop.answer(Question::Find, find(&json!({"limit": 10}))).await;
     let count = page["products"].as_array().expect("products").len();
     assert!((10..=1_000).contains(&count), "{count}");
@@ -353,7 +353,7 @@ async fn a_page_of_any_number_of_products_is_cut_while_it_is_read() {
 
 #[tokio::test]
 async fn a_question_that_the_shop_refuses_says_nothing_about_others() {
-    let shop = Shop::topped(PRODUCT, MAPPING, |request| {
+    let shop = MappedShop::topped(PRODUCT, MAPPING, |request| {
         let query = request.uri().query().unwrap_or_default();
         if query.contains("script") {
             Answer::status(403)

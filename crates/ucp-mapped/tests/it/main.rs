@@ -37,12 +37,12 @@ language = "en"
 "#;
 
 /// A shop, and the mapping in front of it.
-struct Shop {
+struct MappedShop {
     server: Server,
     mapped: Arc<Mapped>,
 }
 
-impl Shop {
+impl MappedShop {
     /// A shop that answers as stated, behind a mapping with one source, `shop`, at its address.
     fn new(mapping: &str, answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::topped("", mapping, answer)

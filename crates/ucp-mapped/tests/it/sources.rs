@@ -6,7 +6,7 @@ use serde_json::json;
 use ucp_contract::{Question, Reply};
 use ucp_testkit::{host::Request, server::Answer};
 
-use super::{Shop, find};
+use super::{MappedShop, find};
 
 const QUESTIONS: &str = r#"
 [find]
@@ -32,7 +32,7 @@ async fn tokens_and_passwords_are_sent() {
         ("{ kind = \"basic\", user = \"me\", secret = \"A\" }", "authorization", "Basic bWU6QS12YWx1ZQ=="),
     ] {
         let mapping = format!("headers = {{ X-Channel = \"web\" }}\nauth = {auth}\n{QUESTIONS}");
-        let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+        let shop = MappedShop::new(&mapping, |_| Answer::json(&json!({})));
         shop.answer(Question::Find, find(&json!({}))).await;
         let request = &shop.server.requests()[0];
         assert_eq!(header(request, name), Some(value));
@@ -47,7 +47,7 @@ async fn oauth_tokens_are_fetched_once_and_again_when_they_are_ended() {
     let mapping = format!(
         "auth = {{ kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"me\", secret = \"A\", scope = \"all\" }}\n{QUESTIONS}"
     );
-    let shop = Shop::new(&mapping, move |request| {
+    let shop = MappedShop::new(&mapping, move |request| {
         if request.uri().path() == "/api/token" {
             let form = String::from_utf8_lossy(request.body());
             assert_eq!(form, "grant_type=client_credentials&client_id=me&client_secret=A-value&scope=all");
@@ -84,7 +84,7 @@ async fn paths_stay_below_the_address() {
         ("..;a", false),
     ] {
         let mapping = QUESTIONS.replace("path = \"products\"", "path = \"search/{$question.words}\"");
-        let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+        let shop = MappedShop::new(&mapping, |_| Answer::json(&json!({})));
         let asked = shop.ask(Question::Find, find(&json!({"words": words}))).await;
         assert_eq!(matches!(asked, Ok(Reply::Answer(_))), good, "{words}: {asked:?}");
         assert!(shop.asked().iter().all(|line| line.starts_with("GET /api/search/")), "{:?}", shop.asked());
@@ -94,7 +94,7 @@ async fn paths_stay_below_the_address() {
 #[tokio::test]
 async fn a_request_whose_header_cannot_be_made_is_not_sent() {
     let mapping = QUESTIONS.replace("$question.context.country", "$question.words");
-    let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+    let shop = MappedShop::new(&mapping, |_| Answer::json(&json!({})));
     shop.ask(Question::Find, find(&json!({ "words": "one\ntwo" }))).await.expect_err("no header");
     assert!(shop.asked().is_empty(), "{:?}", shop.asked());
     shop.answer(Question::Find, find(&json!({ "words": "one two" }))).await;
@@ -102,12 +102,12 @@ async fn a_request_whose_header_cannot_be_made_is_not_sent() {
 }
 
 /// A shop with a token endpoint that answers like this.
-fn with_tokens(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Shop {
+fn with_tokens(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> MappedShop {
     let auth = "auth = { kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"me\", secret = \"A\" }";
-    Shop::new(&format!("{auth}\n{QUESTIONS}"), answer)
+    MappedShop::new(&format!("{auth}\n{QUESTIONS}"), answer)
 }
 
-fn count(shop: &Shop, line: &str) -> usize {
+fn count(shop: &MappedShop, line: &str) -> usize {
     shop.asked().iter().filter(|asked| *asked == line).count()
 }
 

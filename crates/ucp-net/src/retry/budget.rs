@@ -43,7 +43,6 @@ struct Slice {
 
 impl Budget {
     /// A budget that nothing was taken out of.
-    #[must_use]
     pub fn new(allowance: Allowance, now: Instant) -> Self {
         Self { allowance, origin: now, slices: VecDeque::new() }
     }

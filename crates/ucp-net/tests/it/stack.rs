@@ -311,7 +311,11 @@ async fn an_upstream_that_rejects_the_gateway_is_left_alone_at_once() {
 async fn what_the_gateway_asks_by_itself_needs_no_other_question() {
     let seen = Seen::default();
     let upstream = behind(&options(), &seen, |_| Ok(received(401, &[], "")));
-    let own = || upstream_request(CallKind::Read).author(Author::Gateway);
+    let own = || {
+        let mut request = upstream_request(CallKind::Read);
+        request.author = Author::Gateway;
+        request
+    };
     upstream.call(own()).await.expect_err("refused");
     assert!(matches!(upstream.circuit(Lane::Payment), Circuit::Open(_)));
     upstream.call(own()).await.expect_err("open");

@@ -140,9 +140,7 @@ fn wait(failure: &Failure) -> u32 {
 }
 
 impl Storefront {
-    /// Waits for exclusive access to a cart: changes are computed from its content.
-    ///
-    /// # Errors
+    /// Waits for exclusive access to a cart: changes are computed from its content. Fails with
     /// [`Unavailable`](ucp_core::Code::Unavailable) if other calls hold the cart for longer than [`PATIENCE`].
     async fn lock(&self, remote_cart: &RemoteCartRef) -> Result<ResourceLock, PortError> {
         let lock = self.locks().lock(remote_cart.reference.clone(), PATIENCE).await;
@@ -257,9 +255,7 @@ impl Storefront {
         }
     }
 
-    /// Returns a cart with all of its lines: those that did not come with it are read by pages.
-    ///
-    /// # Errors
+    /// Returns a cart with all of its lines: those that did not come with it are read by pages. Fails with
     /// [`Unreadable::Unexpected`] if there are more than [`MOST_READ`], or the cart disappears meanwhile.
     async fn completed(&self, request: &PriceRequest<'_>, mut cart: Cart) -> Result<Cart, Failure> {
         if !cart.lines.page_info.has_next_page {
@@ -297,9 +293,8 @@ impl Storefront {
     }
 
     /// Returns a cart with the delivery options that carriers calculate. If they are unknown, the others remain valid.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) if an unknown one is selected: the price of the cart would be too low.
+    /// Fails with [`Unavailable`](ucp_core::Code::Unavailable) if an unknown one is selected: the price of the cart
+    /// would be too low.
     async fn rated(&self, request: &PriceRequest<'_>, mut cart: Cart, notes: &mut Notes) -> Result<Cart, PortError> {
         let delivered = request.purpose == Purpose::Checkout && request.caller.has(FULFILLMENT);
         if cart.rated || !delivered || cart.groups().is_empty() || cart.address().is_none() {
@@ -331,9 +326,7 @@ impl Storefront {
     }
 
     /// Makes changes and returns the cart afterwards: from the answer if it is complete, and otherwise read again.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) if the content of the cart is unknown.
+    /// Fails with [`Unavailable`](ucp_core::Code::Unavailable) if the content of the cart is unknown.
     async fn change(
         &self,
         request: &PriceRequest<'_>,

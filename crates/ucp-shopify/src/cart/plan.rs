@@ -3,10 +3,7 @@
 //! A platform states the whole draft each time; the API changes single parts. The plan is the difference, and empty if
 //! there is none: a cart that is as it should be is not written to.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 use ucp_core::{
@@ -38,12 +35,7 @@ pub(super) struct Plan {
     /// Items of the lines of a change, in their order, by the name of the change.
     goods: BTreeMap<&'static str, Vec<String>>,
 }
-
-impl fmt::Debug for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plan").field("changes", &self.changes).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Plan { changes });
 
 impl Plan {
     pub(super) fn add(&mut self, change: CartChange, wanted: Value) {
@@ -81,12 +73,7 @@ pub(super) struct Wish {
     pub(super) goal: Goal,
     pub(super) attributes: Vec<Attribute>,
 }
-
-impl fmt::Debug for Wish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wish").field("lines", &self.lines).field("refused", &self.refused).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Wish { lines, refused });
 
 /// A wanted line.
 #[derive(Clone, Debug, PartialEq, Eq)]

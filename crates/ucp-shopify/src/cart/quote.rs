@@ -71,10 +71,8 @@ impl<'a> Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns the quote for a cart.
-    ///
-    /// # Errors
-    /// [`Unreadable::Unexpected`] if an amount or a currency of the cart cannot be read.
+    /// Returns the quote for a cart. Fails with [`Unreadable::Unexpected`] if an amount or a currency of the cart
+    /// cannot be read.
     pub(super) fn priced(&self, cart: &Cart, notes: Notes) -> Result<PriceQuote, Failure> {
         let PriceRequest { purpose, draft, caller, remote_cart, .. } = *self.request;
         let currency = cart.cost.total_amount.currency().map_err(|_| self.unexpected("a currency"))?;
@@ -389,10 +387,8 @@ fn nothing_there(messages: &[Message]) -> Option<Message> {
 }
 
 impl Reading<'_> {
-    /// Returns the quote without a cart, for a draft with nothing that can be bought.
-    ///
-    /// # Errors
-    /// [`PortError`] if the totals are out of range, which those of an empty cart never are.
+    /// Returns the quote without a cart, for a draft with nothing that can be bought. Fails with [`PortError`] if the
+    /// totals are out of range, which those of an empty cart never are.
     pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<PriceQuote, PortError> {
         let PriceRequest { purpose, draft, caller, .. } = *self.request;
         let mut messages = notes.about(&[], None, self.wish);

@@ -59,7 +59,7 @@ pub(super) struct Listing {
 }
 
 /// Operation of a query, with its variables other than the cursor.
-struct Wanted {
+struct WantedPage {
     words: Option<String>,
     /// Filters of a search, as a list, or query of a list, as a text.
     filters: Value,
@@ -74,7 +74,7 @@ impl Storefront {
         if query.criteria.bounds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Page { products: Vec::new(), next: None, total: None, messages: Vec::new() });
         }
-        let wanted = Wanted::of(query, &standing);
+        let wanted = WantedPage::of(query, &standing);
         let mut position = query.after.as_deref().map(read_position).transpose()?;
         let mut page = Page { products: Vec::new(), next: None, total: None, messages: Vec::new() };
         let mut slowest = Duration::ZERO;
@@ -178,7 +178,7 @@ impl Storefront {
     /// Returns one page of the API, from the cache if it is there.
     async fn page(
         &self,
-        wanted: &Wanted,
+        wanted: &WantedPage,
         after: Option<&str>,
         buyer_signals: BuyerSignals,
     ) -> Result<ucp_net::Served<Arc<Listing>>, Failure> {
@@ -259,7 +259,7 @@ impl Storefront {
     }
 }
 
-impl Wanted {
+impl WantedPage {
     fn of(query: &Query, standing: &Standing) -> Self {
         let words = query.text.as_deref().map(|text| {
             let clean = clean(text);

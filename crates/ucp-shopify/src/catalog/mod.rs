@@ -21,12 +21,9 @@ mod resolve;
 mod shape;
 mod unit;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use async_trait::async_trait;
@@ -71,24 +68,13 @@ pub struct Options {
     /// Statement of the shop about itself to an earlier process, for a shop that is down; see [`Standing::document`].
     pub last: Option<Bytes>,
 }
+ucp_core::opaque!(Options { upstream, version, token, bot });
 
 impl Options {
     /// Returns the default options for a shop, with the default version and without an identity as a bot.
-    #[must_use]
     pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
         Self { upstream, version, token, bot: None, capacity, clock, random, last: None }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("upstream", &self.upstream)
-            .field("version", &self.version)
-            .field("token", &self.token)
-            .field("bot", &self.bot)
-            .finish_non_exhaustive()
     }
 }
 
@@ -108,7 +94,6 @@ pub enum SetupError {
 
 impl SetupError {
     /// Returns `true` if the shop is down or busy, so that it may be connected later without a change of the options.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Market(failure) if failure.is_passing())
     }
@@ -116,9 +101,10 @@ impl SetupError {
 
 /// A shop behind the Storefront API. Clones share its state.
 #[derive(Clone)]
-pub struct Storefront(Arc<Inner>);
+pub struct Storefront(Arc<StorefrontState>);
+ucp_core::opaque!(Storefront);
 
-struct Inner {
+struct StorefrontState {
     client: Client,
     market: Arc<Current>,
     clock: Clock,
@@ -131,18 +117,10 @@ struct Inner {
     locks: ResourceLocks,
 }
 
-impl fmt::Debug for Storefront {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Storefront").field("client", &self.0.client).finish_non_exhaustive()
-    }
-}
-
 impl Storefront {
-    /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it
-    /// [stated last](Options::last) is used.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the options are not usable, or the shop cannot be read and has stated nothing before.
+    /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it [stated
+    /// last](Options::last) is used. Fails with [`SetupError`] if the options are not usable, or the shop cannot be
+    /// read and has stated nothing before.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
         let Options { upstream, version, token, bot, capacity, clock, random, last } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -158,7 +136,7 @@ impl Storefront {
         let market = Arc::new(Current::new(standing, clock()));
         let part = |part: u64| Capacity { bytes: capacity.bytes / 8 * part, fills: capacity.fills };
         let counters = || Arc::clone(client.counters());
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(StorefrontState {
             pages: CoalescingCache::new(part(2), |listing| listing.weight, Arc::clone(&clock), counters()),
             nodes: CoalescingCache::new(part(4), |slice| slice.weight, Arc::clone(&clock), counters()),
             variants: CoalescingCache::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),
@@ -172,13 +150,11 @@ impl Storefront {
     }
 
     /// Returns the client of the shop.
-    #[must_use]
     pub fn client(&self) -> &Client {
         &self.0.client
     }
 
     /// Returns the properties of the shop. They are renewed in the background on the first use after an hour.
-    #[must_use]
     pub fn standing(&self) -> Arc<Standing> {
         self.0.market.renew(&self.0.client, &self.0.clock);
         self.0.market.get()
@@ -190,7 +166,6 @@ impl Storefront {
     }
 
     /// Returns the counters of calls to the shop.
-    #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.client.counters()
     }

@@ -47,13 +47,13 @@ const LONGEST_HANDLE: usize = 255;
 /// Results for the identifiers of one request, in their order.
 #[derive(Debug)]
 pub(super) struct Slice {
-    named: Vec<Known>,
+    named: Vec<KnownId>,
     pub(super) weight: usize,
 }
 
 /// Result for an identifier.
 #[derive(Clone, Debug)]
-enum Known {
+enum KnownId {
     Nothing,
     /// The shop reported an error about the identifier.
     Unchecked,
@@ -91,7 +91,7 @@ struct Depth {
 #[derive(Default)]
 struct Lookup {
     /// Result for each identifier and handle.
-    known: HashMap<String, Known>,
+    known: HashMap<String, KnownId>,
     /// Identifiers whose results are stale because the shop failed.
     old: HashSet<String>,
     /// Age of the oldest stale result.
@@ -108,7 +108,7 @@ impl Lookup {
     fn is_unknown(&self, id: &str) -> bool {
         let numbered = numbered(id);
         let keys = std::iter::once(id).chain(numbered.iter().map(String::as_str));
-        keys.filter_map(|key| self.known.get(key)).all(|known| matches!(known, Known::Nothing))
+        keys.filter_map(|key| self.known.get(key)).all(|known| matches!(known, KnownId::Nothing))
     }
 
     /// Returns what an identifier of the request names.
@@ -119,7 +119,7 @@ impl Lookup {
         let (mut matches, mut unchecked, mut old) = (Vec::new(), bearers.is_some_and(|own| own.unchecked), false);
         for (key, is_alias) in own.chain(coded) {
             let Some(known) = self.known.get(key) else { continue };
-            unchecked |= matches!(known, Known::Unchecked);
+            unchecked |= matches!(known, KnownId::Unchecked);
             old |= self.old.contains(key);
             matches.extend(target(known, products).map(|found| match found.target {
                 Target::Variant(place) if is_alias => Match { target: Target::VariantAlias(place), ..found },
@@ -205,7 +205,7 @@ impl Storefront {
                     found.known.extend(slice.iter().cloned().zip(served.value.named.iter().cloned()));
                 }
                 Err(failure) => {
-                    found.known.extend(slice.iter().map(|id| (id.clone(), Known::Unchecked)));
+                    found.known.extend(slice.iter().map(|id| (id.clone(), KnownId::Unchecked)));
                     found.failed = Some(failure);
                 }
             }
@@ -225,13 +225,13 @@ impl Storefront {
         let freshness = freshness(Operation::GetProduct);
         let depth = Depth { variants: OPENED_VARIANTS, media: OPENED_MEDIA, freshness };
         let served = self.slice(Asked::Ids, &[id.to_owned()], depth, &context, buyer_signals).await?;
-        let mut known = served.value.named.first().cloned().unwrap_or(Known::Nothing);
-        if let Known::Product(product, _, unknown) | Known::Variant(product, _, unknown) = &mut known
+        let mut known = served.value.named.first().cloned().unwrap_or(KnownId::Nothing);
+        if let KnownId::Product(product, _, unknown) | KnownId::Variant(product, _, unknown) = &mut known
             && *unknown
         {
             *product = self.all_variants(product, &context, buyer_signals, freshness).await?;
         }
-        if matches!(known, Known::Unchecked) {
+        if matches!(known, KnownId::Unchecked) {
             return Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected).into());
         }
         Ok(target(&known, &merged([&known])).into_iter().collect())
@@ -320,11 +320,11 @@ impl Storefront {
             .enumerate()
             .map(|(place, node)| match node {
                 Some(node) => self.known(asked, &ids[place], &node),
-                None if errors.iter().any(|error| is_about(error, asked, place)) => Known::Unchecked,
-                None => Known::Nothing,
+                None if errors.iter().any(|error| is_about(error, asked, place)) => KnownId::Unchecked,
+                None => KnownId::Nothing,
             })
             .collect();
-        let nothing = named.iter().all(|known| matches!(known, Known::Nothing));
+        let nothing = named.iter().all(|known| matches!(known, KnownId::Nothing));
         let slice = Arc::new(Slice { named, weight: bytes.saturating_mul(2) });
         Ok(match (errors.is_empty(), nothing) {
             (false, _) => Filled::Once(slice),
@@ -334,21 +334,21 @@ impl Storefront {
     }
 
     /// Converts an object to the result for the identifier that named it.
-    fn known(&self, asked: Asked, id: &str, node: &RawValue) -> Known {
+    fn known(&self, asked: Asked, id: &str, node: &RawValue) -> KnownId {
         let product = |built: Built| (Arc::new(built.product), built.unknown);
         let Asked::Ids = asked else {
-            return self.card(node).map_or(Known::Nothing, |built| {
+            return self.card(node).map_or(KnownId::Nothing, |built| {
                 let (product, unknown) = product(built);
-                Known::Product(product, Target::ProductHandle, unknown)
+                KnownId::Product(product, Target::ProductHandle, unknown)
             });
         };
         match type_of(node).as_deref() {
             Some("Product") => match self.card(node) {
                 Some(built) if built.product.id == id => {
                     let (product, unknown) = product(built);
-                    Known::Product(product, Target::Product, unknown)
+                    KnownId::Product(product, Target::Product, unknown)
                 }
-                _ => Known::Nothing,
+                _ => KnownId::Nothing,
             },
             Some("ProductVariant") => {
                 let placed = serde_json::from_str::<shape::Placed>(node.get());
@@ -366,12 +366,12 @@ impl Storefront {
                 match built {
                     Some(built) if built.product.variants.iter().any(|variant| variant.id == id) => {
                         let (product, unknown) = product(built);
-                        Known::Variant(product, id.to_owned(), unknown)
+                        KnownId::Variant(product, id.to_owned(), unknown)
                     }
-                    _ => Known::Nothing,
+                    _ => KnownId::Nothing,
                 }
             }
-            _ => Known::Nothing,
+            _ => KnownId::Nothing,
         }
     }
 
@@ -508,10 +508,10 @@ fn is_about(error: &Problem, asked: Asked, place: usize) -> bool {
 
 /// Returns each product once, with the variants from all results for it: matches of one product must agree on
 /// positions.
-fn merged<'a>(known: impl IntoIterator<Item = &'a Known>) -> HashMap<String, Arc<Product>> {
+fn merged<'a>(known: impl IntoIterator<Item = &'a KnownId>) -> HashMap<String, Arc<Product>> {
     let mut products: HashMap<String, Arc<Product>> = HashMap::new();
     for known in known {
-        let (Known::Product(product, ..) | Known::Variant(product, ..)) = known else { continue };
+        let (KnownId::Product(product, ..) | KnownId::Variant(product, ..)) = known else { continue };
         match products.get_mut(&product.id) {
             None => {
                 products.insert(product.id.clone(), Arc::clone(product));
@@ -529,11 +529,11 @@ fn merged<'a>(known: impl IntoIterator<Item = &'a Known>) -> HashMap<String, Arc
 }
 
 /// Returns the part of a product that a result names; `None` if it names nothing.
-fn target(known: &Known, products: &HashMap<String, Arc<Product>>) -> Option<Match> {
+fn target(known: &KnownId, products: &HashMap<String, Arc<Product>>) -> Option<Match> {
     let (product, target, variant) = match known {
-        Known::Nothing | Known::Unchecked => return None,
-        Known::Product(product, target, _) => (product, Some(*target), None),
-        Known::Variant(product, id, _) => (product, None, Some(id)),
+        KnownId::Nothing | KnownId::Unchecked => return None,
+        KnownId::Product(product, target, _) => (product, Some(*target), None),
+        KnownId::Variant(product, id, _) => (product, None, Some(id)),
     };
     let product = products.get(&product.id).unwrap_or(product);
     let target = match variant {

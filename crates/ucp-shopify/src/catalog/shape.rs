@@ -9,148 +9,73 @@ use serde::{
 };
 use serde_json::{Number, value::RawValue};
 
-use super::{
-    super::money::Money,
-    lenient::{Lenient, Promised, objects},
-};
+use super::lenient::{Lenient, Promised, objects};
+use crate::{money::Money, shapes::shapes};
 
 /// Text of an object that is parsed by itself, so that an invalid one does not affect others.
 pub(super) type Node = Box<RawValue>;
 
-/// A page of search results or of a list.
-#[derive(Debug, Deserialize)]
-pub(super) struct Found {
-    pub(super) page: Page,
-}
+shapes! { (Clone, Debug, Deserialize) "camelCase"
+    /// A page of search results or of a list.
+    Found { page: Page }
+    Page { total_count: Lenient<u64>, page_info: PageInfo, edges: Vec<Edge> }
+    Edge { cursor: String, node: Option<Node> }
+    PageInfo { has_next_page: bool, end_cursor: Option<String> }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Page {
-    pub(super) total_count: Lenient<u64>,
-    pub(super) page_info: PageInfo,
-    pub(super) edges: Vec<Edge>,
-}
+    /// Objects by identifier.
+    Nodes { nodes: Vec<Option<Node>> }
+    /// Type of an object, without its other members.
+    Typed { #[serde(rename = "__typename")] name: String }
+    /// Product of a variant.
+    Placed { product: Card }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Edge {
-    pub(super) cursor: String,
-    pub(super) node: Option<Node>,
-}
+    /// Products by the codes of their variants.
+    Codes { products: CodedProducts }
+    CodedProducts { page_info: PageInfo, nodes: Vec<CodedProduct> }
+    CodedProduct { variants: CodedVariants }
+    CodedVariants { page_info: PageInfo, nodes: Vec<CodedVariant> }
+    CodedVariant { id: String, sku: Lenient<String>, barcode: Lenient<String> }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PageInfo {
-    pub(super) has_next_page: bool,
-    pub(super) end_cursor: Option<String>,
-}
+    /// Further variants of a product.
+    More { product: Option<MoreOf> }
+    MoreOf { requires_selling_plan: Lenient<bool>, variants: Variants }
 
-/// Objects by identifier.
-#[derive(Debug, Deserialize)]
-pub(super) struct Nodes {
-    pub(super) nodes: Vec<Option<Node>>,
-}
+    /// A product with some of its variants.
+    Card {
+        id: String, handle: Lenient<String>, title: Lenient<String>, description_html: Lenient<String>,
+        online_store_url: Lenient<String>, product_type: Lenient<String>, vendor: Lenient<String>,
+        requires_selling_plan: Lenient<bool>, tags: Lenient<Vec<Lenient<String>>>,
+        encoded_variant_existence: Lenient<String>, encoded_variant_availability: Lenient<String>,
+        category: Lenient<Category>, price_range: Lenient<Range>, compare_at_price_range: Lenient<Range>,
+        options: Vec<Axis>, media: Lenient<Media>, featured: Lenient<Variant>, variants: Variants,
+    }
+    Axis { name: String, option_values: Vec<AxisValue> }
+    AxisValue { id: Lenient<String>, name: String }
+    /// A page of the variants of a product.
+    Variants { page_info: PageInfo, nodes: Vec<Lenient<Variant>> }
 
-/// Type of an object, without its other members.
-#[derive(Debug, Deserialize)]
-pub(super) struct Typed {
-    #[serde(rename = "__typename")]
-    pub(super) name: String,
-}
+    Category { id: Lenient<String> }
+    Range { min_variant_price: Lenient<Money>, max_variant_price: Lenient<Money> }
+    Media { nodes: Lenient<Vec<Lenient<Medium>>> }
+    Medium {
+        #[serde(rename = "__typename")] kind: Lenient<String>,
+        alt: Lenient<String>, image: Lenient<Image>, sources: Lenient<Vec<Lenient<Source>>>, origin_url: Lenient<String>,
+    }
+    Source { url: Lenient<String>, mime_type: Lenient<String>, width: Lenient<u32>, height: Lenient<u32> }
+    Image { url: Lenient<String>, alt_text: Lenient<String>, width: Lenient<u32>, height: Lenient<u32> }
 
-/// Product of a variant.
-#[derive(Debug, Deserialize)]
-pub(super) struct Placed {
-    pub(super) product: Card,
-}
-
-/// Products by the codes of their variants.
-#[derive(Debug, Deserialize)]
-pub(super) struct Codes {
-    pub(super) products: CodedProducts,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CodedProducts {
-    pub(super) page_info: PageInfo,
-    pub(super) nodes: Vec<CodedProduct>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct CodedProduct {
-    pub(super) variants: CodedVariants,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CodedVariants {
-    pub(super) page_info: PageInfo,
-    pub(super) nodes: Vec<CodedVariant>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct CodedVariant {
-    pub(super) id: String,
-    pub(super) sku: Lenient<String>,
-    pub(super) barcode: Lenient<String>,
-}
-
-/// Further variants of a product.
-#[derive(Debug, Deserialize)]
-pub(super) struct More {
-    pub(super) product: Option<MoreOf>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct MoreOf {
-    pub(super) requires_selling_plan: Lenient<bool>,
-    pub(super) variants: Variants,
-}
-
-/// A product with some of its variants.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Card {
-    pub(super) id: String,
-    pub(super) handle: Lenient<String>,
-    pub(super) title: Lenient<String>,
-    pub(super) description_html: Lenient<String>,
-    pub(super) online_store_url: Lenient<String>,
-    pub(super) product_type: Lenient<String>,
-    pub(super) vendor: Lenient<String>,
-    pub(super) requires_selling_plan: Lenient<bool>,
-    pub(super) tags: Lenient<Vec<Lenient<String>>>,
-    pub(super) encoded_variant_existence: Lenient<String>,
-    pub(super) encoded_variant_availability: Lenient<String>,
-    pub(super) category: Lenient<Category>,
-    pub(super) price_range: Lenient<Range>,
-    pub(super) compare_at_price_range: Lenient<Range>,
-    pub(super) options: Vec<Axis>,
-    pub(super) media: Lenient<Media>,
-    pub(super) featured: Lenient<Variant>,
-    pub(super) variants: Variants,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Axis {
-    pub(super) name: String,
-    pub(super) option_values: Vec<AxisValue>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct AxisValue {
-    pub(super) id: Lenient<String>,
-    pub(super) name: String,
-}
-
-/// A page of the variants of a product.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Variants {
-    pub(super) page_info: PageInfo,
-    pub(super) nodes: Vec<Lenient<Variant>>,
+    Variant {
+        id: Lenient<String>, title: Lenient<String>, sku: Lenient<String>, barcode: Lenient<String>,
+        available_for_sale: Lenient<bool>, currently_not_in_stock: Lenient<bool>, requires_shipping: Lenient<bool>,
+        price: Lenient<Money>, compare_at_price: Lenient<Money>, unit_price: Lenient<Money>,
+        unit_price_measurement: Lenient<Measurement>, image: Lenient<Image>,
+        selected_options: Lenient<Vec<Lenient<Selected>>>,
+    }
+    Measurement {
+        quantity_value: Lenient<Number>, quantity_unit: Lenient<String>,
+        reference_value: Lenient<i64>, reference_unit: Lenient<String>,
+    }
+    Selected { name: Lenient<String>, value: Lenient<String> }
 }
 
 objects!(Category, Range, Media, Medium, Source, Image, Variant, Measurement, Selected);
@@ -158,93 +83,8 @@ objects!(Category, Range, Media, Medium, Source, Image, Variant, Measurement, Se
 /// An amount is read as absent unless both of its members are present.
 impl<'de> Promised<'de> for Money {
     fn object<A: MapAccess<'de>>(members: A) -> Result<Option<Self>, A::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Stated {
-            amount: Lenient<String>,
-            currency_code: Lenient<String>,
-        }
+        shapes! { (Deserialize) "camelCase" Stated { amount: Lenient<String>, currency_code: Lenient<String> } }
         let Stated { amount, currency_code } = Stated::deserialize(MapAccessDeserializer::new(members))?;
         Ok(amount.0.zip(currency_code.0).map(|(amount, currency_code)| Self { amount, currency_code }))
     }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Category {
-    pub(super) id: Lenient<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Range {
-    pub(super) min_variant_price: Lenient<Money>,
-    pub(super) max_variant_price: Lenient<Money>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Media {
-    pub(super) nodes: Lenient<Vec<Lenient<Medium>>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Medium {
-    #[serde(rename = "__typename")]
-    pub(super) kind: Lenient<String>,
-    pub(super) alt: Lenient<String>,
-    pub(super) image: Lenient<Image>,
-    pub(super) sources: Lenient<Vec<Lenient<Source>>>,
-    pub(super) origin_url: Lenient<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Source {
-    pub(super) url: Lenient<String>,
-    pub(super) mime_type: Lenient<String>,
-    pub(super) width: Lenient<u32>,
-    pub(super) height: Lenient<u32>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Image {
-    pub(super) url: Lenient<String>,
-    pub(super) alt_text: Lenient<String>,
-    pub(super) width: Lenient<u32>,
-    pub(super) height: Lenient<u32>,
-}
-
-/// A variant.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Variant {
-    pub(super) id: Lenient<String>,
-    pub(super) title: Lenient<String>,
-    pub(super) sku: Lenient<String>,
-    pub(super) barcode: Lenient<String>,
-    pub(super) available_for_sale: Lenient<bool>,
-    pub(super) currently_not_in_stock: Lenient<bool>,
-    pub(super) requires_shipping: Lenient<bool>,
-    pub(super) price: Lenient<Money>,
-    pub(super) compare_at_price: Lenient<Money>,
-    pub(super) unit_price: Lenient<Money>,
-    pub(super) unit_price_measurement: Lenient<Measurement>,
-    pub(super) image: Lenient<Image>,
-    pub(super) selected_options: Lenient<Vec<Lenient<Selected>>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Measurement {
-    pub(super) quantity_value: Lenient<Number>,
-    pub(super) quantity_unit: Lenient<String>,
-    pub(super) reference_value: Lenient<i64>,
-    pub(super) reference_unit: Lenient<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Selected {
-    pub(super) name: Lenient<String>,
-    pub(super) value: Lenient<String>,
 }

@@ -51,7 +51,6 @@ const VARIANT: usize = 7;
 const PRODUCT: usize = 35;
 
 /// Returns the number of variants of each product that fit into a query for `products` products, from 1 to 50.
-#[must_use]
 pub const fn variants_beside(products: usize) -> usize {
     let products = if products == 0 { 1 } else { products };
     let each = (CEILING - 3) / products;
@@ -138,7 +137,6 @@ const IN_CONTEXT: &str =
     "$country: CountryCode, $language: LanguageCode) @inContext(country: $country, language: $language) {";
 
 /// Returns a query for `count` products by handle, each an alias `h0`, `h1` and so on with a variable of the same name.
-#[must_use]
 pub fn handles(count: usize) -> Document {
     let mut text = String::from("query Handles(");
     for number in 0..count {
@@ -197,7 +195,6 @@ impl CartChange {
 
 /// Returns a mutation that makes these changes of a cart in this order, and returns the cart after the last one. Each
 /// is an alias, and takes a variable, of its [name](CartChange::as_str).
-#[must_use]
 pub fn cart_changes(changes: &[CartChange]) -> Document {
     let mut text = String::from("mutation CartChange($cart: ID!, ");
     for change in changes {
@@ -220,7 +217,6 @@ pub fn cart_changes(changes: &[CartChange]) -> Document {
 
 /// Returns a query for the variants of `count` combinations of options of one product, each an alias `v0`, `v1` and so
 /// on with a variable of the same name.
-#[must_use]
 pub fn combinations(count: usize) -> Document {
     let mut text = String::from("query Combinations($id: ID!, ");
     for number in 0..count {

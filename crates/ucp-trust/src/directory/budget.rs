@@ -3,7 +3,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     hash::{BuildHasher as _, RandomState},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -11,7 +10,7 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
-use ucp_net::shares::{Groups, Place, Places, Step, of_strangers};
+use ucp_net::shares::{Groups, HeldPlace, Places, Step, of_strangers};
 
 use super::DirectoryOptions;
 use crate::limit::{Group, Share};
@@ -34,10 +33,8 @@ impl Budget {
         Self { per_second: f64::from(per_second), burst, tokens: burst, counted_at: now }
     }
 
-    /// Takes a token, and leaves `reserve` of them.
-    ///
-    /// # Errors
-    /// Time until the next token; [`Duration::MAX`] if the rate is zero.
+    /// Takes a token, and leaves `reserve` of them. Fails with the time until the next token; [`Duration::MAX`] if the rate
+    /// is zero.
     pub(super) fn take(&mut self, now: Instant, reserve: f64) -> Result<(), Duration> {
         let grown = now.saturating_duration_since(self.counted_at).as_secs_f64() * self.per_second;
         self.tokens = (self.tokens + grown).min(self.burst);
@@ -62,12 +59,7 @@ pub(super) struct Shares {
     places: Places,
     origins: Arc<Mutex<HashMap<String, Places>>>,
 }
-
-impl fmt::Debug for Shares {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shares").field("places", &self.places).finish_non_exhaustive()
-    }
-}
+ucp_core::opaque!(Shares { places });
 
 impl Shares {
     pub(super) fn new(options: &DirectoryOptions, now: Instant) -> Self {
@@ -82,10 +74,8 @@ impl Shares {
         }
     }
 
-    /// Takes a fetch from the budget of a caller and from that of all. Strangers leave a quarter of the latter.
-    ///
-    /// # Errors
-    /// Time until the caller may cause the next one.
+    /// Takes a fetch from the budget of a caller and from that of all. Strangers leave a quarter of the latter. Fails
+    /// with time until the caller may cause the next one.
     pub(super) fn charge(&self, share: Option<&Share>, now: Instant) -> Result<(), Duration> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Share::Stranger(stranger)) = share else { return all.take(now, 0.0) };
@@ -141,8 +131,8 @@ fn number(count: usize) -> u32 {
 /// Places of a fetch in flight, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Entered {
-    _place: Place,
-    _own: Place,
+    _place: HeldPlace,
+    _own: HeldPlace,
     /// Dropped last: an origin without fetches is forgotten.
     _at: AtOrigin,
 }

@@ -22,7 +22,7 @@ const ITEM: u64 = 32 * 1024;
 
 /// A known platform.
 #[derive(Debug)]
-pub struct Known<V> {
+pub struct KnownPlatform<V> {
     /// Address of the platform's profile, which is its identity.
     pub url: ProfileUrl,
     /// Profile of the platform.
@@ -37,7 +37,7 @@ pub struct Known<V> {
     weight: u64,
 }
 
-impl<V: Weigh> Known<V> {
+impl<V: Weigh> KnownPlatform<V> {
     /// Creates an entry that is never evicted, for a platform that the operator of the gateway registered.
     pub(super) fn pinned(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Option<Duration>) -> Self {
         let fetched_at = Instant::now();
@@ -54,15 +54,13 @@ impl<V: Weigh> Known<V> {
     }
 }
 
-impl<V> Known<V> {
+impl<V> KnownPlatform<V> {
     /// Returns `true` if the operator of the gateway registered this platform.
-    #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.weight == 0
     }
 
     /// Returns the time from which the profile is to be fetched again; `None` for never.
-    #[must_use]
     pub fn fresh_until(&self) -> Option<Instant> {
         self.fresh_until
     }
@@ -113,8 +111,8 @@ pub(super) fn whole_seconds(wait: Duration) -> u32 {
 #[derive(Clone, Copy)]
 pub(super) struct InBytes;
 
-impl<V> Weighter<Box<str>, Arc<Known<V>>> for InBytes {
-    fn weight(&self, _url: &Box<str>, known: &Arc<Known<V>>) -> u64 {
+impl<V> Weighter<Box<str>, Arc<KnownPlatform<V>>> for InBytes {
+    fn weight(&self, _url: &Box<str>, known: &Arc<KnownPlatform<V>>) -> u64 {
         known.weight
     }
 }

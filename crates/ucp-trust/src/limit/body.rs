@@ -123,13 +123,11 @@ impl Ledger {
 
 impl BodyLimit {
     /// Creates a limit of `most` bytes.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { ledger: Arc::default(), most, part: None }
     }
 
     /// Returns a part of the limit, for one of several holders.
-    #[must_use]
     pub fn part(&self) -> Self {
         let mut ledger = self.ledger();
         ledger.next_part += 1;
@@ -152,7 +150,6 @@ impl BodyLimit {
     }
 
     /// Returns the number of bytes that are held, of a part those that it holds.
-    #[must_use]
     pub fn held(&self) -> usize {
         let ledger = self.ledger();
         self.part.map_or(ledger.held, |part| ledger.part(part))
@@ -177,16 +174,13 @@ pub struct HeldBody {
 
 impl HeldBody {
     /// Returns the share that the body is counted to.
-    #[must_use]
     pub const fn share(&self) -> &Share {
         &self.holder.share
     }
 
-    /// Takes room for `bytes` more.
-    ///
-    /// # Errors
-    /// [`Code::RateLimited`] if the share holds its part of the limit, [`Code::Unavailable`] if everything is held by
-    /// others who hold less, the part holds more than is free, or the body was dropped for others.
+    /// Takes room for `bytes` more. Fails with [`Code::RateLimited`] if the share holds its part of the limit,
+    /// [`Code::Unavailable`] if everything is held by others who hold less, the part holds more than is free, or the
+    /// body was dropped for others.
     pub fn grow(&self, bytes: usize) -> Result<(), Refusal> {
         let mut ledger = self.limit.ledger();
         self.make_room(&mut ledger, bytes)?;
@@ -196,11 +190,8 @@ impl HeldBody {
         Ok(())
     }
 
-    /// Takes room for `bytes` that are made of the body, which has [arrived](Self::arrived). One body alone never needs more
-    /// than its share: what is beyond that does not count.
-    ///
-    /// # Errors
-    /// As [`Self::grow`].
+    /// Takes room for `bytes` that are made of the body, which has [arrived](Self::arrived). One body alone never needs
+    /// more than its share: what is beyond that does not count. Fails as [`Self::grow`].
     pub fn expand(&mut self, bytes: usize) -> Result<(), Refusal> {
         let bytes = bytes.min(Step::Address.part(self.limit.most).saturating_sub(self.bytes));
         let mut ledger = self.limit.ledger();
@@ -252,9 +243,7 @@ impl HeldBody {
         full()
     }
 
-    /// Holds the body, which has arrived, until its call ends: it is not dropped any more.
-    ///
-    /// # Errors
+    /// Holds the body, which has arrived, until its call ends: it is not dropped any more. Fails with
     /// [`Code::Unavailable`] if it was dropped before.
     pub fn arrived(&mut self) -> Result<(), Refusal> {
         let body = self.limit.ledger().arriving.remove(&self.id);

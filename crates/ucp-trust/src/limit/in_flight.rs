@@ -23,22 +23,17 @@ pub struct InFlight {
 
 impl InFlight {
     /// Creates a limit of `most` requests.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { taken: Arc::default(), most, whole: None }
     }
 
     /// Returns a part of this limit, of at most `most` requests.
-    #[must_use]
     pub fn part(&self, most: usize) -> Self {
         Self { taken: Arc::default(), most: most.min(self.most), whole: Some(Arc::new(self.clone())) }
     }
 
-    /// Takes room for one request of a stranger, or of a caller without a share, until the permit is dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`Unavailable`](ucp_core::refusal::Code::Unavailable) if no room is left for this caller.
+    /// Takes room for one request of a stranger, or of a caller without a share, until the permit is dropped. Fails
+    /// with [`Unavailable`](ucp_core::refusal::Code::Unavailable) if no room is left for this caller.
     pub fn try_acquire(&self, stranger: Option<Groups>) -> Result<Permit, Refusal> {
         let Some(whole) = &self.whole else { return Ok(Permit { _own: self.take(stranger, 0)?, _whole: None }) };
         let free = {
@@ -55,7 +50,6 @@ impl InFlight {
     }
 
     /// Returns the number of requests in flight.
-    #[must_use]
     pub fn running(&self) -> usize {
         self.taken().total()
     }
@@ -64,12 +58,12 @@ impl InFlight {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, stranger: Option<Groups>, more: usize) -> Result<Place, Refusal> {
+    fn take(&self, stranger: Option<Groups>, more: usize) -> Result<TakenPlace, Refusal> {
         let mut taken = self.taken();
         taken.place_fits(stranger, self.most, more).map_err(|_| full())?;
         taken.add(stranger, 1);
         drop(taken);
-        Ok(Place { taken: Arc::clone(&self.taken), stranger })
+        Ok(TakenPlace { taken: Arc::clone(&self.taken), stranger })
     }
 }
 
@@ -81,18 +75,18 @@ fn full() -> Refusal {
 #[derive(Debug)]
 #[must_use = "the room is given back when the permit is dropped"]
 pub struct Permit {
-    _own: Place,
+    _own: TakenPlace,
     /// Its place in the limit that the other is a part of.
-    _whole: Option<Place>,
+    _whole: Option<TakenPlace>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct TakenPlace {
     taken: Arc<Mutex<Shares>>,
     stranger: Option<Groups>,
 }
 
-impl Drop for Place {
+impl Drop for TakenPlace {
     fn drop(&mut self) {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(self.stranger, 1);
     }

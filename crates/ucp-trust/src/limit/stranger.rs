@@ -48,19 +48,16 @@ impl fmt::Display for Group<'_> {
 
 impl Stranger {
     /// Creates a caller that proves nothing, from an address.
-    #[must_use]
     pub const fn anonymous(address: ClientAddress) -> Self {
         Self { domain: None, address }
     }
 
     /// Creates a caller whose signature is by a key of this profile.
-    #[must_use]
     pub fn signed(profile: &ProfileUrl, address: ClientAddress) -> Self {
         Self { domain: Some(registrable(profile).into()), address }
     }
 
     /// Returns `true` if the caller has proven its profile.
-    #[must_use]
     pub const fn is_signed(&self) -> bool {
         self.domain.is_some()
     }
@@ -73,14 +70,12 @@ impl Stranger {
     }
 
     /// Returns the same groups, for the shares of a pool.
-    #[must_use]
     pub fn shares(&self) -> Groups {
         self.groups().fold(Groups::default(), |groups, (step, group)| groups.and(step, &group))
     }
 }
 
 /// Returns the networks of an address in which its caller is counted.
-#[must_use]
 pub fn networks(address: IpAddr) -> [Option<(Step, IpNet)>; 3] {
     let steps = match address {
         IpAddr::V4(_) => [Some((Step::Address, 32)), Some((Step::Neighbors, 24)), None],

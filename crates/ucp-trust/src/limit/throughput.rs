@@ -1,6 +1,6 @@
 //! Limit on the bytes that all callers are sent together.
 
-use std::{fmt, num::NonZeroU32};
+use std::num::NonZeroU32;
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use ucp_core::refusal::Refusal;
@@ -10,17 +10,15 @@ pub struct Throughput {
     limiter: DefaultDirectRateLimiter,
     most: NonZeroU32,
 }
+ucp_core::opaque!(Throughput { most });
 
 impl Throughput {
     /// Creates a limit of `most` kibibytes per second, and as many at once after a pause.
-    #[must_use]
     pub fn new(most: NonZeroU32) -> Self {
         Self { limiter: RateLimiter::direct(Quota::per_second(most)), most }
     }
 
-    /// Takes room for an answer of `bytes`. One answer never needs more than a second.
-    ///
-    /// # Errors
+    /// Takes room for an answer of `bytes`. One answer never needs more than a second. Fails with
     /// [`Unavailable`](ucp_core::refusal::Code::Unavailable) if there is none.
     pub fn take(&self, bytes: u64) -> Result<(), Refusal> {
         let kibibytes = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(self.most.get());
@@ -28,12 +26,6 @@ impl Throughput {
             Ok(Ok(())) => Ok(()),
             _ => Err(Refusal::unavailable("Too many documents are being sent.", 1)),
         }
-    }
-}
-
-impl fmt::Debug for Throughput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Throughput").field("most", &self.most).finish_non_exhaustive()
     }
 }
 

@@ -20,11 +20,8 @@ pub(super) const AP2: &str = "ap2";
 pub(super) const MERCHANT_AUTHORIZATION: &str = "merchant_authorization";
 
 /// Signs a checkout in the form in which it is going to be answered, except for its member `ap2`, and returns the value
-/// of `ap2.merchant_authorization`. Any value but an object counts as an empty object.
-///
-/// # Errors
-///
-/// [`KeyError`] if the cryptographic library fails.
+/// of `ap2.merchant_authorization`. Any value but an object counts as an empty object. Fails with [`KeyError`] if the
+/// cryptographic library fails.
 pub fn authorize(checkout: &Value, key: &SigningKey) -> Result<String, KeyError> {
     let header = json!({ "alg": key.algorithm().as_str(), "kid": key.public().kid() });
     let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());
@@ -32,10 +29,7 @@ pub fn authorize(checkout: &Value, key: &SigningKey) -> Result<String, KeyError>
     Ok(format!("{header}..{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// Verifies a signature over a checkout with the published keys of its supposed signer.
-///
-/// # Errors
-///
+/// Verifies a signature over a checkout with the published keys of its supposed signer. Fails with
 /// [`MandateError::AuthorizationInvalid`] if the signature cannot be read, names none of the keys, or does not hold.
 pub fn verify_authorization(checkout: &Value, authorization: &str, keys: &[PublicKey]) -> Result<(), MandateError> {
     verify_attached(&attach(checkout, authorization)?, keys).map(drop)

@@ -7,7 +7,6 @@ use serde_json::Value;
 ///
 /// Numbers are written as in JavaScript, as the RFC requires: integers beyond 2^53 lose digits, so that the canonical
 /// form alone does not distinguish them.
-#[must_use]
 pub fn canonical(document: &Value) -> Vec<u8> {
     canonical_of(document)
 }

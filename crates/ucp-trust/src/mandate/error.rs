@@ -35,7 +35,6 @@ pub enum MandateError {
 
 impl MandateError {
     /// Returns the error code of the extension (AP2-05).
-    #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Required => "mandate_required",

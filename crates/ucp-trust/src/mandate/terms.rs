@@ -15,7 +15,6 @@ const PICTURE: &str = "image_url";
 ///
 /// The order of members does not matter, that of elements does. Numbers are equal if their values are, such as `100`
 /// and `100.0`; that is stricter than their canonical form, in which large integers lose digits.
-#[must_use]
 pub fn difference(one: &Value, other: &Value, members: &[&str]) -> Option<String> {
     let differing = members.iter().find_map(|name| {
         let mut path = String::from("$");

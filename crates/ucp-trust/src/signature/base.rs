@@ -134,11 +134,7 @@ impl Component {
         Self::Status,
     ];
 
-    /// Parses the identifier of a part.
-    ///
-    /// # Errors
-    ///
-    /// Text for people that states why the identifier names no known part.
+    /// Parses the identifier of a part. Fails with a text for people that states why the identifier names no known part.
     pub fn read(item: &Item) -> Result<Self, String> {
         let wrong = |why: &str| format!("it covers {}, {why}", shown(item));
         let unknown = || wrong("which is not a part of a message that can be checked here");
@@ -184,7 +180,6 @@ impl Component {
     }
 
     /// Returns the name, without quotes and parameters.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Method => "@method",
@@ -257,11 +252,8 @@ impl fmt::Display for Component {
     }
 }
 
-/// Builds the base over `covered`. `parameters` is the member of `Signature-Input` in canonical form.
-///
-/// # Errors
-///
-/// Text for people that names the part that the message lacks.
+/// Builds the base over `covered`. `parameters` is the member of `Signature-Input` in canonical form. Fails with a text
+/// for people that names the part that the message lacks.
 pub fn build(covered: &[Component], parameters: &str, message: &Message<'_>) -> Result<Vec<u8>, String> {
     let mut base = Vec::with_capacity(64 * (covered.len() + 1) + parameters.len());
     for component in covered {

@@ -5,10 +5,7 @@
 //! for all requests to that host until it expires, and can be made in advance, even by the operator of the host. Anyone
 //! who sees it can use it for as long: it is kept secret like a token.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -40,6 +37,7 @@ pub struct BotSignature {
     values: [HeaderValue; 3],
     expires: SystemTime,
 }
+ucp_core::opaque!(BotSignature { expires });
 
 /// Reason why a text is not a usable signature. It contains nothing of the text but names and positions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,11 +46,7 @@ pub struct Unusable(String);
 
 impl BotSignature {
     /// Parses a signature made elsewhere from its three header fields as a request has them: one per line, and nothing
-    /// else. Callers check the expiry.
-    ///
-    /// # Errors
-    ///
-    /// [`Unusable`] with the field and its fault.
+    /// else. Callers check the expiry. Fails with [`Unusable`] with the field and its fault.
     pub fn read(text: &str) -> Result<Self, Unusable> {
         let headers = lines(text)?;
         let one = |name: &HeaderName, shown: &str| {
@@ -90,12 +84,9 @@ impl BotSignature {
         Ok(Self::of(FIELDS.map(|(_, name)| headers[name].clone()), expires))
     }
 
-    /// Signs for the host `authority`, as a bot whose keys are published at `agent`.
-    ///
-    /// # Errors
-    ///
-    /// [`SignError::Curve`] for a key on P-521, which only AP2 uses; [`SignError::Incomplete`] if `agent` is not ASCII;
-    /// [`SignError::Key`] if the cryptographic library fails.
+    /// Signs for the host `authority`, as a bot whose keys are published at `agent`. Fails with [`SignError::Curve`]
+    /// for a key on P-521, which only AP2 uses; [`SignError::Incomplete`] if `agent` is not ASCII; [`SignError::Key`]
+    /// if the cryptographic library fails.
     pub fn make(
         agent: &str,
         scheme: Scheme,
@@ -136,21 +127,13 @@ impl BotSignature {
     }
 
     /// Returns the time at which the signature expires.
-    #[must_use]
     pub fn expires(&self) -> SystemTime {
         self.expires
     }
 }
 
-impl fmt::Debug for BotSignature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BotSignature").field("expires", &self.expires).finish_non_exhaustive()
-    }
-}
-
 /// Returns the keys of a bot in the form of a directory, in which their thumbprints are their names. Keys that do not
 /// sign HTTP messages are left out.
-#[must_use]
 pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {
     let of_messages = |key: &&PublicKey| key.algorithm().and_then(Algorithm::http_name).is_some();
     let jwk = |key: &PublicKey| {

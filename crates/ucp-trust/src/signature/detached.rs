@@ -32,11 +32,8 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// Parses the signature of a message. Returns `None` if it has none.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::SignatureInvalid`] if the header field holds no detached signature.
+    /// Parses the signature of a message. Returns `None` if it has none. Fails with [`Code::SignatureInvalid`] if the
+    /// header field holds no detached signature.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let mut fields = headers.get_all(REQUEST_SIGNATURE).iter();
         let (Some(field), further) = (fields.next(), fields.next()) else { return Ok(None) };
@@ -64,18 +61,13 @@ impl Detached {
     }
 
     /// Returns the key that the signature names, if it is not among `keys`.
-    #[must_use]
     pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
         self.kid.as_deref().filter(|kid| keys.iter().all(|key| key.kid() != *kid))
     }
 
-    /// Verifies the body with the keys of its sender: the named one, or each of them if none is named. The algorithm has
-    /// to be that of the key.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::KeyNotFound`] if the named key is not among `keys`, [`Code::SignatureInvalid`] if the signature is not
-    /// valid.
+    /// Verifies the body with the keys of its sender: the named one, or each of them if none is named. The algorithm
+    /// has to be that of the key. Fails with [`Code::KeyNotFound`] if the named key is not among `keys`,
+    /// [`Code::SignatureInvalid`] if the signature is not valid.
     pub fn verify(&self, body: &[u8], keys: &[PublicKey]) -> Result<(), Refusal> {
         if let Some(kid) = self.unknown_key(keys) {
             let content =
@@ -98,11 +90,7 @@ fn invalid(must: &str) -> Refusal {
 }
 
 /// Signs the bytes of a body and returns `<header>..<signature>`. The signed body is not encoded (`b64` is false), and
-/// the header names the key.
-///
-/// # Errors
-///
-/// [`KeyError`] if the cryptographic library fails.
+/// the header names the key. Fails with [`KeyError`] if the cryptographic library fails.
 pub fn sign_detached(body: &[u8], key: &SigningKey) -> Result<String, KeyError> {
     let header = json!({ "alg": key.algorithm().as_str(), "kid": key.public().kid(), "b64": false, "crit": ["b64"] });
     let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());

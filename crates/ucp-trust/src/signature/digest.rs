@@ -13,17 +13,13 @@ use super::base;
 pub const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 
 /// Returns the value of the field for this body.
-#[must_use]
 pub fn make(body: &[u8]) -> HeaderValue {
     let value = format!("sha-256=:{}:", BASE64_STANDARD.encode(Sha256::digest(body)));
     HeaderValue::from_maybe_shared(value).unwrap_or_else(|_| unreachable!("base64 is visible ASCII"))
 }
 
-/// Checks the body against every stated digest of a known algorithm; there has to be at least one.
-///
-/// # Errors
-///
-/// Text for people that states the fault of the field, or the digest that differs.
+/// Checks the body against every stated digest of a known algorithm; there has to be at least one. Fails with a text for
+/// people that states the fault of the field, or the digest that differs.
 pub fn check(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     if !headers.contains_key(CONTENT_DIGEST) {
         return Err("the message has no Content-Digest".to_owned());

@@ -32,7 +32,6 @@ pub struct Explanation {
 }
 
 /// Explains every signature of a message. Takes the arguments of [`Signed::verify`], and applies the same checks.
-#[must_use]
 pub fn explain(
     signed: &Signed,
     message: &Message<'_>,
@@ -101,7 +100,6 @@ impl fmt::Display for Explanation {
 }
 
 /// Returns the differences between two signature bases, line by line; empty if they are equal.
-#[must_use]
 pub fn difference(ours: &str, theirs: &str) -> Vec<String> {
     // A base does not end with a line break, but a file with one does.
     let (mut ours, mut theirs) = (ours.trim_end_matches('\n').split('\n'), theirs.trim_end_matches('\n').split('\n'));

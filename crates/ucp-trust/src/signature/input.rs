@@ -52,12 +52,8 @@ pub struct Input {
 }
 
 /// Returns the signatures of a message in the order of `Signature-Input`, at most [`MAX_SIGNATURES`]; empty if it is
-/// not signed.
-///
-/// # Errors
-///
-/// [`Code::SignatureMissing`] if one header field is present without the other, or `Signature-Input` is empty;
-/// [`Code::SignatureInvalid`] if one of them is not a dictionary.
+/// not signed. Fails with [`Code::SignatureMissing`] if one header field is present without the other, or
+/// `Signature-Input` is empty; [`Code::SignatureInvalid`] if one of them is not a dictionary.
 pub fn read(headers: &HeaderMap) -> Result<Vec<Candidate>, Refusal> {
     match (headers.contains_key(SIGNATURE_INPUT), headers.contains_key(SIGNATURE)) {
         (false, false) => return Ok(Vec::new()),

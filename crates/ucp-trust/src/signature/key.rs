@@ -1,8 +1,6 @@
 //! Private keys for signatures. A key leaves this module only for the file that it is stored in; its `Debug` form has
 //! no secrets.
 
-use std::fmt;
-
 use aws_lc_rs::{
     encoding::AsBigEndian as _,
     error::{KeyRejected, Unspecified},
@@ -34,6 +32,7 @@ pub struct SigningKey {
     algorithm: Algorithm,
     public: PublicKey,
 }
+ucp_core::opaque!(SigningKey { algorithm });
 
 enum Pair {
     Ecdsa(EcdsaKeyPair),
@@ -71,22 +70,15 @@ impl Pair {
 }
 
 impl SigningKey {
-    /// Generates a new key pair. Its `kid` is its thumbprint (RFC 7638).
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Library`] if the cryptographic library fails.
+    /// Generates a new key pair. Its `kid` is its thumbprint (RFC 7638). Fails with [`KeyError::Library`] if the
+    /// cryptographic library fails.
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
         let pair = Pair::generate(algorithm).map_err(|_| KeyError::Library)?;
         let kid = PublicKey::from_point("", algorithm, pair.public()).thumbprint();
         Ok(Self::new(pair, algorithm, &kid.ok_or(KeyError::Library)?))
     }
 
-    /// Reads a JWK that holds the private member `d`.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError`] if the JWK cannot be used.
+    /// Reads a JWK that holds the private member `d`. Fails with [`KeyError`] if the JWK cannot be used.
     pub fn from_jwk(jwk: &Value) -> Result<Self, KeyError> {
         // Statements of the public half about verification do not apply to a key that signs.
         let mut public = jwk.as_object().ok_or(KeyError::NotAKey)?.clone();
@@ -109,22 +101,17 @@ impl SigningKey {
     }
 
     /// Returns the public half.
-    #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
     /// Returns the algorithm of its signatures.
-    #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
     /// Signs the message, which is hashed here. Returns raw `r‖s` (SIG-02), or the 64 bytes of an Ed25519 signature.
-    ///
-    /// # Errors
-    ///
-    /// [`KeyError::Library`] if the cryptographic library fails.
+    /// Fails with [`KeyError::Library`] if the cryptographic library fails.
     pub fn sign(&self, message: &[u8]) -> Result<impl AsRef<[u8]> + use<>, KeyError> {
         self.pair.sign(message).map_err(|_| KeyError::Library)
     }
@@ -137,15 +124,6 @@ impl SigningKey {
             Pair::Ed25519(pair) => pair.seed().and_then(|seed| seed.as_be_bytes()).map(|seed| encode(seed.as_ref())),
         }
         .map_err(|_| KeyError::Library)
-    }
-}
-
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SigningKey")
-            .field("kid", &self.public.kid())
-            .field("algorithm", &self.algorithm)
-            .finish_non_exhaustive()
     }
 }
 

@@ -74,11 +74,7 @@ enum First {
 }
 
 impl RawMessage {
-    /// Parses a message.
-    ///
-    /// # Errors
-    ///
-    /// [`MessageError`] for the first fault, with its line where it is in the head.
+    /// Parses a message. Fails with [`MessageError`] for the first fault, with its line where it is in the head.
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut rest = bytes;
         let mut next = || {
@@ -108,29 +104,22 @@ impl RawMessage {
 
     /// Returns the message in the form that signatures cover. `scheme` is that of a request whose target does not state
     /// one.
-    #[must_use]
     pub fn view(&self, scheme: Scheme) -> Message<'_> {
         Message { start: self.first.start(scheme), headers: &self.headers }
     }
 
     /// Returns the header fields.
-    #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
     /// Returns the body.
-    #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
     /// Signs the message, with the fields in `extra` in addition to those that UCP requires; responses are signed
-    /// without them. Returns the signature base.
-    ///
-    /// # Errors
-    ///
-    /// As [`sign_request`] and [`sign_response`].
+    /// without them. Returns the signature base. Fails as [`sign_request`] and [`sign_response`].
     pub fn sign(
         &mut self,
         scheme: Scheme,
@@ -146,7 +135,6 @@ impl RawMessage {
 
     /// Returns the message as bytes: the lines of the file unchanged, with the fields that [`Self::sign`] sets at the
     /// end of the head.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let kept = self.lines.iter().filter(|(name, _)| name.as_ref().is_none_or(|name| !SIGNED.contains(name)));
         let mut bytes = Vec::with_capacity(1024 + self.body.len());

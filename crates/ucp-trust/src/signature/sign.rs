@@ -40,12 +40,9 @@ pub enum SignError {
 /// replaces those that are present.
 ///
 /// The signature covers the parts that UCP requires, the fields in `extra`, and the time. Returns the signature base.
-///
-/// # Errors
-///
-/// [`SignError::Incomplete`] if a field of `extra` is missing, or a body has no `Content-Type`; [`SignError::Curve`]
-/// for a key on P-521, which only AP2 uses; [`SignError::KeyId`] if the `kid` is not printable ASCII;
-/// [`SignError::Key`] if the cryptographic library fails.
+/// Fails with [`SignError::Incomplete`] if a field of `extra` is missing, or a body has no `Content-Type`;
+/// [`SignError::Curve`] for a key on P-521, which only AP2 uses; [`SignError::KeyId`] if the `kid` is not printable
+/// ASCII; [`SignError::Key`] if the cryptographic library fails.
 pub fn sign_request(
     line: RequestLine<'_>,
     headers: &mut HeaderMap,
@@ -57,11 +54,7 @@ pub fn sign_request(
     sign(Start::Request(line), headers, body, extra, key, now)
 }
 
-/// Signs a response as [`sign_request`] signs a request.
-///
-/// # Errors
-///
-/// As [`sign_request`].
+/// Signs a response as [`sign_request`] signs a request. Fails as [`sign_request`].
 pub fn sign_response(
     status: u16,
     headers: &mut HeaderMap,

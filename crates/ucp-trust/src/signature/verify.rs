@@ -63,19 +63,14 @@ pub struct Flaw {
 }
 
 impl Signed {
-    /// Parses the signatures of a message. Returns `None` if it has none.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::SignatureMissing`] if only half of a signature is present, [`Code::SignatureInvalid`] if the header
-    /// fields cannot be parsed.
+    /// Parses the signatures of a message. Returns `None` if it has none. Fails with [`Code::SignatureMissing`] if only
+    /// half of a signature is present, [`Code::SignatureInvalid`] if the header fields cannot be parsed.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let candidates = input::read(headers)?;
         Ok((!candidates.is_empty()).then_some(Self { candidates }))
     }
 
     /// Returns the signatures in the order in which they are tried.
-    #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
@@ -87,18 +82,14 @@ impl Signed {
 
     /// Returns the first key that a signature for UCP names and that is not among `keys`. If the message does not
     /// verify with `keys`, it can be worth fetching them again.
-    #[must_use]
     pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
         let inputs = self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok());
         let mut named = inputs.filter(|input| is_for_ucp(input)).filter_map(|input| input.keyid.as_deref());
         named.find(|keyid| !keys.iter().any(|key| key.kid() == *keyid))
     }
 
-    /// Verifies the message with the keys of its sender. `body` holds the bytes as they were received.
-    ///
-    /// # Errors
-    ///
-    /// The faults of all signatures, with the code of the one that came closest. So [`Code::KeyNotFound`] means that no
+    /// Verifies the message with the keys of its sender. `body` holds the bytes as they were received. Fails with the
+    /// faults of all signatures, with the code of the one that came closest. So [`Code::KeyNotFound`] means that no
     /// signature for UCP names one of the keys.
     pub fn verify(
         &self,

@@ -32,11 +32,8 @@ pub struct Visitor {
 
 impl Signed {
     /// Returns the bot that a request says it is from; `None` if no signature was made for that, or one of them covers
-    /// everything that UCP requires and so identifies a platform.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::SignatureInvalid`] if the signature for that, or none at all, can be used.
+    /// everything that UCP requires and so identifies a platform. Fails with [`Code::SignatureInvalid`] if the
+    /// signature for that, or none at all, can be used.
     pub fn visitor(&self, message: &Message<'_>, body: &[u8], reach: Reach) -> Result<Option<Visitor>, Refusal> {
         if let Some(refusal) = unusable(self) {
             return Err(refusal);
@@ -55,17 +52,12 @@ impl Signed {
 
 impl Visitor {
     /// Returns the identifier of the key that the signature names, the thumbprint of that key.
-    #[must_use]
     pub fn keyid(&self) -> Option<&str> {
         self.candidate.input.as_ref().ok()?.keyid.as_deref()
     }
 
-    /// Verifies that the request is from the bot with these keys.
-    ///
-    /// # Errors
-    ///
-    /// [`Code::KeyNotFound`] if the bot has not published the key; [`Code::SignatureInvalid`] with the fault of the
-    /// signature.
+    /// Verifies that the request is from the bot with these keys. Fails with [`Code::KeyNotFound`] if the bot has not
+    /// published the key; [`Code::SignatureInvalid`] with the fault of the signature.
     pub fn verify(&self, message: &Message<'_>, keys: &[PublicKey], now: SystemTime) -> Result<(), Refusal> {
         let wrong = |problem: &str| invalid(&self.candidate, problem);
         let input = self.candidate.input.as_ref().map_err(|problem| wrong(problem))?;
@@ -126,11 +118,8 @@ fn directory_of(input: &Input, message: &Message<'_>, reach: Reach) -> Result<Pr
     address.map_err(|problem| format!("its signature-agent {problem}"))
 }
 
-/// Returns the address of the keys of a bot that is known in advance: its origin, or the address of the keys themselves.
-///
-/// # Errors
-///
-/// Text for people, the second half of a sentence about the address.
+/// Returns the address of the keys of a bot that is known in advance: its origin, or the address of the keys
+/// themselves. Fails with a text for people, the second half of a sentence about the address.
 pub fn known_address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
     let is_path = |(_, rest): (&str, &str)| rest.split_once('/').is_some_and(|(_, path)| !path.is_empty());
     match text.split_once("://") {
@@ -139,11 +128,8 @@ pub fn known_address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
     }
 }
 
-/// Returns the address of the directory of a bot's keys, from its origin or from that address itself.
-///
-/// # Errors
-///
-/// Text for people, the second half of a sentence about the address.
+/// Returns the address of the directory of a bot's keys, from its origin or from that address itself. Fails with a text
+/// for people, the second half of a sentence about the address.
 fn address(text: &str, reach: Reach) -> Result<ProfileUrl, String> {
     let origin = text.strip_suffix(DIRECTORY_PATH).unwrap_or(text);
     let origin = origin.strip_suffix('/').unwrap_or(origin);

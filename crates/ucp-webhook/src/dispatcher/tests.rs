@@ -225,14 +225,14 @@ fn status(status: u16) -> Result<Answered, FetchError> {
     Ok(Answered { status, retry_after: None })
 }
 
-struct Place {
+struct DispatcherSetup {
     outbox: Arc<Memory>,
     agenda: Arc<MemoryLedger>,
     receivers: Arc<Receivers>,
     key: Arc<SigningKey>,
 }
 
-impl Place {
+impl DispatcherSetup {
     fn new(plan: Vec<Result<Answered, FetchError>>, dead: &[&str]) -> Self {
         let began = tokio::time::Instant::now();
         let clock: Clock = Arc::new(move || start() + SignedDuration::try_from(began.elapsed()).expect("a duration"));
@@ -307,7 +307,7 @@ impl Place {
 async fn whk_03_a_notice_is_sent_until_it_arrives_with_the_same_bytes_and_identifier() {
     let plan = vec![status(500), Err(FetchError::Timeout), status(302), status(404), Err(FetchError::Interrupted)];
     let failures = plan.len();
-    let place = Place::new(plan, &[]);
+    let place = DispatcherSetup::new(plan, &[]);
     place.queue("alice", "o1").await;
     place.queue("alice", "o1").await;
     place.settle().await;
@@ -329,7 +329,7 @@ async fn whk_03_a_notice_is_sent_until_it_arrives_with_the_same_bytes_and_identi
 
 #[tokio::test(start_paused = true)]
 async fn t_32_the_signature_covers_who_what_and_when() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     place.queue("alice", "o1").await;
     place.settle().await;
     let Got { headers, body, .. } = place.got().remove(0);
@@ -361,7 +361,7 @@ async fn t_32_the_signature_covers_who_what_and_when() {
 
 #[tokio::test(start_paused = true)]
 async fn older_releases_sign_the_body_and_say_in_it_what_it_is() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     place.queue("old", "o1").await;
     place.settle().await;
     let Got { headers, body, id, .. } = place.got().remove(0);
@@ -372,7 +372,7 @@ async fn older_releases_sign_the_body_and_say_in_it_what_it_is() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_to_whoever_wants_none_and_to_where_nobody_may_be_sent() {
-    let place = Place::new(vec![status(410)], &[]);
+    let place = DispatcherSetup::new(vec![status(410)], &[]);
     for owner in ["silent", "inside", "plain", "alice"] {
         place.queue(owner, owner).await;
     }
@@ -383,7 +383,7 @@ async fn nothing_is_sent_to_whoever_wants_none_and_to_where_nobody_may_be_sent()
 
 #[tokio::test(start_paused = true)]
 async fn a_notice_is_given_up_on_after_three_days() {
-    let place = Place::new(Vec::new(), &["dead.example"]);
+    let place = DispatcherSetup::new(Vec::new(), &["dead.example"]);
     place.queue("dead", "o1").await;
     place.settle().await;
     let got = place.got();
@@ -395,7 +395,7 @@ async fn a_notice_is_given_up_on_after_three_days() {
 
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_notices_for_a_platform_that_does_not_answer_take_one_connection_and_delay_no_other() {
-    let place = Place::new(Vec::new(), &["dead.example"]);
+    let place = DispatcherSetup::new(Vec::new(), &["dead.example"]);
     for number in 0..10_000 {
         place.queue("dead", &format!("d{number}")).await;
     }
@@ -418,7 +418,7 @@ async fn ten_thousand_notices_for_a_platform_that_does_not_answer_take_one_conne
 #[tokio::test(start_paused = true)]
 async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others() {
     let dead: Vec<_> = (0..100).map(|number| format!("dead{number}.example")).collect();
-    let place = Place::new(Vec::new(), &dead.iter().map(String::as_str).collect::<Vec<_>>());
+    let place = DispatcherSetup::new(Vec::new(), &dead.iter().map(String::as_str).collect::<Vec<_>>());
     for number in 0..2_000 {
         place.queue(&format!("dead{}", number % 100), &format!("d{number}")).await;
     }
@@ -439,13 +439,13 @@ async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others(
 
 #[tokio::test(start_paused = true)]
 async fn a_platform_that_answers_is_soon_told_fast_and_one_that_fails_is_not() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     for number in 0..200 {
         place.queue("alice", &format!("o{number}")).await;
     }
     place.settle().await;
     assert_eq!(place.receivers.most(|_| true), 16);
-    let place = Place::new(vec![status(500); 400], &[]);
+    let place = DispatcherSetup::new(vec![status(500); 400], &[]);
     for number in 0..50 {
         place.queue("alice", &format!("o{number}")).await;
     }
@@ -458,7 +458,7 @@ async fn a_platform_that_answers_is_soon_told_fast_and_one_that_fails_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     let running = place.run("one", place.dispatcher());
     // The event is queued between two looks, which are a second apart.
     tokio::time::sleep(Duration::from_millis(600_500)).await;
@@ -472,7 +472,7 @@ async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
 
 #[tokio::test(start_paused = true)]
 async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     for number in 0..300 {
         place.queue(&format!("p{}", number % 3), &format!("o{}", number % 60)).await;
     }
@@ -500,7 +500,7 @@ async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_courier_that_died_had_claimed_is_sent_when_its_claim_ends_and_not_before() {
-    let place = Place::new(Vec::new(), &["dead.example"]);
+    let place = DispatcherSetup::new(Vec::new(), &["dead.example"]);
     place.queue("dead", "o1").await;
     let first = place.run("one", place.dispatcher());
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -532,7 +532,7 @@ impl Post for Slow {
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     place.queue("alice", "o1").await;
     let slow = WebhookDispatcher { post: Arc::new(Slow(Arc::clone(&place.receivers))), ..place.dispatcher() };
     let first = place.run("one", slow);
@@ -546,7 +546,7 @@ async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_key_all_waits() {
-    let place = Place::new(Vec::new(), &[]);
+    let place = DispatcherSetup::new(Vec::new(), &[]);
     place.queue("alice", "o1").await;
     let running = place.run("one", WebhookDispatcher { key: Arc::new(|| None), ..place.dispatcher() });
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -575,7 +575,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
-            let place = Place::new(plan.into_iter().map(status).collect(), &[]);
+            let place = DispatcherSetup::new(plan.into_iter().map(status).collect(), &[]);
             for order in &orders {
                 place.queue(&format!("p{}", order % 2), &format!("o{order}")).await;
             }

@@ -37,7 +37,7 @@ const INSIDE: &[&str] = &[
 
 /// The webhook of the only order of a platform.
 #[track_caller]
-fn of(place: &Place, platform: &str) -> Value {
+fn of(place: &WebhookSetup, platform: &str) -> Value {
     let all = place.json(&["webhooks", "list", "--limit", "1000"]);
     let mut own = crate::harness::elements(&all).iter().filter(|one| one["owner"] == platform);
     own.next().unwrap_or_else(|| panic!("a webhook of {platform}: {all}")).clone()
@@ -45,7 +45,7 @@ fn of(place: &Place, platform: &str) -> Value {
 
 /// The webhook of a platform once it was tried again at once.
 #[track_caller]
-fn tried_again(place: &Place, platform: &str) -> Value {
+fn tried_again(place: &WebhookSetup, platform: &str) -> Value {
     let before = of(place, platform);
     place.run(&["webhooks", "resend", id(&before)]);
     eventually("it is tried again", Duration::from_secs(60), || {
@@ -55,7 +55,7 @@ fn tried_again(place: &Place, platform: &str) -> Value {
 }
 
 /// A profile is looked at again at once when its platform signs with a key that it does not have yet.
-fn look_again(place: &Place, host: &Host, profile: &str) {
+fn look_again(place: &WebhookSetup, host: &Host, profile: &str) {
     let path = profile.strip_prefix(&host.url("")).expect("a path of the host");
     let visits = host.visits(path);
     Draft::new(&place.gateway, Transport::Rest, profile).signed(&key(Algorithm::Es256)).send(&place.gateway);
@@ -64,7 +64,7 @@ fn look_again(place: &Place, host: &Host, profile: &str) {
 
 #[test]
 fn sec_03_a_profile_that_turns_to_a_forbidden_address_gets_nothing_sent_there() {
-    let mut place = Place::open();
+    let mut place = WebhookSetup::open();
     let canary = Canary::start();
     let redirecting = Host::start();
     redirecting.put_everywhere(Page::redirect(307, &canary.url()));
@@ -138,7 +138,7 @@ fn sec_03_in_public_not_even_this_machine_is_told() {
     }
     let data = crate::harness::folder();
     keys(&["generate"], data.path());
-    let place = Place { gateway: setup.start_on(data), host: Host::start(), keys: Vec::new() };
+    let place = WebhookSetup { gateway: setup.start_on(data), host: Host::start(), keys: Vec::new() };
     for number in 0..forbidden.len() {
         place.order(Release::NEWEST, &named(number));
     }

@@ -39,7 +39,7 @@ fn seen(shopper: &Shopper<'_>, told: &Value) {
 
 #[test]
 fn ord_02_every_kind_of_snapshot_conforms_and_is_seen_as_it_was_told() {
-    let place = Place::open();
+    let place = WebhookSetup::open();
     for release in Release::ALL.iter().copied() {
         let receiver = Receiver::start([]);
         let profile = place.platform(release.date(), release, &receiver);
@@ -78,7 +78,7 @@ fn ord_02_every_kind_of_snapshot_conforms_and_is_seen_as_it_was_told() {
 
 #[test]
 fn orders_of_goods_that_are_not_sent_conform_too() {
-    let place = Place::selling(&open(), "outfitters");
+    let place = WebhookSetup::selling(&open(), "outfitters");
     let found = place.gateway.lookup(&json!({ "ids": ["prod_the-lighthouse-ledger"] }));
     let variant = |label: &str| {
         let selected = [json!({ "name": "Binding", "label": label })];

@@ -239,7 +239,6 @@ impl IndexBuilder {
     }
 
     /// The index of everything that was added.
-    #[must_use]
     pub fn finish(self) -> Index {
         let mut index = self.index;
         index.merchant_terms = self.merchant_terms.finish();
@@ -274,13 +273,11 @@ impl IndexBuilder {
 
 impl Index {
     /// Returns the number of merchants.
-    #[must_use]
     pub fn merchants(&self) -> usize {
         self.merchants.len()
     }
 
     /// Returns the number of public locations.
-    #[must_use]
     pub fn locations(&self) -> usize {
         self.sites.len()
     }

@@ -237,10 +237,8 @@ impl Scores {
 const CLOSENESS: u32 = 8;
 
 impl Index {
-    /// One page of the merchants that a query finds.
-    ///
-    /// # Errors
-    /// [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an invalid position.
+    /// One page of the merchants that a query finds. Fails with [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an
+    /// invalid position.
     pub fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
         let after = after(query, &self.merchants_by_name, |own| {
             let entry = &self.merchants[own as usize];
@@ -316,10 +314,8 @@ impl Index {
         Ok(Page { hits: page.iter().map(hit).collect(), next, total: Some(total as u64) })
     }
 
-    /// One page of the locations that a query finds.
-    ///
-    /// # Errors
-    /// [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an invalid position.
+    /// One page of the locations that a query finds. Fails with [`InvalidCursor`](ucp_core::Code::InvalidCursor) for an
+    /// invalid position.
     pub fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
         let after = after(query, &self.sites_by_name, |own| {
             let site = &self.sites[own as usize];

@@ -11,10 +11,8 @@ use crate::engine::port::Resolved;
 /// Limits on the depth of a response and on its number of values.
 const LIMITS: json::Limits = json::Limits { depth: 16, values: 5_000 };
 
-/// The first place of an answer. `None` where there is none, or one that is too large to measure from.
-///
-/// # Errors
-/// Why this is no answer.
+/// The first place of an answer. `None` where there is none, or one that is too large to measure from. Fails with the reason why
+/// this is no answer.
 pub(crate) fn read(body: &[u8]) -> Result<Option<Resolved>, &'static str> {
     let answer = json::parse(body, LIMITS).map_err(|_| "no JSON")?;
     let places = answer.as_array().ok_or("no array")?;

@@ -24,7 +24,7 @@ use ucp_trust::{
 };
 
 use super::{
-    Shop,
+    TestShop,
     refusals::nodes,
     stub::{Reply, Stub, product_id},
 };
@@ -76,7 +76,7 @@ async fn stub() -> Stub {
 }
 
 /// Asks for a product that was not asked for, and tells what the shop was shown.
-async fn shown(shop: &Shop, stub: &Stub, number: u64) -> HeaderMap {
+async fn shown(shop: &TestShop, stub: &Stub, number: u64) -> HeaderMap {
     shop.lookup(&[product_id(number)]).await.expect("carried out");
     let asked = stub.asked("Nodes").pop().expect("a request");
     assert_eq!(asked.variables["ids"][0], product_id(number));
@@ -96,7 +96,7 @@ async fn the_signature_of_the_merchant_goes_with_every_request_until_it_expires(
     let wall = Wall::at(EXPIRES - 15 * DAY);
     let text: String = GIVEN.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     let bot = Arc::new(Bot::given(BotSignature::read(&text).expect("a signature"), wall.now()));
-    let shop = Shop::connect(&stub, |options| {
+    let shop = TestShop::connect(&stub, |options| {
         options.bot = Some(bot);
         assert!(format!("{options:?}").contains("Bot(given)"), "{options:?}");
     });
@@ -162,7 +162,7 @@ async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew(
         key: Arc::new(move || shelf.lock().expect("not poisoned").clone()),
     };
     let bot = Arc::new(Bot::signing(signing, wall.now()));
-    let shop = Shop::connect(&stub, |options| options.bot = Some(bot)).await.expect("the shop says where it sells");
+    let shop = TestShop::connect(&stub, |options| options.bot = Some(bot)).await.expect("the shop says where it sells");
     let first = verified(&stub.asked("Shop").remove(0).headers, &key, EXPIRES).signature;
     // A signature with ECDSA is never the same twice.
     let at = |seconds: u64| {
@@ -196,6 +196,6 @@ async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew(
 #[tokio::test(start_paused = true)]
 async fn a_shop_is_told_of_no_bot_where_there_is_none() {
     let stub = stub().await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     assert!(!is_signed(&shown(&shop, &stub, 1).await));
 }

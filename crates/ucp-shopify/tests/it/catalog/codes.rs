@@ -7,7 +7,7 @@ use ucp_core::{
 };
 
 use super::{
-    Shop,
+    TestShop,
     stub::{Asked, Reply, Stub, card, codes, product_id, simple, variant, variant_id},
 };
 
@@ -80,7 +80,7 @@ async fn numbers_skus_and_barcodes_are_looked_up() {
         _ => about(asked),
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let asked = ["1", "11", "TEE S/1", "4006381333931", "tee", "2"].map(str::to_owned);
     let resolved = shop.lookup(&asked).await.expect("carried out");
     assert_eq!(
@@ -107,7 +107,7 @@ async fn a_code_that_could_not_be_looked_for_everywhere_is_told_as_unchecked() {
         _ => about(asked),
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let resolved = shop.lookup(&["TEE-1", "CAP-1"].map(str::to_owned)).await.expect("carried out");
     assert_eq!(inputs(&resolved), [("TEE-1", "11", true)]);
     let [("not_checked", content)] = said(&resolved)[..] else { panic!("{:?}", resolved.messages) };
@@ -118,7 +118,7 @@ async fn a_code_that_could_not_be_looked_for_everywhere_is_told_as_unchecked() {
         _ => about(asked),
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let resolved = shop.lookup(&["1", "CAP-1"].map(str::to_owned)).await.expect("carried out");
     assert_eq!((inputs(&resolved).len(), said(&resolved)[0].0), (1, "not_checked"));
 }

@@ -10,19 +10,19 @@ use ucp_core::{
 };
 
 use super::{
-    Shop, ids,
+    TestShop, ids,
     stub::{Asked, Reply, Stub, card, page, product_id, simple, variant, variant_id},
     words,
 };
 
 /// Product as it is found; `None` if it is left out.
-async fn shown(node: Value) -> (Option<std::sync::Arc<Product>>, Shop) {
+async fn shown(node: Value) -> (Option<std::sync::Arc<Product>>, TestShop) {
     let stub = Stub::serve(move |asked| match asked.operation.as_str() {
         "Search" => Reply::Data(page(vec![node.clone(), simple(99, "1.0")], false)),
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let found = shop.search(&words("x")).await.expect("carried out");
     // A fault of one product does not hide the next one.
     assert_eq!(found.products.last().map(|listing| listing.product.id.as_str()), Some(product_id(99).as_str()));
@@ -303,7 +303,7 @@ async fn what_is_sold_by_subscription_only_is_not_offered() {
             Reply::Data(data)
         })
         .await;
-        let shop = Shop::behind(&stub).await;
+        let shop = TestShop::behind(&stub).await;
         let opened = shop.open(chosen("Color", "Green")).await.expect("carried out").expect("a product");
         assert!(opened.product.variants.len() > 1);
         assert!(opened.product.variants.iter().all(|variant| !variant.availability.available));
@@ -370,7 +370,7 @@ fn chosen(name: &str, label: &str) -> detail::Request {
 #[tokio::test(start_paused = true)]
 async fn choices_are_judged_by_combinations_whose_variants_were_not_read() {
     let stub = Stub::serve(|asked| about_large(asked, EXISTENCE, AVAILABILITY)).await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let blue = shop.open(chosen("Color", "Blue")).await.expect("carried out").expect("a product");
     let variants: Vec<_> =
         blue.variants.iter().map(|position| blue.product.variants[*position].title.as_str()).collect();
@@ -389,7 +389,7 @@ async fn choices_are_judged_by_combinations_whose_variants_were_not_read() {
 async fn variants_are_read_page_by_page_where_the_combinations_mean_nothing() {
     for existence in ["v2_0:0", "v1_0:0,7:0,", "v1_", ""] {
         let stub = Stub::serve(move |asked| about_large(asked, existence, AVAILABILITY)).await;
-        let shop = Shop::behind(&stub).await;
+        let shop = TestShop::behind(&stub).await;
         let blue = shop.open(chosen("Color", "Blue")).await.expect("carried out").expect("a product");
         assert_eq!((blue.product.variants.len(), blue.variants.len()), (8, 2), "{existence}");
         assert!(!blue.signals[1][2].exists);
@@ -420,7 +420,7 @@ async fn a_variant_and_its_product_agree_on_positions() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let asked = [product_id(1), variant_id(17), "product-1".to_owned(), variant_id(18)];
     let asked: Vec<_> = asked.iter().map(String::as_str).collect();
     let named = shop
@@ -456,7 +456,7 @@ async fn a_variant_that_was_not_asked_for_is_not_taken() {
         _ => about_large(asked, EXISTENCE, AVAILABILITY),
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let (own, buyer_signals) = (shop.storefront.market().own(), BuyerSignals::default());
     let opened = shop.storefront.open(&product_id(1), &own, &buyer_signals).await.expect("carried out");
     let Named::Found(opened) = opened else { panic!("{opened:?}") };

@@ -38,12 +38,12 @@ use ucp_testkit::shelf::PlainCursors;
 use self::stub::Stub;
 
 /// A shop behind a stub, and a clock that can be put forward.
-struct Shop {
+struct TestShop {
     storefront: Storefront,
     ahead: Arc<AtomicU64>,
 }
 
-impl Shop {
+impl TestShop {
     async fn behind(stub: &Stub) -> Self {
         Self::with(stub, Token::None, "2026-04").await.expect("the shop says where it sells")
     }

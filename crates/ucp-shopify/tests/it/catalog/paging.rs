@@ -14,7 +14,7 @@ use ucp_core::{
 };
 
 use super::{
-    Shop, browse, from, ids,
+    TestShop, browse, from, ids,
     stub::{Reply, Stub, card, page, simple, variant},
     words,
 };
@@ -33,7 +33,7 @@ fn number(after: &Value) -> u64 {
 }
 
 /// A shop of `count` products, whose prices are their numbers in dollars.
-async fn shelf(count: u64) -> (Stub, Shop) {
+async fn shelf(count: u64) -> (Stub, TestShop) {
     let stub = Stub::serve(move |asked| match asked.operation.as_str() {
         "Search" | "Browse" => {
             let first = number(&asked.variables["after"]) + 1;
@@ -46,7 +46,7 @@ async fn shelf(count: u64) -> (Stub, Shop) {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     (stub, shop)
 }
 
@@ -117,7 +117,7 @@ async fn a_price_filter_in_a_currency_without_a_country_is_one_of_a_country_that
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let found = async |country: Option<&str>, currency: &str| {
         let context =
             Context { country: country.map(str::to_owned), currency: Some(currency.to_owned()), ..Context::default() };
@@ -195,7 +195,7 @@ async fn a_variant_that_passes_is_found_among_those_that_a_listing_does_not_hold
         }
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let request = search::Request { filters: price(2_500, 3_500), ..words("x") };
     let found = shop.search(&request).await.expect("carried out");
     let listing = &found.products[0];
@@ -214,7 +214,7 @@ async fn what_was_found_before_a_failure_is_an_answer() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let mut request = search::Request { limit: Some(30), ..words("x") };
     let found = shop.search(&request).await.expect("carried out");
     assert_eq!(found.products.len(), 20);
@@ -236,7 +236,7 @@ async fn positions_that_lead_nowhere_are_not_followed() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let mut request = search::Request { limit: Some(1), ..words("x") };
     request.cursor = shop.search(&request).await.expect("carried out").cursor;
     let refusal = shop.search(&request).await.expect_err("refused");
@@ -256,7 +256,7 @@ async fn positions_that_lead_nowhere_are_not_followed() {
             _ => Reply::Usual,
         })
         .await;
-        let shop = Shop::behind(&stub).await;
+        let shop = TestShop::behind(&stub).await;
         let found = shop.search(&search::Request { limit: Some(50), ..words("x") }).await.expect("carried out");
         assert_eq!(found.cursor, None, "{}", cursor.len());
         assert!(calls.load(Ordering::Relaxed) <= 2);

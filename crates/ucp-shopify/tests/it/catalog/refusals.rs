@@ -21,7 +21,7 @@ use ucp_shopify::{SetupError, Token};
 use ucp_testkit::{PATIENCE, until};
 
 use super::{
-    Shop, ids,
+    TestShop, ids,
     stub::{Asked, Reply, Stub, page, product_id, simple},
     words,
 };
@@ -62,7 +62,7 @@ async fn failing(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (Stub, Ar
 #[tokio::test(start_paused = true)]
 async fn throttling_is_waited_out() {
     let (stub, times) = failing(|| Reply::Document(json!({ "data": null, "errors": [error("THROTTLED")] }))).await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     times.store(1, Ordering::Relaxed);
     let resolved = shop.lookup(&[product_id(1)]).await.expect("carried out");
     assert_eq!((ids(&resolved.products), stub.asked("Nodes").len()), (vec!["1"], 2));
@@ -84,7 +84,7 @@ async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
         (423, "Locked"),
     ] {
         let (stub, times) = failing(move || Reply::Other(status, vec![], text.into())).await;
-        let shop = Shop::behind(&stub).await;
+        let shop = TestShop::behind(&stub).await;
         // One question alone is no reason.
         times.store(1, Ordering::Relaxed);
         shop.lookup(&[product_id(9)]).await.expect_err("refused");
@@ -116,7 +116,7 @@ async fn a_buyer_that_the_shop_rejects_is_no_reason_to_leave_the_shop_alone() {
     })
     .await;
     let token = Token::private("shpat_1").expect("a token");
-    let shop = Shop::with(&stub, token, "2026-04").await.expect("a shop");
+    let shop = TestShop::with(&stub, token, "2026-04").await.expect("a shop");
     let ask = async |buyer: &str, id: u64| {
         let buyer_signals = BuyerSignals { ip: Some(buyer.parse::<IpAddr>().expect("an address")) };
         let request = lookup::Request { ids: vec![product_id(id)], ..lookup::Request::default() };
@@ -154,7 +154,7 @@ async fn answers_that_are_none_are_refused() {
     ];
     for (number, reply) in bad.into_iter().enumerate() {
         let (stub, times) = failing(reply).await;
-        let shop = Shop::behind(&stub).await;
+        let shop = TestShop::behind(&stub).await;
         times.store(5, Ordering::Relaxed);
         let refusal = shop.lookup(&[product_id(1)]).await.expect_err("refused");
         assert_eq!(refusal.code, Code::Unavailable, "{number}");
@@ -173,7 +173,7 @@ async fn a_slice_that_fails_leaves_the_others() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let all: Vec<_> = (101..=145).chain([5_000]).map(product_id).collect();
     let resolved = shop.lookup(&all).await.expect("carried out");
     assert_eq!(stub.asked("Nodes").len(), 3);
@@ -207,7 +207,7 @@ async fn an_error_about_a_part_leaves_the_rest() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let resolved = shop.lookup(&[product_id(1), product_id(2), product_id(3)]).await.expect("carried out");
     assert_eq!(ids(&resolved.products), ["1", "3"]);
     assert!(
@@ -221,7 +221,7 @@ async fn an_error_about_a_part_leaves_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn identifiers_that_name_nothing_are_not_asked_about() {
     let stub = Stub::serve(|asked| if asked.operation == "Nodes" { nodes(asked) } else { Reply::Usual }).await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let strange = [
         "gid://shopify/Product/",
         "gid://shopify/Product/0",
@@ -260,7 +260,7 @@ async fn tokens_go_with_every_call_and_the_buyers_address_with_private_ones() {
         let (stub, _) = failing(|| Reply::Usual).await;
         let tagged = token.is_some();
         assert!(!format!("{token:?}").contains("abc") && !format!("{token:?}").contains("shpat"));
-        let shop = Shop::with(&stub, token, "2026-04").await.expect("open");
+        let shop = TestShop::with(&stub, token, "2026-04").await.expect("open");
         let request = lookup::Request { ids: vec![product_id(1)], ..lookup::Request::default() };
         lookup(&shop.storefront, &request, &buyer_signals).await.expect("carried out");
         let asked = stub.asked("Nodes").pop().expect("asked");
@@ -291,7 +291,7 @@ async fn tags_that_may_not_be_read_are_left_out() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::with(&stub, Token::public("abc").expect("a token"), "2026-04").await.expect("open");
+    let shop = TestShop::with(&stub, Token::public("abc").expect("a token"), "2026-04").await.expect("open");
     for id in 1..4 {
         assert_eq!(shop.lookup(&[product_id(id)]).await.expect("carried out").products.len(), 1);
     }
@@ -308,20 +308,20 @@ async fn another_release_of_the_api_is_noticed() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::with(&stub, Token::None, "2025-10").await.expect("open");
+    let shop = TestShop::with(&stub, Token::None, "2025-10").await.expect("open");
     for id in 1..3 {
         assert_eq!(shop.lookup(&[product_id(id)]).await.expect("carried out").products.len(), 1);
     }
     assert_eq!(shop.noted("another release of the API answered"), 2);
     for version in ["", "2026", "2026-4", "unstable", "2026-04/../admin"] {
-        assert!(matches!(Shop::with(&stub, Token::None, version).await, Err(SetupError::Version(_))), "{version}");
+        assert!(matches!(TestShop::with(&stub, Token::None, version).await, Err(SetupError::Version(_))), "{version}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn equal_reads_are_one_and_answers_are_kept() {
     let (stub, _) = failing(|| Reply::Usual).await;
-    let shop = Arc::new(Shop::behind(&stub).await);
+    let shop = Arc::new(TestShop::behind(&stub).await);
     let readers = (0..50).map(|number| {
         let shop = Arc::clone(&shop);
         // The order of identifiers does not matter, nor how often they are named.
@@ -363,7 +363,7 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let open = || shop.open(detail::Request { id: product_id(1), ..detail::Request::default() });
     assert!(shop.search(&words("x")).await.expect("carried out").messages.is_empty());
     let looked_up = shop.lookup(&[product_id(1), product_id(2)]).await.expect("carried out");
@@ -409,7 +409,7 @@ async fn what_the_shop_says_about_itself_is_renewed_and_kept() {
         _ => Reply::Usual,
     })
     .await;
-    let shop = Shop::behind(&stub).await;
+    let shop = TestShop::behind(&stub).await;
     let currency = || shop.storefront.market().currency.to_string();
     assert_eq!(currency(), "USD");
     state.store(1, Ordering::Relaxed);
@@ -430,6 +430,6 @@ async fn a_shop_that_says_nothing_about_itself_is_none() {
         json!({ "data": { "shop": null, "localization": null } }),
     ] {
         let stub = Stub::serve(move |_| Reply::Document(reply.clone())).await;
-        assert!(matches!(Shop::with(&stub, Token::None, "2026-04").await, Err(SetupError::Market(_))));
+        assert!(matches!(TestShop::with(&stub, Token::None, "2026-04").await, Err(SetupError::Market(_))));
     }
 }
