@@ -9,7 +9,9 @@ use ucp_wire::schema::{Direction, bundle, inlining_generator};
 /// Returns the JSON Schema of a file of sales terms (draft 2020-12).
 #[must_use]
 pub fn schema() -> Value {
-    bundle(&mut inlining_generator(Direction::Request), |generator| generator.subschema_for::<Terms>())
+    let mut generator = inlining_generator(Direction::Request);
+    let root = generator.subschema_for::<Terms>();
+    bundle(&mut generator, |_| root)
 }
 
 /// Formats the page, which is checked in as `docs/sales-terms-reference.md`.
