@@ -18,7 +18,6 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HOST, VARY},
 };
 use hyper::body::Body as _;
-use ucp_core::record::{self, CallRecord, Stage, Trace};
 use ucp_host::{
     callers,
     ended::Ended,
@@ -27,6 +26,7 @@ use ucp_host::{
     shop,
     slot::Slot,
 };
+use ucp_record::{self as record, CallRecord, Stage, Trace};
 use ucp_service::{
     coding::{self, Codable, Coding},
     header,

@@ -16,7 +16,6 @@ use ucp_core::{
         agenda::{Kind, Tally},
         outbox::Backlog,
     },
-    record::{Stage, Step},
 };
 use ucp_host::{
     backend::{Counted, DataDirectory, Database},
@@ -27,6 +26,7 @@ use ucp_host::{
 };
 use ucp_listener::Connections;
 use ucp_postgres::PostgresStore;
+use ucp_record::{Stage, Step};
 use ucp_sqlite::Activity;
 use ucp_sync::Status;
 

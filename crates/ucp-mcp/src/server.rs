@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Operation, Refusal, Release,
     operation::{Class, Effect},
-    record,
 };
+use ucp_record as record;
 use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply, access::Principal};
 use ucp_wire::{
     dialect,

@@ -39,8 +39,8 @@ use tracing::Span;
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     operation::{Class, Method},
-    record::{self, Transport},
 };
+use ucp_record::{self as record, Transport};
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     coding::Codable,

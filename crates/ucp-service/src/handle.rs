@@ -20,9 +20,9 @@ use ucp_core::{
         caller::{BuyerSignals, Caller},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },
-    record::{self, Repetition, Stage},
 };
 use ucp_net::{Lane, Scope, lock::ResourceLocks};
+use ucp_record::{self as record, Repetition, Stage};
 use ucp_wire::{dialect, encoded::Encoded, view::View};
 
 use crate::{

@@ -18,11 +18,8 @@ use http::{
     },
     request::Parts,
 };
-use ucp_core::{
-    Code, Refusal,
-    operation::Effect,
-    record::{self, Stage},
-};
+use ucp_core::{Code, Refusal, operation::Effect};
+use ucp_record::{self as record, Stage};
 use ucp_trust::{
     address::ProfileUrl,
     api_key::{ApiKeys, Shown},

@@ -27,8 +27,8 @@ use ucp_core::{
         payment,
         totals::{Total, TotalKind},
     },
-    record::{self, Sale, Stage},
 };
+use ucp_record::{self as record, Sale, Stage};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, Known},

@@ -11,7 +11,6 @@ use tokio::{
     sync::watch,
 };
 use ucp_config::{Configuration, ServeOptions, first_key};
-use ucp_core::record::Tracer;
 use ucp_host::{
     backend::DataDirectory,
     clock,
@@ -25,6 +24,7 @@ use ucp_host::{
     upkeep,
 };
 use ucp_listener::{Connections, Limits, Tls, responding};
+use ucp_record::Tracer;
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Code, Operation, Release, checkout::Status};
+use ucp_core::{Code, Operation, Release, checkout::Status, named};
 
 pub use self::trace::{Note, OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
 
