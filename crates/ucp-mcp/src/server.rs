@@ -343,7 +343,7 @@ impl Server {
                 result.name("content").array(|content| {
                     content.object(|text| {
                         text.name("type").value("text");
-                        text.name("text").value(&document);
+                        text.name("text").text(&document);
                     });
                 });
                 result.name("structuredContent").raw(&document);
