@@ -233,7 +233,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> R
     };
     header::require_json(headers)?;
     let form = form(headers)?;
-    let mut held = mount.ingress.hold(head);
+    let mut held = mount.ingress.hold(entry.as_ref(), head);
     let read = body::read(headers, body, &mut held);
     let bytes = match over_limit {
         None => read.await?,

@@ -291,7 +291,7 @@ async fn read(
     if row.payload.is_some() {
         header::require_json(&head.headers)?;
     }
-    let mut held = route.ingress.hold(head);
+    let mut held = route.ingress.hold(Ok(&entry), head);
     let bytes = body::read(&head.headers, body, &mut held).await?;
     // Before anything is parsed: the signature covers the bytes.
     let admission = route.ingress.admit(entry, head, &bytes, held).await?;
