@@ -64,13 +64,11 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 #[must_use]
 pub fn weight(bytes: &[u8], most: usize) -> usize {
     let (mut weight, mut values, mut depth) = (0, 0_usize, 0_usize);
-    let (mut is_text, mut is_escaped) = (false, false);
-    for byte in bytes {
+    let mut rest = bytes;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
         match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
+            b'"' => rest = behind_text(rest),
             b'{' => (weight, values, depth) = (weight + OBJECT, values + 1, depth + 1),
             b'[' => (weight, values, depth) = (weight + ELEMENT, values + 1, depth + 1),
             b',' => (weight, values) = (weight + ELEMENT, values + 1),
@@ -82,6 +80,18 @@ pub fn weight(bytes: &[u8], most: usize) -> usize {
         }
     }
     weight
+}
+
+/// Returns what follows a text, of which the first quote has been read.
+fn behind_text(mut bytes: &[u8]) -> &[u8] {
+    while let Some(at) = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        let is_end = bytes[at] == b'"';
+        bytes = bytes.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+        if is_end {
+            return bytes;
+        }
+    }
+    &[]
 }
 
 /// Number of levels that `serde_json` reads.
