@@ -17,7 +17,7 @@
 //! | [`webhooks`] | what platforms are told about their orders |
 //! | [`fronting`] | the gateway in front of another shop, beside nginx |
 //! | [`upstream`] | that shop, which answers at once |
-//! | [`nginx`] | the other yardstick |
+//! | [`nginx`] | the other yardstick: in front of a shop, and with fixed answers |
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
 //! | [`shops`] | a thousand shops of one process, and a neighbor that misbehaves |
@@ -60,7 +60,7 @@ use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    load::{Load, Run},
+    load::{Connection, Load, Run},
     report::{Row, Series, median, milliseconds, table},
     scenario::{SampleShop, Scenario},
     server::Server,
@@ -242,6 +242,7 @@ async fn sample(options: &Options, gateway: &Path, directory: &Path) -> Done<()>
     let scenarios: Vec<_> = shop.scenarios().into_iter().filter(|scenario| options.wants(&scenario.name)).collect();
     if !scenarios.is_empty() {
         compare(options, &server, &scenarios, &bare).await?;
+        beside_nginx(options, &server, &scenarios, directory).await?;
     }
     purchase::all(options, gateway, directory, &shop, &bare).await?;
     callers::all(options, gateway, directory, &shop, &server, &bare).await
@@ -271,6 +272,49 @@ async fn compare(options: &Options, server: &Server, scenarios: &[Scenario], bar
     let reference = paced(&effort, &bare.server, &bare.scenario, yard.rate()).await?;
     rows.insert(0, Row::new("bare handler", &yard, &reference, bare.server.memory()?, Some((1.0, 1.0))));
     table(&rows);
+    Ok(())
+}
+
+/// Scenarios that are measured beside nginx as well, with their paths and the aim: the share of the rate of nginx.
+const FIXED: [(&str, &str, f64); 3] = [
+    ("discovery", "/.well-known/ucp", 0.9),
+    ("lookup of 10 ids", "/catalog/lookup", 0.7),
+    ("the same over MCP", "/mcp", 0.5),
+];
+
+/// Scenarios beside nginx, which answers with the same bytes from a file, in turns on the same cores.
+async fn beside_nginx(options: &Options, server: &Server, scenarios: &[Scenario], directory: &Path) -> Done<()> {
+    let effort = options.effort();
+    let (mut measured, mut answers) = (Vec::new(), Vec::new());
+    for (name, path, aim) in FIXED {
+        let Some(scenario) = scenarios.iter().find(|scenario| scenario.name == name) else { continue };
+        answers.push((path, Connection::open(server.address).await?.body(&scenario.requests[0].bytes).await?));
+        measured.push((scenario, aim));
+    }
+    if measured.is_empty() {
+        return Ok(());
+    }
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let nginx = match nginx::fixed(&answers, &directory.join("nginx"), workers) {
+        Ok(nginx) => nginx,
+        Err(reason) => {
+            println!("\n  without nginx beside it: {reason}");
+            return Ok(());
+        }
+    };
+    println!("\n{:<28}{:>10}{:>10}{:>10}{:>10}", "beside nginx, fixed answer", "req/s", "of nginx", "share", "aim");
+    for (scenario, aim) in measured {
+        warm(&effort, &nginx, scenario).await?;
+        warm(&effort, server, scenario).await?;
+        let (mut own, mut fixed, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..effort.rounds {
+            fixed.push(flat_out(&effort, &nginx, scenario).await?.rate());
+            own.push(flat_out(&effort, server, scenario).await?.rate());
+            shares.extend(own.last().zip(fixed.last()).map(|(own, fixed)| own / fixed));
+        }
+        let (own, fixed, share) = (median(own), median(fixed), median(shares));
+        println!("{:<28}{own:>10.0}{fixed:>10.0}{share:>10.2}{aim:>10.1}", scenario.name);
+    }
     Ok(())
 }
 

@@ -13,7 +13,7 @@
 //! | `shell` | the page |
 //! | `routes` | what the page asks |
 //!
-//! The events of a call come from its [trace](ucp_core::record::Trace), which the spans of OpenTelemetry are made of too.
+//! The events of a call come from its [trace](ucp_record::Trace), which the spans of OpenTelemetry are made of too.
 //! A thread of its own masks and writes the recorded calls, so that callers do not wait for it; calls beyond its capacity
 //! are only counted. With `server.record_whole` calls are also kept unmasked, in memory alone, for `replay`.
 //!

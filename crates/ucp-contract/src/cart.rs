@@ -34,10 +34,10 @@ use ucp_core::{
         remote_cart_ref::RemoteCartRef,
         totals::{TotalKind, amount_of},
     },
-    record,
     sales::goods,
 };
 use ucp_net::{Failure, Scope, deadline, failure::Reach, lock::ResourceLock};
+use ucp_record as record;
 use uuid::Uuid;
 
 use crate::{

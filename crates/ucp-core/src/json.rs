@@ -15,7 +15,7 @@
 use std::{cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, map::Entry};
 
 use crate::{
     Code, Refusal,
@@ -48,7 +48,7 @@ pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
 /// may nest equally deep with and without an envelope. The few values of the envelope itself do count.
 /// Errors are those of [`parse`].
 pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Value, Refusal> {
-    let reader = Reader { limits, envelope, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
+    let reader = Reader { limits, envelope, state: RefCell::default() };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|error| reader.refusal(&error))
@@ -59,13 +59,11 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
 /// levels, where parsing ends.
 pub fn weight(bytes: &[u8], most: usize) -> usize {
     let (mut weight, mut values, mut depth) = (0, 0_usize, 0_usize);
-    let (mut is_text, mut is_escaped) = (false, false);
-    for byte in bytes {
+    let mut rest = bytes;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
         match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            _ if is_text => {}
+            b'"' => rest = behind_text(rest),
             b'{' => (weight, values, depth) = (weight + OBJECT, values + 1, depth + 1),
             b'[' => (weight, values, depth) = (weight + ELEMENT, values + 1, depth + 1),
             b',' => (weight, values) = (weight + ELEMENT, values + 1),
@@ -77,6 +75,18 @@ pub fn weight(bytes: &[u8], most: usize) -> usize {
         }
     }
     weight
+}
+
+/// Returns what follows a text, of which the first quote has been read.
+fn behind_text(mut bytes: &[u8]) -> &[u8] {
+    while let Some(at) = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        let is_end = bytes[at] == b'"';
+        bytes = bytes.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+        if is_end {
+            return bytes;
+        }
+    }
+    &[]
 }
 
 /// Number of levels that `serde_json` reads.
@@ -158,8 +168,6 @@ pub fn push_name(path: &mut String, name: &str) {
 enum Step {
     Name(String),
     Index(usize),
-    /// Within an object, before the name of a member.
-    Between,
 }
 
 #[derive(Clone, Copy)]
@@ -171,8 +179,11 @@ enum Fault {
     TooMany,
 }
 
+#[derive(Default)]
 struct State {
+    /// Path of the fault from its end, which is found on the way back: most documents have none.
     path: Vec<Step>,
+    depth: usize,
     values: usize,
     fault: Option<Fault>,
 }
@@ -192,11 +203,10 @@ impl Reader {
     fn refusal(&self, error: &serde_json::Error) -> Refusal {
         let state = self.state.borrow();
         let mut path = String::from("$");
-        for step in state.path.iter().take(LONGEST_PATH + self.envelope) {
+        for step in state.path.iter().rev().take(LONGEST_PATH + self.envelope) {
             match step {
                 Step::Name(name) => push_name(&mut path, name),
                 Step::Index(index) => path.push_str(&format!("[{index}]")),
-                Step::Between => {}
             }
         }
         match state.fault {
@@ -297,39 +307,43 @@ impl<'de> Visitor<'de> for &Reader {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
-        self.enter(Step::Index(0))?;
+        self.enter()?;
         let mut elements = Vec::new();
-        while let Some(element) = sequence.next_element_seed(self)? {
-            elements.push(element);
-            if let Some(step) = self.state.borrow_mut().path.last_mut() {
-                *step = Step::Index(elements.len());
+        loop {
+            match sequence.next_element_seed(self) {
+                Ok(Some(element)) => elements.push(element),
+                Ok(None) => break,
+                Err(error) => return Err(self.within(Step::Index(elements.len()), error)),
             }
         }
-        self.state.borrow_mut().path.pop();
+        self.leave();
         Ok(Value::Array(elements))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        self.enter(Step::Between)?;
+        self.enter()?;
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            if let Some(step) = self.state.borrow_mut().path.last_mut() {
-                *step = Step::Name(name.clone());
-            }
-            if object.contains_key(&name) {
-                return Err(self.fail(Fault::DuplicateKey));
-            }
-            self.fit(&name)?;
-            if name.starts_with(RESERVED) {
-                return Err(self.fail(Fault::Reserved));
-            }
-            let value = members.next_value_seed(self)?;
-            object.insert(name, value);
-            if let Some(step) = self.state.borrow_mut().path.last_mut() {
-                *step = Step::Between;
+            let fault = match unfit(&name) {
+                Some(letter) => Some(Fault::Unfit(letter)),
+                None => name.starts_with(RESERVED).then_some(Fault::Reserved),
+            };
+            match (object.entry(name), fault) {
+                (Entry::Occupied(member), _) => {
+                    return Err(self.within(Step::Name(member.key().clone()), self.fail(Fault::DuplicateKey)));
+                }
+                (Entry::Vacant(member), Some(fault)) => {
+                    return Err(self.within(Step::Name(member.key().clone()), self.fail(fault)));
+                }
+                (Entry::Vacant(member), None) => match members.next_value_seed(self) {
+                    Ok(value) => {
+                        member.insert(value);
+                    }
+                    Err(error) => return Err(self.within(Step::Name(member.key().clone()), error)),
+                },
             }
         }
-        self.state.borrow_mut().path.pop();
+        self.leave();
         Ok(Value::Object(object))
     }
 }
@@ -339,14 +353,24 @@ impl Reader {
         unfit(text).map_or(Ok(()), |letter| Err(self.fail(Fault::Unfit(letter))))
     }
 
-    fn enter<E: serde::de::Error>(&self, step: Step) -> Result<(), E> {
+    fn enter<E: serde::de::Error>(&self) -> Result<(), E> {
         let mut state = self.state.borrow_mut();
-        if state.path.len() >= self.limits.depth + self.envelope {
+        if state.depth >= self.limits.depth + self.envelope {
             drop(state);
             return Err(self.fail(Fault::TooDeep));
         }
-        state.path.push(step);
+        state.depth += 1;
         Ok(())
+    }
+
+    fn leave(&self) {
+        self.state.borrow_mut().depth -= 1;
+    }
+
+    /// Notes that an error is within an element or a member.
+    fn within<E>(&self, step: Step, error: E) -> E {
+        self.state.borrow_mut().path.push(step);
+        error
     }
 }
 

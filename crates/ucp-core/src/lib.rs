@@ -20,7 +20,6 @@
 //! | [`browse`] | the operations on the catalog |
 //! | [`pricing`] | the price of a draft on the shop's terms |
 //! | [`sales`] | the operations on carts, checkouts and orders |
-//! | [`record`] | what is known about a call under way, for the log and the metrics |
 //! | [`named!`] | enumerations whose variants have names |
 //! | [`opaque!`] | types whose `Debug` hides what they hold |
 //!
@@ -47,7 +46,6 @@ pub mod outcome;
 pub mod ports;
 pub mod pricing;
 pub mod purchase;
-pub mod record;
 pub mod refusal;
 pub mod release;
 pub mod rendering;

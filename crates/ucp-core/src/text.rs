@@ -15,11 +15,12 @@ pub fn fold(text: &str) -> String {
 
 /// The words of `text`, folded: runs of letters and digits.
 pub fn words(text: &str) -> Vec<String> {
-    fold(text)
-        .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+    words_of(&fold(text)).map(str::to_owned).collect()
+}
+
+/// The words of a text that is folded.
+pub fn words_of(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// `text` without characters that no one sees; line breaks and tabs stay.

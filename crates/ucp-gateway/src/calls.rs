@@ -19,7 +19,6 @@ use http::{
 };
 use hyper::body::Body as _;
 use ucp_console::inspector::{Following, Recorder};
-use ucp_core::record::{self, CallRecord, Stage, Trace};
 use ucp_host::{
     callers,
     ended::Ended,
@@ -28,6 +27,7 @@ use ucp_host::{
     shop,
     slot::Slot,
 };
+use ucp_record::{self as record, CallRecord, Stage, Trace};
 use ucp_service::{
     coding::{self, Codable, Coding},
     header,

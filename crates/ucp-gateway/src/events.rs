@@ -23,12 +23,9 @@ use opentelemetry::{
 use opentelemetry_sdk::logs::SdkLogRecord;
 use serde_json::{Map, Value, json};
 use ucp_config::Process;
-use ucp_core::{
-    Operation, Release,
-    checkout::Status,
-    record::{Facts, Repetition, Trace, Transport},
-};
+use ucp_core::{Operation, Release, checkout::Status};
 use ucp_host::{clock, ended::Ended};
+use ucp_record::{Facts, Repetition, Trace, Transport};
 
 use crate::{
     export::{

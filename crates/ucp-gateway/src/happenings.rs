@@ -9,9 +9,9 @@ use ucp_core::{
     order::{Adjustment, Order},
     ports::store::{Happened, Store},
     purchase::totals::{Total, TotalKind, amount_of},
-    record::Step,
 };
 use ucp_host::{clock, running::Running, slot::Slot};
+use ucp_record::Step;
 
 use crate::{events::Events, metrics::Metrics};
 

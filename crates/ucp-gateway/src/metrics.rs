@@ -18,11 +18,11 @@ use ucp_core::{
         agenda::{Kind, Tally},
         outbox::Backlog,
     },
-    record::{Stage, Step},
 };
 use ucp_host::{backend::Counted, clock, ended::Ended, health::Health, running::Running};
 use ucp_listener::Connections;
 use ucp_postgres::PostgresStore;
+use ucp_record::{Stage, Step};
 use ucp_sqlite::Activity;
 use ucp_sync::Status;
 

@@ -14,11 +14,9 @@ use opentelemetry::{
     trace::{SpanContext, SpanKind, Status, TraceFlags, TraceState},
 };
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
-use ucp_core::{
-    Release,
-    record::{Cached, CallRecord, Repetition, RequestSpan, Spans, Trace, TraceContext, Tracer},
-};
+use ucp_core::Release;
 use ucp_host::{clock, ended::Ended};
+use ucp_record::{Cached, CallRecord, Repetition, RequestSpan, Spans, Trace, TraceContext, Tracer};
 use uuid::Uuid;
 
 use crate::export::{Export, otlp};

@@ -45,12 +45,12 @@ use maud::{Markup, html};
 use ucp_core::{
     Code, Refusal,
     message::Message,
-    record::{self, Transport},
     sales::{
         SalesService,
         handoff::{Done, Page},
     },
 };
+use ucp_record::{self as record, Transport};
 use ucp_service::Ingress;
 use url::Url;
 

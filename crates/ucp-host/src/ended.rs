@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ucp_core::record::{Facts, Stage};
+use ucp_record::{Facts, Stage};
 
 /// A call that has ended.
 pub struct Ended<'a> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ucp_config::{Number, Server, Settings};
-use ucp_core::record::Tracer;
+use ucp_record::Tracer;
 use ucp_service::ingress::Rules;
 use ucp_trust::limit::{BodyLimit, InFlight, Throughput};
 

@@ -21,6 +21,7 @@ use std::{
 use axum::body::{Body, Bytes};
 use http::Request;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use memchr::memchr;
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -434,12 +435,19 @@ const MAX_CHUNKED: usize = 64;
 
 impl Codings {
     /// Looks through the next bytes of the header of a request.
-    fn look(&mut self, request: u64, bytes: &[u8]) {
+    fn look(&mut self, request: u64, mut bytes: &[u8]) {
         if self.request != request {
             *self = Self { request, ..Self::default() };
         }
-        self.has_line |= bytes.contains(&b'\n');
-        for byte in bytes {
+        self.has_line |= memchr(b'\n', bytes).is_some();
+        loop {
+            if self.matched == 0 {
+                // What is before the end of a line begins none.
+                let Some(end) = memchr(b'\n', bytes) else { return };
+                bytes = &bytes[end..];
+            }
+            let Some((byte, rest)) = bytes.split_first() else { return };
+            bytes = rest;
             if self.matched < CODING.len() {
                 let is_next = byte.eq_ignore_ascii_case(&CODING[self.matched]);
                 self.matched = if is_next { self.matched + 1 } else { usize::from(*byte == b'\n') };
@@ -505,21 +513,22 @@ fn complete(head: &[u8], read: Option<&Codings>) -> Option<Bytes> {
 
 impl<S: AsyncRead + Socket + Unpin> AsyncRead for Transport<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let room = READ.min(buffer.remaining());
-        let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        // What is read is short as a rule: to copy it takes less than to initialize the room for it.
+        let mut room = [MaybeUninit::uninit(); READ];
+        let mut piece = ReadBuf::uninit(&mut room[..READ.min(buffer.remaining())]);
         match Pin::new(&mut self.stream).poll_read(cx, &mut piece)? {
             Poll::Ready(()) => {}
             // As if the client had ended the connection: it is closed, and nothing is lost by that.
             Poll::Pending if self.activity.is_left() && !self.stream.has_unread() => return Poll::Ready(Ok(())),
             Poll::Pending => return Poll::Pending,
         }
-        let read = piece.filled().len();
-        if read > 0
+        let read = piece.filled();
+        if !read.is_empty()
             && let Some(request) = self.activity.received()
         {
-            self.codings.look(request, piece.filled());
+            self.codings.look(request, read);
         }
-        buffer.advance(read);
+        buffer.put_slice(read);
         Poll::Ready(Ok(()))
     }
 }

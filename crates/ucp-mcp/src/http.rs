@@ -24,11 +24,8 @@ use http::{
     header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
-use ucp_core::{
-    Code, Refusal, Release,
-    record::{self, Transport},
-    refusal::Kind,
-};
+use ucp_core::{Code, Refusal, Release, refusal::Kind};
+use ucp_record::{self as record, Transport};
 use ucp_service::{Fault, Ingress, body, coding::Codable, header, ingress::CHALLENGE};
 use ucp_wire::refusal::http_status;
 use uuid::Uuid;
@@ -236,7 +233,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> R
     };
     header::require_json(headers)?;
     let form = form(headers)?;
-    let mut held = mount.ingress.hold(head);
+    let mut held = mount.ingress.hold(entry.as_ref(), head);
     let read = body::read(headers, body, &mut held);
     let bytes = match over_limit {
         None => read.await?,

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Operation, Refusal, Release,
     operation::{Class, Effect},
-    record,
 };
+use ucp_record as record;
 use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply, access::Principal};
 use ucp_wire::{
     dialect,
@@ -343,7 +343,7 @@ impl Server {
                 result.name("content").array(|content| {
                     content.object(|text| {
                         text.name("type").value("text");
-                        text.name("text").value(&document);
+                        text.name("text").text(&document);
                     });
                 });
                 result.name("structuredContent").raw(&document);

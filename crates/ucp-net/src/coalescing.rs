@@ -17,10 +17,8 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 use tokio::time::{Instant, timeout_at};
-use ucp_core::{
-    operation::{Freshness, Usable},
-    record::{self, Cached, Stage},
-};
+use ucp_core::operation::{Freshness, Usable};
+use ucp_record::{self as record, Cached, Stage};
 
 use super::{
     Clock, Counters, Failure, deadline,

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 use tower::ServiceExt as _;
-use ucp_core::record;
+use ucp_record as record;
 
 use super::{
     Clock, Counters, Failure, Received, Scope, UpstreamRequest,

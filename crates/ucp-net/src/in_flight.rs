@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::watch;
 use tracing::Instrument as _;
-use ucp_core::record;
+use ucp_record as record;
 
 use super::Scope;
 

@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use reqwest::{ClientBuilder, redirect};
 use rustls::{ClientConfig, crypto::aws_lc_rs};
 use rustls_platform_verifier::Verifier;
-use ucp_core::record::OutboundRequest;
+use ucp_record::OutboundRequest;
 use url::{Host, Url};
 
 pub use reqwest::{Certificate, Client, Identity, Response};

@@ -6,7 +6,7 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::time::Instant;
+use tokio::{task::futures::TaskLocalFuture, time::Instant};
 
 use super::{Lane, shares::Groups};
 
@@ -35,11 +35,11 @@ impl Scope {
         SCOPE.try_with(|scope| *scope).unwrap_or_default()
     }
 
-    /// Runs `operation` under these circumstances, within what is left of the [allowance](Self::allowance).
-    pub async fn run<F: Future>(self, operation: F) -> F::Output {
+    /// Runs `operation` under these circumstances, within what is left of the [allowance](Self::allowance) from now on.
+    pub fn run<F: Future>(self, operation: F) -> TaskLocalFuture<Self, F> {
         let own = self.allowance.map(|allowance| Instant::now() + allowance);
         let deadline = [self.deadline, own].into_iter().flatten().min();
-        SCOPE.scope(Self { deadline, ..self }, operation).await
+        SCOPE.scope(Self { deadline, ..self }, operation)
     }
 
     /// Returns the circumstances of work that goes on by itself: as much time as before, from its own beginning.
@@ -49,8 +49,8 @@ impl Scope {
     }
 
     /// Runs `operation` under these circumstances, with an earlier deadline.
-    pub(super) async fn by<F: Future>(self, deadline: Instant, operation: F) -> F::Output {
+    pub(super) fn by<F: Future>(self, deadline: Instant, operation: F) -> TaskLocalFuture<Self, F> {
         let deadline = self.deadline.map_or(deadline, |earlier| earlier.min(deadline));
-        SCOPE.scope(Self { deadline: Some(deadline), ..self }, operation).await
+        SCOPE.scope(Self { deadline: Some(deadline), ..self }, operation)
     }
 }

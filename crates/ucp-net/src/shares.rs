@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
 };
 
+use quick_cache::DefaultHashBuilder;
 use tokio::{
     sync::oneshot,
     time::{Instant, timeout_at},
@@ -77,7 +78,8 @@ impl Groups {
         self
     }
 
-    fn iter(self) -> impl Iterator<Item = (Step, u64)> {
+    /// Returns the steps of the groups, narrow ones first, with the hash of each group.
+    pub fn iter(self) -> impl Iterator<Item = (Step, u64)> {
         let steps = [Step::Domain, Step::Address, Step::Neighbors, Step::Site];
         steps.into_iter().zip(self.0).filter_map(|(step, group)| Some((step, group?)))
     }
@@ -97,7 +99,8 @@ pub enum Lack {
 pub struct Shares {
     total: usize,
     strangers: usize,
-    groups: HashMap<(Step, u64), usize>,
+    /// By hashes that nobody can choose.
+    groups: HashMap<(Step, u64), usize, DefaultHashBuilder>,
 }
 
 /// Number of places that a share has at least: a pool of a few is not divided further.

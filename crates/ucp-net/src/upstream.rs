@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tower::{Service, ServiceBuilder, ServiceExt as _, util::BoxCloneSyncService};
-use ucp_core::record::{self, Stage};
+use ucp_record::{self as record, Stage};
 use url::Url;
 
 use super::{

@@ -5,7 +5,8 @@ use http::{
     HeaderMap, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use ucp_core::{Refusal, Release, record};
+use ucp_core::{Refusal, Release};
+use ucp_record as record;
 use ucp_service::{header, ingress::CHALLENGE};
 use ucp_wire::dialect;
 

@@ -39,8 +39,8 @@ use tracing::Span;
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     operation::{Class, Method},
-    record::{self, Transport},
 };
+use ucp_record::{self as record, Transport};
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     coding::Codable,
@@ -291,7 +291,7 @@ async fn read(
     if row.payload.is_some() {
         header::require_json(&head.headers)?;
     }
-    let mut held = route.ingress.hold(head);
+    let mut held = route.ingress.hold(Ok(&entry), head);
     let bytes = body::read(&head.headers, body, &mut held).await?;
     // Before anything is parsed: the signature covers the bytes.
     let admission = route.ingress.admit(entry, head, &bytes, held).await?;

@@ -244,7 +244,8 @@ fn entering(criterion: &mut Criterion) {
     let ingress = ingress(&platforms(&runtime, &key, Policy::Require), Arc::clone(&key));
     let pass = |head: &Parts| {
         let entry = ingress.enter(head)?;
-        ingress.admit(entry, head, BODY, ingress.hold(head)).now_or_never().expect("the platform is known")
+        let held = ingress.hold(Ok(&entry), head);
+        ingress.admit(entry, head, BODY, held).now_or_never().expect("the platform is known")
     };
     let (plain, _) = request(1, None);
     let (signed, base) = request(1, Some(&key));

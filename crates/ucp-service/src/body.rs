@@ -5,10 +5,8 @@ use std::{pin::pin, time::Duration};
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body_util::BodyExt as _;
-use ucp_core::{
-    Code, Refusal, json,
-    record::{self, Stage},
-};
+use ucp_core::{Code, Refusal, json};
+use ucp_record::{self as record, Stage};
 use ucp_trust::limit::HeldBody;
 
 use crate::header::{require_uncoded, require_uncoded_if_asked};

@@ -4,10 +4,8 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use tokio::time::Instant;
-use ucp_core::{
-    negotiation::{Verdict, negotiate},
-    record,
-};
+use ucp_core::negotiation::{Verdict, negotiate};
+use ucp_record as record;
 
 use crate::{
     access::Principal,

@@ -20,9 +20,9 @@ use ucp_core::{
         caller::{BuyerSignals, Caller},
         ledger::{Bound, Change, Committed, Full, Holder, Kept, Key},
     },
-    record::{self, Repetition, Stage},
 };
 use ucp_net::{Lane, Scope, lock::ResourceLocks};
+use ucp_record::{self as record, Repetition, Stage};
 use ucp_wire::{dialect, encoded::Encoded, view::View};
 
 use crate::{
@@ -152,7 +152,9 @@ impl CallHandler {
             (facts.operation, facts.release) = (Some(call.operation), Some(release));
             facts.resource = call.id.clone().filter(|_| call.operation.row().class != Class::Browsing);
         });
-        let handled = match AssertUnwindSafe(self.0.handle(call)).catch_unwind().await {
+        // In a place of its own: what holds it is moved several times before it begins.
+        let handling = Box::pin(self.0.handle(call));
+        let handled = match AssertUnwindSafe(handling).catch_unwind().await {
             Ok(handled) => handled,
             Err(_) => Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }),
         };
@@ -197,7 +199,7 @@ impl Inner {
         record::enter(Stage::Identify);
         let (platform, is_cached) = match self.platforms.recognize(&call) {
             Some(recognized) => (recognized?, true),
-            None => (self.platforms.identify(&call).await?, false),
+            None => (Box::pin(self.platforms.identify(&call)).await?, false),
         };
         self.platforms.blocked().admit(&platform.profile)?;
         record::note(|facts| {
@@ -239,7 +241,7 @@ impl Inner {
     }
 
     /// Validates the payload against the schema of the operation and converts it to a domain request.
-    fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
+    fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Box<Read>, Refusal> {
         record::enter(Stage::Read);
         let Call { operation, id, mut payload, lenient, idempotency_keys, languages, view, trace, admission, .. } =
             call;
@@ -290,11 +292,12 @@ impl Inner {
             };
             context.customer_group.clone_from(&platform.customer_group);
         }
-        Ok(Read { request, relayed, platform, id, keyed, view: view.unwrap_or(self.view), admission })
+        let view = view.unwrap_or(self.view);
+        Ok(Box::new(Read { request, relayed, platform, id, keyed, view, admission }))
     }
 
     /// Executes a request against the backend, within the time and the places that it may take there.
-    async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
+    async fn execute(&self, read: Box<Read>) -> Result<Encoded, Refusal> {
         let row = read.request.operation().row();
         let lane = match (row.class, row.effect) {
             (_, Effect::Concluding) | (Class::Order, _) => Lane::Payment,
@@ -307,38 +310,50 @@ impl Inner {
     }
 
     /// Carries out a request and encodes the outcome.
-    async fn carry(&self, read: Read) -> Result<Encoded, Refusal> {
-        let Read { request, relayed, platform, id, keyed, view, admission } = read;
+    async fn carry(&self, read: Box<Read>) -> Result<Encoded, Refusal> {
         record::enter(Stage::Domain);
-        let operation = request.operation();
-        tracing::debug!(operation = operation.row().name, platform = platform.profile.as_str(), "call");
-        let outcome = match (request, &self.backend.shop) {
-            (Request::Sale(request), _) if operation.row().effect.writes() => {
-                let holder = self.access.holder(&admission, operation.row().effect);
-                let write = Write { request, relayed, platform, id, keyed, holder, _admission: admission };
-                let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
-                // In a task of its own, so that a change that was begun is finished even if the caller disconnects.
-                let scope = Scope::current();
-                let written = async move { scope.run(carry_out(&shop, &locks, write)).await };
-                let written = tokio::spawn(record::inherit(written).in_current_span());
-                return written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")));
+        let operation = read.request.operation();
+        tracing::debug!(operation = operation.row().name, platform = read.platform.profile.as_str(), "call");
+        let outcome = match (&read.request, &self.backend.shop) {
+            (Request::Sale(request), _) if request.operation().row().effect.writes() => {
+                return Box::pin(self.change(*read)).await;
             }
             (Request::Directory(request), _) => {
                 let directory = self.backend.directory.as_ref().ok_or_else(|| {
                     Refusal::internal().because("there is no directory, but its operations are mounted")
                 })?;
-                Outcome::Answer(directory.answer(request, &*self.backend.cursors, self.backend.shop.now()).await?)
+                let (cursors, now) = (&*self.backend.cursors, self.backend.shop.now());
+                Outcome::Answer(directory.answer(request.clone(), cursors, now).await?)
             }
-            (_, ShopPort::Upstream(relay)) => return relay_to(&**relay, &platform, relayed, view).await,
+            (_, ShopPort::Upstream(relay)) => {
+                let Read { relayed, platform, view, .. } = *read;
+                return Box::pin(relay_to(&**relay, &platform, relayed, view)).await;
+            }
             (Request::Catalog(request), ShopPort::Facts { catalog, .. }) => {
-                browse(&**catalog, &*self.backend.cursors, request, &platform.buyer_signals).await?
+                browse(&**catalog, &*self.backend.cursors, request, &read.platform.buyer_signals).await?
             }
             (Request::Sale(request), ShopPort::Facts { sales, .. }) => {
-                let decision = sales.decide(&platform.caller(), request).await?;
-                looked_after(sales, &platform.caller(), decision).await?
+                let caller = read.platform.caller();
+                let decision = sales.decide(&caller, request.clone()).await?;
+                Box::pin(looked_after(sales, &caller, decision)).await?
             }
         };
-        platform.answer(operation, outcome, view)
+        read.platform.answer(operation, outcome, read.view)
+    }
+
+    /// Carries out a request that changes something, in a task of its own, so that a change that was begun is finished even
+    /// if the caller disconnects.
+    async fn change(&self, read: Read) -> Result<Encoded, Refusal> {
+        let Read { request: Request::Sale(request), relayed, platform, id, keyed, admission, .. } = read else {
+            return Err(Refusal::internal().because("carts and checkouts alone are changed"));
+        };
+        let holder = self.access.holder(&admission, request.operation().row().effect);
+        let write = Write { request, relayed, platform, id, keyed, holder, _admission: admission };
+        let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
+        let scope = Scope::current();
+        let written = async move { scope.run(carry_out(&shop, &locks, write)).await };
+        let written = tokio::spawn(record::inherit(written).in_current_span());
+        written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")))
     }
 }
 
@@ -363,17 +378,17 @@ async fn looked_after(sales: &Arc<dyn Commerce>, caller: &Caller, decision: Deci
 async fn browse(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,
-    request: CatalogRequest,
+    request: &CatalogRequest,
     buyer_signals: &BuyerSignals,
 ) -> Result<Outcome, Refusal> {
     Ok(match request {
         CatalogRequest::SearchCatalog(request) => {
-            Outcome::Answer(search(catalog, cursors, &request, buyer_signals).await?.into())
+            Outcome::Answer(search(catalog, cursors, request, buyer_signals).await?.into())
         }
         CatalogRequest::LookupCatalog(request) => {
-            Outcome::Answer(lookup(catalog, &request, buyer_signals).await?.into())
+            Outcome::Answer(lookup(catalog, request, buyer_signals).await?.into())
         }
-        CatalogRequest::GetProduct(request) => detail(catalog, &request, buyer_signals).await?.map(Answer::from),
+        CatalogRequest::GetProduct(request) => detail(catalog, request, buyer_signals).await?.map(Answer::from),
     })
 }
 

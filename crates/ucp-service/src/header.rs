@@ -8,7 +8,8 @@ use http::{
     uri::Scheme,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
-use ucp_core::{Code, Refusal, ports::Trace, purchase::payment::holds_card_number, record::TraceContext};
+use ucp_core::{Code, Refusal, ports::Trace, purchase::payment::holds_card_number};
+use ucp_record::TraceContext;
 use ucp_trust::host::Authority;
 use uuid::Uuid;
 

@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     ports::ledger::{Kept, Key},
-    record::{self, Repetition},
 };
+use ucp_record::{self as record, Repetition};
 use ucp_wire::encoded::{Encoded, RpcError};
 
 /// Idempotency key of a call, with a hash of the call.

@@ -18,11 +18,8 @@ use http::{
     },
     request::Parts,
 };
-use ucp_core::{
-    Code, Refusal,
-    operation::Effect,
-    record::{self, Stage},
-};
+use ucp_core::{Code, Refusal, operation::Effect};
+use ucp_record::{self as record, Stage};
 use ucp_trust::{
     address::ProfileUrl,
     api_key::{ApiKeys, Shown},
@@ -246,6 +243,8 @@ impl fmt::Debug for Ingress {
 pub struct Entry {
     client: ClientAddress,
     principal: Principal,
+    /// Share of the credential, else of the client address: a signature is verified only once there is a body.
+    share: Share,
     signed: Option<Signed>,
     /// `true` if the request shows a bearer token that is no API key, where there are such keys.
     is_stray: bool,
@@ -276,6 +275,14 @@ struct Credentials {
 #[derive(Clone, Copy, Debug)]
 pub struct Charged;
 
+/// Returns the share of a request with these credentials, from this address.
+fn share(credentials: &Result<Credentials, Refusal>, client: ClientAddress) -> Share {
+    match credentials {
+        Ok(Credentials { platform: Some(index), .. }) => Share::Keyed(*index),
+        _ => Share::Stranger(Stranger::anonymous(client)),
+    }
+}
+
 fn is_charged(head: &Parts) -> bool {
     head.extensions.get::<Charged>().is_some()
 }
@@ -302,20 +309,20 @@ impl Rules {
             Ok(shown) if shown.platform.is_none() && shown.is_stray && !matches!(signed, Ok(Some(_))) => Err(stray()),
             shown => shown,
         };
+        // A wrong credential is charged to the client address, so that guessing keys is limited.
+        let share = share(&credentials, client);
         match (&credentials, &signed) {
             _ if is_charged(head) => {}
-            (Ok(Credentials { platform: Some(index), .. }), _) => rules.limits.check(&Share::Keyed(*index))?,
             // Charged in `admit`, once the signature is verified and its sender known.
-            (Ok(_), Ok(Some(_))) => {}
-            // A wrong credential is charged to the client address, so that guessing keys is limited.
-            _ => rules.limits.check(&Share::Stranger(Stranger::anonymous(client)))?,
+            (Ok(Credentials { platform: None, .. }), Ok(Some(_))) => {}
+            _ => rules.limits.check(&share)?,
         }
         let Credentials { platform, is_stray } = credentials?;
         let registered = platform.and_then(|index| {
             rules.registered.get(index).map(|profile| Registered { index, profile: profile.clone() })
         });
         let principal = registered.map_or(Principal::Anonymous, Principal::Keyed);
-        Ok(Entry { client, principal, signed: signed?, is_stray })
+        Ok(Entry { client, principal, share, signed: signed?, is_stray })
     }
 
     /// Returns what the API key, the client certificate and the bearer token of a request say, as far as it shows any.
@@ -336,15 +343,11 @@ impl Rules {
         }
     }
 
-    /// Begins to hold the body of a request, which counts for the platform of its credential, else for the client address:
-    /// a signature is verified only once there is a body.
-    pub fn hold(&self, head: &Parts) -> HeldBody {
-        let rules = self;
-        let share = match self.credentials(head) {
-            Ok(Credentials { platform: Some(index), .. }) => Share::Keyed(index),
-            _ => Share::Stranger(Stranger::anonymous(self.client(head))),
-        };
-        rules.bodies.hold(share)
+    /// Begins to hold the body of a request that has [entered](Self::enter), or was refused.
+    pub fn hold(&self, entry: Result<&Entry, &Refusal>, head: &Parts) -> HeldBody {
+        let share =
+            entry.map_or_else(|_| share(&self.credentials(head), self.client(head)), |entry| entry.share.clone());
+        self.bodies.hold(share)
     }
 
     /// Admits a browser that opens a buyer page. It has no credentials and shares the limits of anonymous callers.
@@ -379,13 +382,15 @@ impl Rules {
 
     fn entered(&self, head: &Parts, limits: &RateLimits) -> Result<Entry, Refusal> {
         let client = self.client(head);
-        let platform = self.credentials(head).ok().and_then(|shown| shown.platform);
+        let credentials = self.credentials(head);
+        let share = share(&credentials, client);
         if !is_charged(head) {
-            limits.check(&platform.map_or(Share::Stranger(Stranger::anonymous(client)), Share::Keyed))?;
+            limits.check(&share)?;
         }
+        let platform = credentials.ok().and_then(|shown| shown.platform);
         let profile = |index: usize| Some(Registered { index, profile: self.registered.get(index)?.clone() });
         let principal = platform.and_then(profile).map_or(Principal::Anonymous, Principal::Keyed);
-        Ok(Entry { client, principal, signed: None, is_stray: false })
+        Ok(Entry { client, principal, share, signed: None, is_stray: false })
     }
 
     /// Returns the address of the client, as told by trusted proxies.
@@ -411,18 +416,14 @@ impl Ingress {
     /// The refusal of a signature that does not hold, [`Code::Forbidden`] if the API key belongs to another platform
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8], held: HeldBody) -> Result<Admission, Refusal> {
-        let Entry { client, mut principal, signed, is_stray } = entry;
+        let Entry { client, mut principal, mut share, signed, is_stray } = entry;
         let rules = &self.0.rules;
-        let mut share = match &principal {
-            Principal::Keyed(registered) => Share::Keyed(registered.index),
-            _ => Share::Stranger(Stranger::anonymous(client)),
-        };
         if let Some(signed) = signed {
             record::enter(Stage::Identify);
             let charge = rules.limits.charge_signature(client)?;
             let message = self.message(head)?;
             if let Some(visitor) = signed.visitor(&message, body, self.0.platforms.reach())? {
-                let known = self.recognises(&visitor, &message, held.share()).await?;
+                let known = Box::pin(self.recognises(&visitor, &message, held.share())).await?;
                 charge.refund();
                 let index = rules.agents.get(&visitor.directory).copied().filter(|_| known);
                 if known {
@@ -437,7 +438,7 @@ impl Ingress {
                     principal = Principal::Keyed(Registered { index, profile });
                 }
             } else {
-                let signer = self.signer_of(&signed, &message, head, body, held.share()).await?;
+                let signer = Box::pin(self.signer_of(&signed, &message, head, body, held.share())).await?;
                 charge.refund();
                 if principal == Principal::Anonymous {
                     let is_its = |profile: &ProfileUrl| rules.registered.iter().position(|known| known == profile);

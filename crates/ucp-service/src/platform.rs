@@ -27,8 +27,8 @@ use ucp_core::{
         payment,
         totals::{Total, TotalKind},
     },
-    record::{self, Sale, Stage},
 };
+use ucp_record::{self as record, Sale, Stage};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, KnownPlatform},
@@ -424,7 +424,8 @@ impl Platforms {
         self.0.reach
     }
 
-    /// Returns the platform of a call if its profile is cached, else `None`.
+    /// Returns the platform of a call if its profile is cached, or the policy tolerates that it could not be fetched a short
+    /// time ago; else `None`.
     ///
     /// # Errors
     /// The same as [`Self::identify`].
@@ -435,8 +436,16 @@ impl Platforms {
             Principal::Keyed(registered) if call.profiles.is_empty() => registered.profile.as_str(),
             _ => &agent::stated_profile(&call.profiles).ok()?.text,
         };
-        let known = self.0.directory.peek(stated)?;
-        Some(self.served(call, &known))
+        if let Some(known) = self.0.directory.peek(stated) {
+            return Some(self.served(call, &known));
+        }
+        let failure = self.0.directory.peek_failure(stated).filter(|_| self.0.policy != Policy::Require)?;
+        if let Err(refusal) = principal.may_act_for(&failure.url) {
+            return Some(Err(refusal));
+        }
+        let platform = self.unreached(call, &failure.url, &failure.refusal)?;
+        tell_unreached(&failure.url, &failure.refusal);
+        Some(Ok(platform))
     }
 
     /// Identifies the platform of a call, fetching its profile if necessary. A credential says who calls as well: of a
@@ -470,21 +479,26 @@ impl Platforms {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
-        record::tell("profile", || format!("{profile} cannot be had: {}: {}", refusal.code, refusal.content));
-        match self.0.policy {
+        tell_unreached(&profile, &refusal);
+        self.unreached(call, &profile, &refusal).ok_or(refusal)
+    }
+
+    /// Returns the platform of a call whose profile cannot be had for a reason; `None` if the call is refused for it.
+    fn unreached(&self, call: &Call, profile: &ProfileUrl, refusal: &Refusal) -> Option<Platform> {
+        let note = match self.0.policy {
             // Who calls is known without it.
-            _ if principal.unpublished().is_some() && is_unreachable(&refusal) => Ok(self.opaque(call, profile, None)),
-            Policy::Development if self.overlooks(&refusal) => Ok(self.opaque(call, profile, None)),
-            Policy::Lenient if self.overlooks(&refusal) && call.operation.row().class == Class::Browsing => {
-                let note = Message::warning(
+            _ if call.admission.principal.unpublished().is_some() && is_unreachable(refusal) => None,
+            Policy::Development if self.overlooks(refusal) => None,
+            Policy::Lenient if self.overlooks(refusal) && call.operation.row().class == Class::Browsing => {
+                Some(Message::warning(
                     Code::ProfileUnreachable.as_str(),
                     "The platform's profile could not be fetched; the answer assumes that the platform has every \
                      capability of this business.",
-                );
-                Ok(self.opaque(call, profile, Some(note)))
+                ))
             }
-            _ => Err(refusal),
-        }
+            _ => return None,
+        };
+        Some(self.opaque(call, profile.clone(), note))
     }
 
     /// Returns `true` if the policy tolerates this refusal, so that the platform can be served without its profile. An
@@ -575,6 +589,11 @@ impl Platforms {
         let refusal = Refusal::new(Code::VersionUnsupported, content).accepting(accepted);
         Refusal { continue_url: self.0.business.home.clone(), ..refusal }
     }
+}
+
+/// Tells why a profile cannot be had.
+fn tell_unreached(profile: &ProfileUrl, refusal: &Refusal) {
+    record::tell("profile", || format!("{profile} cannot be had: {}: {}", refusal.code, refusal.content));
 }
 
 /// Returns `true` if a profile could not be fetched, which says nothing about what is in it.

@@ -24,8 +24,8 @@ use ucp_core::{
         record::Record,
     },
     ports::{Catalog, Match, Named, Page, PortError, Query, Target, caller::BuyerSignals},
-    record::{self, Cached, Stage},
 };
+use ucp_record::{self as record, Cached, Stage};
 use ucp_sqlite::{
     Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, is_damage, revision,
     watcher::{WATCH, Watcher},

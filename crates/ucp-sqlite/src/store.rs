@@ -19,8 +19,8 @@ use ucp_core::{
     ShopId,
     catalog::cursor::CursorSecret,
     ports::{PortError, buyers::Retention},
-    record::{self, Stage},
 };
+use ucp_record::{self as record, Stage};
 
 use crate::{
     backup, checksum,

@@ -30,7 +30,7 @@ use ucp_net::in_flight::{self, InFlight, Pending};
 
 use self::{
     budget::{JOINS, Shares},
-    memory::{Failure, Table, table, whole_seconds},
+    memory::{Table, table, whole_seconds},
 };
 use crate::{
     address::ProfileUrl,
@@ -44,7 +44,7 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use self::memory::KnownPlatform;
+pub use self::memory::{Failure, KnownPlatform};
 
 /// Memory for failures, in bytes. Forced refreshes get the same amount.
 const LEDGER: u64 = 4 * 1024 * 1024;
@@ -204,6 +204,14 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// `url` need not be parsed as a [`ProfileUrl`] first: only normalized texts of checked addresses are found.
     pub fn peek(&self, url: &str) -> Option<Arc<KnownPlatform<V>>> {
         self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
+    }
+
+    /// Returns the failure to fetch the profile of an unknown platform, for as long as it is not fetched again. Fetches
+    /// nothing; `url` is looked up as by [`Directory::peek`].
+    #[must_use]
+    pub fn peek_failure(&self, url: &str) -> Option<Arc<Failure>> {
+        let failure = self.inner.failures.get(url)?;
+        (failure.until > Instant::now() && self.inner.known.peek(url).is_none()).then_some(failure)
     }
 
     /// Returns a platform, and fetches its profile if necessary.
@@ -407,7 +415,7 @@ impl<V: Weigh + Send + Sync + 'static> DirectoryState<V> {
         let last = self.failures.get(url.as_str()).filter(|last| now < last.until + max_backoff);
         let attempts = last.map_or(0, |last| last.attempts).saturating_add(1);
         let pause = min_backoff.saturating_mul(2u32.saturating_pow(attempts - 1)).min(max_backoff);
-        let failure = Arc::new(Failure { refusal, attempts, until: now + pause });
+        let failure = Arc::new(Failure { url: url.clone(), refusal, attempts, until: now + pause });
         self.failures.insert(url.as_str().into(), Arc::clone(&failure));
         failure.refusal(now)
     }

@@ -11,12 +11,7 @@ mod in_flight;
 mod stranger;
 mod throughput;
 
-use std::{
-    fmt,
-    hash::{BuildHasher as _, RandomState},
-    num::NonZeroU32,
-    sync::Arc,
-};
+use std::{fmt, num::NonZeroU32, sync::Arc};
 
 use governor::{
     NotUntil, RateLimiter,
@@ -164,8 +159,8 @@ impl<C: Clock + Clone> RateLimits<C> {
     /// not verify.
     pub fn charge_signature(&self, address: ClientAddress) -> Result<Charge<'_, C>, Refusal> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
-        let keys = buckets.keys(&Stranger::anonymous(address));
-        match buckets.charge(&keys) {
+        let keys = Stranger::anonymous(address).shares();
+        match buckets.charge(keys) {
             Ok(()) => Ok(Charge(Some((buckets, keys)))),
             Err(empty) => Err(buckets.limited(empty, "signatures that do not verify")),
         }
@@ -175,18 +170,18 @@ impl<C: Clock + Clone> RateLimits<C> {
 /// Charges a request of a stranger.
 fn charge<C: Clock>(buckets: Option<&Buckets<C>>, stranger: &Stranger, what: &str) -> Result<(), Refusal> {
     let Some(buckets) = buckets else { return Ok(()) };
-    buckets.charge(&buckets.keys(stranger)).map_err(|empty| buckets.limited(empty, what))
+    buckets.charge(stranger.shares()).map_err(|empty| buckets.limited(empty, what))
 }
 
 /// Charge for a signature that is about to be verified.
 #[must_use = "a charge that is dropped stays"]
-pub struct Charge<'a, C: Clock = DefaultClock>(Option<(&'a Buckets<C>, Keys)>);
+pub struct Charge<'a, C: Clock = DefaultClock>(Option<(&'a Buckets<C>, Groups)>);
 
 impl<C: Clock> Charge<'_, C> {
     /// Takes the charge back, because the signature verified.
     pub fn refund(self) {
         if let Some((buckets, keys)) = self.0 {
-            keys.into_iter().flatten().for_each(|key| buckets.refund(key));
+            keys.iter().for_each(|key| buckets.refund(key));
         }
     }
 }
@@ -218,9 +213,6 @@ impl<C: Clock> Bucket<C> {
     }
 }
 
-/// Buckets of the groups that a caller belongs to, with their steps.
-type Keys = [Option<(Step, u64)>; Step::COUNT];
-
 /// An empty bucket, and the number of seconds until it has a request again.
 type Empty = (Step, u32);
 
@@ -233,7 +225,6 @@ struct Buckets<C: Clock> {
     /// The rules of each step, over the same memory.
     limiters: [RateLimiter<u64, Memory, C, NoOpMiddleware<C::Instant>>; Step::COUNT],
     memory: Memory,
-    hasher: RandomState,
 }
 
 impl<C: Clock + Clone> Buckets<C> {
@@ -241,26 +232,18 @@ impl<C: Clock + Clone> Buckets<C> {
         let memory = Memory(Arc::new(Cache::new(most)));
         let limiter = |step| RateLimiter::new(quota.of(step).rule(), memory.clone(), clock.clone());
         let limiters = [Step::Domain, Step::Address, Step::Neighbors, Step::Site].map(limiter);
-        Self { quota, limiters, memory, hasher: RandomState::new() }
+        Self { quota, limiters, memory }
     }
 }
 
 impl<C: Clock> Buckets<C> {
-    fn keys(&self, stranger: &Stranger) -> Keys {
-        let mut keys = Keys::default();
-        for (key, (step, group)) in keys.iter_mut().zip(stranger.groups()) {
-            *key = Some((step, self.hasher.hash_one(group)));
-        }
-        keys
-    }
-
-    /// Takes one request from each bucket, or from none if one is empty.
-    fn charge(&self, keys: &Keys) -> Result<(), Empty> {
-        for (number, (step, key)) in keys.iter().flatten().enumerate() {
-            let limiter = &self.limiters[*step as usize];
-            if let Err(not_until) = limiter.check_key(key) {
-                keys.iter().flatten().take(number).for_each(|taken| self.refund(*taken));
-                return Err((*step, seconds(&not_until, limiter.clock())));
+    /// Takes one request from the bucket of each group of a caller, or from none if one is empty.
+    fn charge(&self, keys: Groups) -> Result<(), Empty> {
+        for (number, (step, key)) in keys.iter().enumerate() {
+            let limiter = &self.limiters[step as usize];
+            if let Err(not_until) = limiter.check_key(&key) {
+                keys.iter().take(number).for_each(|taken| self.refund(taken));
+                return Err((step, seconds(&not_until, limiter.clock())));
             }
         }
         Ok(())
@@ -484,12 +467,12 @@ mod tests {
     #[test]
     fn a_flood_of_strangers_neither_grows_memory_nor_frees_who_is_limited() {
         let buckets = Buckets::new(Quota::new(1, 5).expect("a quota"), 1_000, &FakeRelativeClock::default());
-        let flood = buckets.keys(&Stranger::anonymous(address("203.0.113.9")));
+        let flood = Stranger::anonymous(address("203.0.113.9")).shares();
         let mut passed = 0;
         for stranger in 0..200_000_u32 {
             let stranger = ClientAddress::new(IpAddr::from(stranger.to_be_bytes()));
-            let _ = buckets.charge(&buckets.keys(&Stranger::anonymous(stranger)));
-            passed += usize::from(buckets.charge(&flood).is_ok());
+            let _ = buckets.charge(Stranger::anonymous(stranger).shares());
+            passed += usize::from(buckets.charge(flood).is_ok());
         }
         assert_eq!(passed, 5);
         assert!(buckets.memory.0.len() <= 1_000, "{}", buckets.memory.0.len());

@@ -24,8 +24,8 @@ use ucp_core::{
         agenda::{Claimed, Next},
         outbox::{Attempted, Content, Outbox, Payload, State},
     },
-    record::{self, Tracer},
 };
+use ucp_record::{self as record, Tracer};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     fetch::FetchError,

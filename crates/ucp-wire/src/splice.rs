@@ -62,6 +62,17 @@ impl Document {
         self.raw(&json(value));
     }
 
+    /// Adds a text as a string: an identifier as it is, or all of another document.
+    pub fn text(&mut self, text: &str) {
+        if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+            return self.raw(&json_escape_simd::escape(text));
+        }
+        self.separate();
+        self.text.push('"');
+        self.text.push_str(text);
+        self.text.push('"');
+    }
+
     /// Returns the finished text.
     pub fn finish(self) -> String {
         self.text
@@ -99,11 +110,12 @@ mod tests {
             object.raw("");
             object.name("b").array(|array| {
                 array.value("x,");
+                array.text("{\"y\":\"\\\"\\n\u{e9}\"}\n\u{1}");
                 array.object(|_| {});
                 array.object(|inner| inner.name("c").value(&None::<u8>));
             });
             object.name("d").array(|_| {});
         });
-        assert_eq!(document.finish(), r#"{"a":1,"b":["x,",{},{"c":null}],"d":[]}"#);
+        assert_eq!(document.finish(), r#"{"a":1,"b":["x,","{\"y\":\"\\\"\\né\"}\n\u0001",{},{"c":null}],"d":[]}"#);
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use ucp_core::record::{RequestSpan, Spans};
 use ucp_host::ended::Ended;
+use ucp_record::{RequestSpan, Spans};
 
 use super::mask::{Masking, masked_path};
 

@@ -22,11 +22,9 @@ use http::{HeaderName, Request, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::broadcast};
-use ucp_core::{
-    operation::Class,
-    record::{Repetition, Spans, Transport},
-};
+use ucp_core::operation::Class;
 use ucp_host::{clock, ended::Ended};
+use ucp_record::{Repetition, Spans, Transport};
 
 use super::{
     FOLDER, disk,

@@ -188,8 +188,8 @@ impl Ring {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
-    use ucp_core::record::Facts;
     use ucp_host::ended::Ended;
+    use ucp_record::Facts;
 
     use super::*;
 

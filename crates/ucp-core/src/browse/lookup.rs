@@ -1,7 +1,5 @@
 //! `lookup_catalog`: what a list of identifiers names (UCP *Catalog Lookup*, *Batch Lookup*).
 
-use std::collections::HashMap;
-
 use crate::{
     Refusal,
     catalog::{
@@ -34,7 +32,6 @@ pub async fn lookup(
     let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
 
     let mut products: Vec<Listing> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
     let named = catalog.resolve(&ids, &presentation, buyer_signals).await?;
     let mut unchecked = Vec::new();
     for (id, named) in ids.iter().zip(named) {
@@ -67,7 +64,8 @@ pub async fn lookup(
                     (position, MatchKind::Exact)
                 }
             };
-            let place = *places.entry(product.id.clone()).or_insert_with(|| {
+            let known = products.iter().position(|listing| listing.product.id == product.id);
+            let place = known.unwrap_or_else(|| {
                 products.push(Listing { product, variants: Vec::new() });
                 products.len() - 1
             });

@@ -4,7 +4,7 @@
 //! be bought, then the one the merchant put first; and it always passes the caller's filters.
 
 use super::{filter::Criteria, product::Product};
-use crate::text::{fold, words};
+use crate::text::{fold, words, words_of};
 
 /// Maximum number of words of a query that are compared with labels.
 const MOST_WORDS: usize = 64;
@@ -23,7 +23,7 @@ impl Words {
 
     /// Returns the number of words that occur in `text`.
     fn hits(&self, text: &str) -> usize {
-        words(text).iter().filter(|word| self.0.contains(word)).count()
+        words_of(&fold(text)).filter(|word| self.0.iter().any(|wanted| wanted == word)).count()
     }
 }
 

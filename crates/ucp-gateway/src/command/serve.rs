@@ -17,7 +17,6 @@ use ucp_console::{
     Pages, admin,
     inspector::{self, Recorder, Subjects},
 };
-use ucp_core::record::Tracer;
 use ucp_host::{
     backend::DataDirectory,
     clock,
@@ -31,6 +30,7 @@ use ucp_host::{
     upkeep,
 };
 use ucp_listener::{Connections, Limits, Tls, responding};
+use ucp_record::Tracer;
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use http::Method;
-use ucp_core::record::{self, CallRecord, RequestSpan, Trace, TraceContext};
 use ucp_net::{CallKind, Options, Upstream, UpstreamRequest, classifier::by_status};
+use ucp_record::{self as record, CallRecord, RequestSpan, Trace, TraceContext};
 use ucp_testkit::{Host, host::answer};
 
 use super::{clock, shortest, url};

@@ -81,9 +81,11 @@ impl<V> KnownPlatform<V> {
 
 /// A failed fetch.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
-    /// Refusal for callers.
-    pub(super) refusal: Refusal,
+pub struct Failure {
+    /// Address of the profile.
+    pub url: ProfileUrl,
+    /// Refusal for callers, without the time to wait.
+    pub refusal: Refusal,
     /// Number of failures in a row.
     pub(super) attempts: u32,
     /// Time from which the fetch may be tried again.
@@ -121,7 +123,8 @@ impl Weighter<Box<str>, Arc<Failure>> for InBytes {
     fn weight(&self, url: &Box<str>, failure: &Arc<Failure>) -> u64 {
         let Refusal { content, accepted, path, .. } = &failure.refusal;
         let texts = content.len() + [accepted, path].into_iter().flatten().map(String::len).sum::<usize>();
-        (OVERHEAD + size_of::<Failure>() + url.len() + texts) as u64
+        // The address is stored twice: as the key, and parsed.
+        (OVERHEAD + size_of::<Failure>() + size_of::<Url>() + 2 * url.len() + texts) as u64
     }
 }
 
@@ -152,13 +155,14 @@ mod tests {
     #[test]
     fn a_failure_weighs_its_address_and_all_of_its_texts() {
         let weight = |url: &str, refusal: Refusal| {
-            let failure = Arc::new(Failure { refusal, attempts: 1, until: Instant::now() });
+            let (url_of, until) = (ProfileUrl::anonymous(), Instant::now());
+            let failure = Arc::new(Failure { url: url_of, refusal, attempts: 1, until });
             InBytes.weight(&url.into(), &failure)
         };
         let refusal = |content: &str| Refusal::new(Code::ProfileMalformed, content);
         let least = weight("", refusal(""));
         assert!(least >= size_of::<Failure>() as u64);
-        assert_eq!(weight("https://a.example/", refusal("")), least + 18);
+        assert_eq!(weight("https://a.example/", refusal("")), least + 36);
         assert_eq!(weight("", refusal("0123456789")), least + 10);
         assert_eq!(weight("", refusal("").accepting("01234")), least + 5);
         assert_eq!(weight("", Refusal { path: Some("$.a".into()), ..refusal("0") }), least + 4);

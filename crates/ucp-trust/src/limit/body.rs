@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use quick_cache::DefaultHashBuilder;
 use tokio::sync::Notify;
 use ucp_core::refusal::{Code, Refusal};
 use ucp_net::shares::{Lack, Shares, Step, of_strangers};
@@ -37,10 +38,10 @@ struct Holder {
 struct Ledger {
     held: usize,
     /// Bytes that each part holds.
-    parts: HashMap<u64, usize>,
-    shares: HashMap<Holder, usize>,
+    parts: HashMap<u64, usize, DefaultHashBuilder>,
+    shares: HashMap<Holder, usize, DefaultHashBuilder>,
     /// Bytes that strangers hold of each part, by group.
-    groups: HashMap<Option<u64>, Shares>,
+    groups: HashMap<Option<u64>, Shares, DefaultHashBuilder>,
     /// Bytes that all strangers hold.
     strangers: usize,
     /// Bodies that are still arriving, in the order in which they began.

@@ -4,7 +4,12 @@
 //! stranger counts in several groups at once: its registrable domain, if its signature verified, and the networks of its
 //! address. A group has room for one caller; wider networks have room for a few ([`Step::factor`]).
 
-use std::{fmt, hash::Hash, net::IpAddr, sync::Arc};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    net::IpAddr,
+    sync::Arc,
+};
 
 use ipnet::IpNet;
 use ucp_net::shares::{Groups, Step};
@@ -20,10 +25,19 @@ const CATEGORIES: &[&str] = &[
 ];
 
 /// A caller that the operator did not register.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
     domain: Option<Arc<str>>,
     address: ClientAddress,
+    /// Its groups, as keyed hashes.
+    shares: Groups,
+}
+
+/// By the hashes of its groups, which nobody can choose.
+impl Hash for Stranger {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.shares.hash(state);
+    }
 }
 
 /// A group of strangers. Formatted as operators read it, without white space: `example.com`, `192.0.2.1`,
@@ -48,13 +62,19 @@ impl fmt::Display for Group<'_> {
 
 impl Stranger {
     /// Creates a caller that proves nothing, from an address.
-    pub const fn anonymous(address: ClientAddress) -> Self {
-        Self { domain: None, address }
+    pub fn anonymous(address: ClientAddress) -> Self {
+        Self::of(None, address)
     }
 
     /// Creates a caller whose signature is by a key of this profile.
     pub fn signed(profile: &ProfileUrl, address: ClientAddress) -> Self {
-        Self { domain: Some(registrable(profile).into()), address }
+        Self::of(Some(registrable(profile).into()), address)
+    }
+
+    fn of(domain: Option<Arc<str>>, address: ClientAddress) -> Self {
+        let mut stranger = Self { domain, address, shares: Groups::default() };
+        stranger.shares = stranger.groups().fold(Groups::default(), |shares, (step, group)| shares.and(step, &group));
+        stranger
     }
 
     /// Returns `true` if the caller has proven its profile.
@@ -70,8 +90,8 @@ impl Stranger {
     }
 
     /// Returns the same groups, for the shares of a pool.
-    pub fn shares(&self) -> Groups {
-        self.groups().fold(Groups::default(), |groups, (step, group)| groups.and(step, &group))
+    pub const fn shares(&self) -> Groups {
+        self.shares
     }
 }
 

@@ -120,21 +120,24 @@ fn product(root: &mut Document, release: Release, detail: &Detail) {
 }
 
 fn listings(root: &mut Document, release: Release, listings: &[Listing], extent: Extent) {
-    let looked_up = listings.iter().flat_map(|listing| &listing.variants).filter(|listed| !listed.inputs.is_empty());
-    let found = looked_up.map(|listed| FoundBy { inputs: listed.inputs.iter().map(correlation).collect() });
-    let mut found = older::found_by(release, found).into_iter();
+    let mut found = (release != Release::NEWEST).then(|| {
+        let listed = listings.iter().flat_map(|listing| &listing.variants);
+        let looked_up = listed.filter(|listed| !listed.inputs.is_empty());
+        let found = looked_up.map(|listed| FoundBy { inputs: listed.inputs.iter().map(correlation).collect() });
+        older::found_by(release, found).into_iter()
+    });
     root.name("products").array(|products| {
-        listings.iter().for_each(|listing| listed(products, release, extent, listing, &mut found));
+        listings.iter().for_each(|listing| listed(products, release, extent, listing, found.as_mut()));
     });
 }
 
-/// Adds a product. `found` yields the members of those of its variants that were looked up.
+/// Adds a product. `found` yields the members of those of its variants that were looked up, in an older release.
 fn listed(
     products: &mut Document,
     release: Release,
     extent: Extent,
     listing: &Listing,
-    found: &mut impl Iterator<Item = Box<str>>,
+    mut found: Option<&mut impl Iterator<Item = Box<str>>>,
 ) {
     let product = &*listing.product;
     let rendering = rendering(product, release, extent);
@@ -145,12 +148,26 @@ fn listed(
             for ListedVariant { position, inputs } in &listing.variants {
                 variants.object(|object| {
                     object.raw(variant_members(product, release, extent, rendering, *position));
-                    if !inputs.is_empty() {
-                        object.raw(&found.next().unwrap_or_default());
+                    match &mut found {
+                        _ if inputs.is_empty() => {}
+                        Some(found) => object.raw(&found.next().unwrap_or_default()),
+                        None => found_by(object, inputs),
                     }
                 });
             }
         });
+    });
+}
+
+/// Adds how a variant was looked up, as [`FoundBy`] has it.
+fn found_by(variant: &mut Document, inputs: &[Input]) {
+    variant.name("inputs").array(|list| {
+        for InputCorrelation { id, kind } in inputs.iter().map(correlation) {
+            list.object(|input| {
+                input.name("id").text(id);
+                input.name("match").text(kind);
+            });
+        }
     });
 }
 

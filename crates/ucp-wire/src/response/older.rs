@@ -39,11 +39,8 @@ pub(crate) fn variant(release: Release, of: &product::Variant, stated: &impl Ser
     variants.first().map(members).unwrap_or_default()
 }
 
-/// Serializes the members of variants that say by which inputs they were found, without braces.
+/// Serializes the members of variants that say by which inputs they were found, without braces, in an older release.
 pub(crate) fn found_by<S: Serialize>(release: Release, stated: impl Iterator<Item = S>) -> Vec<Box<str>> {
-    if release == Release::NEWEST {
-        return stated.map(|variant| members(&variant)).collect();
-    }
     let mut variants: Vec<_> = stated.map(|variant| Value::Object(object(&variant))).collect();
     if !variants.is_empty() {
         for upgrade in upgrades(release, Release::NEWEST).rev() {

@@ -10,9 +10,9 @@ use ucp_core::{
         outbox::State as WebhookState,
     },
     purchase::totals::{TotalKind, amount_of},
-    record::Step,
 };
 use ucp_host::{address::base, clock, orders, shop::Shop, slot::Slot};
+use ucp_record::Step;
 use ucp_sync::Synchroniser;
 use ucp_trust::limit::Quota;
 

@@ -326,7 +326,7 @@ pub trait Tracer: fmt::Debug + Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{enter, inherit_trace, scope, tell};
+    use crate::{enter, inherit_trace, scope, tell};
 
     const STATED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -7,15 +7,14 @@
 pub mod trace;
 
 use std::{
-    cell::RefCell,
-    future::{Future, poll_fn},
+    future::Future,
     mem,
-    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use crate::{Code, Operation, Release, checkout::Status};
+use tokio::task::futures::TaskLocalFuture;
+use ucp_core::{Code, Operation, Release, checkout::Status, named};
 
 pub use self::trace::{Note, OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
 
@@ -290,32 +289,18 @@ impl CallRecord {
     }
 }
 
-thread_local! {
-    static CURRENT: RefCell<Option<Arc<CallRecord>>> = const { RefCell::new(None) };
-}
-
-/// Puts the record that was current before back when it is dropped.
-struct Entered(Option<Arc<CallRecord>>);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
-    }
+tokio::task_local! {
+    static CURRENT: Arc<CallRecord>;
 }
 
 /// Runs a future with this current record.
-pub async fn scope<F: Future>(record: Arc<CallRecord>, future: F) -> F::Output {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        let _entered = Entered(CURRENT.replace(Some(Arc::clone(&record))));
-        future.as_mut().poll(context)
-    })
-    .await
+pub fn scope<F: Future>(record: Arc<CallRecord>, future: F) -> TaskLocalFuture<Arc<CallRecord>, F> {
+    CURRENT.scope(record, future)
 }
 
 /// Returns the current record, to take it along into another task.
 pub fn current() -> Option<Arc<CallRecord>> {
-    CURRENT.with_borrow(Clone::clone)
+    CURRENT.try_with(Clone::clone).ok()
 }
 
 /// Gives a future that another task runs the record that is current here.
@@ -344,17 +329,14 @@ pub fn inherit_trace<F: Future + Send>(future: F) -> impl Future<Output = F::Out
 
 /// Notes something in the current record.
 pub fn note(note: impl FnOnce(&mut Facts)) {
-    CURRENT.with_borrow(|record| {
-        if let Some(record) = record {
-            note(&mut record.locked().facts);
-        }
-    });
+    // Without a record there is nothing to note.
+    let _ = CURRENT.try_with(|record| note(&mut record.locked().facts));
 }
 
 /// Notes the words of a search in the current record, if it keeps them.
 pub fn note_query(words: Option<&str>) {
-    CURRENT.with_borrow(|record| {
-        if let Some(record) = record.as_ref().filter(|record| record.keeps_queries) {
+    let _ = CURRENT.try_with(|record| {
+        if record.keeps_queries {
             record.locked().facts.query = words.map(str::to_owned);
         }
     });
@@ -363,8 +345,8 @@ pub fn note_query(words: Option<&str>) {
 /// Tells what happened in the current call to those who look at it afterwards. What it was is asked for only if there are
 /// such.
 pub fn tell(kind: &'static str, detail: impl FnOnce() -> String) {
-    CURRENT.with_borrow(|record| {
-        if let Some((record, trace)) = record.as_ref().and_then(|record| Some((record, record.trace.as_ref()?))) {
+    let _ = CURRENT.try_with(|record| {
+        if let Some(trace) = &record.trace {
             trace.tell(record.clock, kind, detail);
         }
     });
@@ -372,12 +354,10 @@ pub fn tell(kind: &'static str, detail: impl FnOnce() -> String) {
 
 /// Notes that the current call enters a stage.
 pub fn enter(stage: Stage) {
-    CURRENT.with_borrow(|record| {
-        if let Some(record) = record {
-            let mut state = record.locked();
-            state.count((record.clock)(), record.staged());
-            state.stage = stage;
-        }
+    let _ = CURRENT.try_with(|record| {
+        let mut state = record.locked();
+        state.count((record.clock)(), record.staged());
+        state.stage = stage;
     });
 }
 

@@ -1,4 +1,4 @@
-use std::{cell::Cell, task::Poll};
+use std::{cell::Cell, future::poll_fn, task::Poll};
 
 use super::*;
 
