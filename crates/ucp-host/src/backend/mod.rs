@@ -199,7 +199,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Creates a backend without what only some have.
-    fn new(name: String, shop: ports::Shop, handlers: Arc<[Declaration]>) -> Self {
+    fn new(name: String, shop: ports::ShopPort, handlers: Arc<[Declaration]>) -> Self {
         Self {
             name,
             shop,
