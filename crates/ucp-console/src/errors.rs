@@ -12,7 +12,6 @@ use ucp_core::Code;
 use ucp_wire::refusal::{http_status, json_rpc, refuse};
 
 /// Formats the page, which is checked in as `docs/errors.md`.
-#[must_use]
 pub fn page() -> String {
     let mut text = "\
 # Errors

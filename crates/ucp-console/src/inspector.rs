@@ -46,7 +46,6 @@ pub(crate) const PATH: &str = "/inspector";
 const FOLDER: &str = "inspector";
 
 /// Returns `true` for the path of the page and those below it.
-#[must_use]
 pub fn is_its(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

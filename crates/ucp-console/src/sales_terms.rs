@@ -7,7 +7,6 @@ use ucp_core::pricing::terms::Terms;
 use ucp_wire::schema::{Direction, bundle, inlining_generator};
 
 /// Returns the JSON Schema of a file of sales terms (draft 2020-12).
-#[must_use]
 pub fn schema() -> Value {
     let mut generator = inlining_generator(Direction::Request);
     let root = generator.subschema_for::<Terms>();
@@ -15,7 +14,6 @@ pub fn schema() -> Value {
 }
 
 /// Formats the page, which is checked in as `docs/sales-terms-reference.md`.
-#[must_use]
 pub fn page() -> String {
     let mut text = "\
 # Sales terms reference

@@ -46,7 +46,6 @@ impl fmt::Debug for About {
 
 impl About {
     /// Creates the description of the shop `name`.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         let name = line(name, MAX_NAME);
         let title = if name.is_empty() { "UCP gateway" } else { &name };
@@ -78,7 +77,6 @@ impl About {
     }
 
     /// Returns the description of the server: MCP's `Implementation`.
-    #[must_use]
     pub const fn server_info(&self) -> &Value {
         &self.server_info
     }

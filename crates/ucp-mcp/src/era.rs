@@ -139,7 +139,6 @@ fn decoded(value: &str) -> Option<String> {
 
 /// Returns the version to agree on with a client that proposes `requested` (MCP *Lifecycle*): the same if it has a
 /// handshake, else the newest one that has.
-#[must_use]
 pub fn negotiated(requested: Option<&str>) -> &'static str {
     HANDSHAKE_VERSIONS.iter().find(|version| Some(**version) == requested).unwrap_or(&HANDSHAKE_VERSIONS[0])
 }

@@ -117,7 +117,6 @@ pub fn batch(bytes: &[u8]) -> Result<Option<Vec<&RawValue>>, Refusal> {
 }
 
 /// Returns `true` if a message, whose envelope alone is read, is the call of a tool.
-#[must_use]
 pub fn calls_tool(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -128,7 +127,6 @@ pub fn calls_tool(bytes: &[u8]) -> bool {
 }
 
 /// Reads only the ID of a message, for a refusal that does not depend on its content.
-#[must_use]
 pub fn id(bytes: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
     struct Identified<'a> {
@@ -164,14 +162,12 @@ fn relative(mut refusal: Refusal) -> Refusal {
 }
 
 /// Builds an answer with a result; `result` is JSON.
-#[must_use]
 pub fn result(id: &Id, result: &str) -> String {
     let head = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.0);
     [&head, result, "}"].concat()
 }
 
 /// Builds an answer with an error. Its `data` is JSON already; `request_id` is added to it.
-#[must_use]
 pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> String {
     let id = id.map_or("null", |id| &id.0);
     let RpcError { code, message, data } = error;

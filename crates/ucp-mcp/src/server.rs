@@ -93,7 +93,6 @@ impl Answer {
     }
 
     /// Encodes a refusal in a release.
-    #[must_use]
     pub fn refused(id: Option<&message::Id>, Fault { refusal, release }: &Fault, request_id: Option<&str>) -> Self {
         record::note(|facts| facts.refused = Some(refusal.code));
         let refused = dialect(*release).refuse(refusal);
@@ -106,7 +105,6 @@ impl Answer {
     }
 
     /// Combines the answers to the messages of a batch.
-    #[must_use]
     pub fn of_batch(answers: Vec<Self>) -> Self {
         let effects = [Effect::Concluding, Effect::Replacing, Effect::Creating];
         let has = |effect: &Effect| answers.iter().any(|answer| answer.effect == Some(*effect));
@@ -150,7 +148,6 @@ impl Outcome {
 impl Server {
     /// Creates the server of `operations` of a shop at an endpoint. `anonymous` is `true` if the transport knows the platform, so
     /// that tools need no platform profile as argument.
-    #[must_use]
     pub fn new(
         handler: CallHandler,
         endpoint: Endpoint,
@@ -171,7 +168,6 @@ impl Server {
     }
 
     /// Returns the release to use before the caller's profile is known.
-    #[must_use]
     pub fn release(&self) -> Release {
         self.0.endpoint.release()
     }
@@ -213,7 +209,6 @@ impl Server {
     }
 
     /// Refuses a message of a library, of which only the envelope is read.
-    #[must_use]
     pub fn refused(&self, bytes: &[u8], refusal: Refusal, caller: &Caller) -> Answer {
         let (fault, request_id) = (self.fault(refusal), caller.request_id.as_deref());
         match message::id(bytes) {
@@ -260,7 +255,6 @@ impl Server {
 
     /// Returns `true` if schemas of answers are listed: with full tools, where the release is certain. At the root it is
     /// the one that the caller's profile names; a child process has one caller, whose profile is not read.
-    #[must_use]
     pub fn lists_answers(&self, full: bool) -> bool {
         full && (self.0.anonymous || self.0.endpoint != Endpoint::Root)
     }
@@ -377,13 +371,11 @@ impl Server {
     }
 
     /// Creates a fault in the release of the endpoint.
-    #[must_use]
     pub fn fault(&self, refusal: Refusal) -> Fault {
         Fault { refusal, release: self.release() }
     }
 
     /// Encodes the refusal of a tool call as the result of the tool, which libraries of MCP hand to the model.
-    #[must_use]
     pub fn refused_tool(
         &self,
         era: Era,

@@ -49,7 +49,6 @@ impl Toolset {
     }
 
     /// Returns `true` if the operation is one of the tools.
-    #[must_use]
     pub fn has(&self, operation: Operation) -> bool {
         self.resources.as_ref().is_none_or(|resources| resources.contains(&operation.row().resource))
     }

@@ -13,7 +13,6 @@ use ucp_wire::dialect;
 use crate::JSON;
 
 /// Encodes a refusal in a release as an HTTP response.
-#[must_use]
 pub fn answer(release: Release, refusal: &Refusal) -> Response {
     let (status, headers, body) = parts(release, refusal);
     let mut response = Response::new(Body::from(body));
@@ -23,7 +22,6 @@ pub fn answer(release: Release, refusal: &Refusal) -> Response {
 }
 
 /// Encodes a refusal in a release as the parts of an HTTP response.
-#[must_use]
 pub fn parts(release: Release, refusal: &Refusal) -> (StatusCode, HeaderMap, String) {
     record::note(|facts| facts.refused = Some(refusal.code));
     let refused = dialect(release).refuse(refusal);

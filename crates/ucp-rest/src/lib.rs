@@ -121,7 +121,6 @@ pub fn surrounded(router: Router, origins: impl Fn(&Extensions) -> Origins + Clo
 }
 
 /// Answers a request to a target with a refusal, in the release of its endpoint.
-#[must_use]
 pub fn refused(target: &Uri, refusal: &Refusal) -> Response {
     error::answer(release_of(target), refusal)
 }
@@ -151,7 +150,6 @@ fn shorter(target: &Uri) -> Option<Uri> {
 }
 
 /// Answers a request to a path under which there is nothing.
-#[must_use]
 pub fn unknown_path(uri: &Uri) -> Response {
     let releases: Vec<_> = Release::ALL.iter().map(|release| documents::release_path(*release)).collect();
     let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.").accepting(format!(

@@ -43,7 +43,6 @@ pub struct Published {
 
 impl Published {
     /// Serializes a JSON document.
-    #[must_use]
     pub fn new(document: &Value) -> Self {
         Self::text(document.to_string())
     }
@@ -57,7 +56,6 @@ impl Published {
     }
 
     /// Returns the document as JSON text.
-    #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -155,7 +153,6 @@ impl Publication {
     /// Generates the documents of an endpoint. `names` are the names of capabilities that the business uses instead of
     /// the standard ones, `public_url` is the public URL of the gateway, `keys` are its public keys and `handlers` its
     /// payment handlers.
-    #[must_use]
     pub fn new(
         endpoint: Endpoint,
         offering: &Offering,
@@ -183,7 +180,6 @@ impl Publication {
     }
 
     /// Returns the release of the endpoint.
-    #[must_use]
     pub fn release(&self) -> Release {
         self.endpoint.release()
     }
@@ -199,7 +195,6 @@ impl Publication {
     }
 
     /// Returns the OpenRPC document, which JSON-RPC callers can also request with `rpc.discover`.
-    #[must_use]
     pub fn openrpc(&self) -> &Published {
         &self.openrpc
     }
@@ -276,7 +271,6 @@ fn profile(
 pub const PROFILE_PATH: &str = "/.well-known/ucp";
 
 /// Returns the path prefix of an endpoint, empty for the root.
-#[must_use]
 pub fn prefix(endpoint: Endpoint) -> String {
     match endpoint {
         Endpoint::Root => String::new(),

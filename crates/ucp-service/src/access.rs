@@ -129,7 +129,6 @@ impl Access {
 
     /// Returns `true` if any class requires that signatures be verified. One setting for all classes, because
     /// signatures are verified before the operation of the request is known.
-    #[must_use]
     pub fn verifies(self) -> bool {
         [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
     }
@@ -205,19 +204,16 @@ pub(crate) fn stranger(admission: &Admission) -> Option<&Stranger> {
 
 impl Admission {
     /// Creates the admission of a caller of this share, which holds a permit of the in-flight limit.
-    #[must_use]
     pub fn new(principal: Principal, share: Share, permit: Permit) -> Self {
         Self { principal, share: Some(share), _permit: Some(Arc::new(permit)), _body: None }
     }
 
     /// Returns the share that the request is counted to; `None` for callers such as the parent process.
-    #[must_use]
     pub const fn share(&self) -> Option<&Share> {
         self.share.as_ref()
     }
 
     /// Returns the circumstances of what is done for the caller: the share of places that it takes.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         Scope { stranger: stranger(self).map(Stranger::shares), ..Scope::default() }
     }

@@ -44,7 +44,6 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// Returns the release to use before the caller's profile is known.
-    #[must_use]
     pub fn release(self) -> Release {
         match self {
             Self::Root => Release::NEWEST,

@@ -46,7 +46,6 @@ impl Coding {
     const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
 
     /// Returns the name in `Content-Encoding`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -56,7 +55,6 @@ impl Coding {
 
     /// Returns the coding that a client wants most, of those that `Accept-Encoding` names (RFC 9110, 12.5.3); `None` if it
     /// names none or would rather have the answer as it is.
-    #[must_use]
     pub fn wanted(asked: &HeaderMap) -> Option<Self> {
         let lines = asked.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let weights: Vec<_> = lines.flat_map(|line| line.split(',')).filter_map(weight).collect();
@@ -108,13 +106,11 @@ pub struct Codable(Option<Arc<[OnceLock<Bytes>; Coding::ALL.len()]>>);
 
 impl Codable {
     /// Returns the mark of an answer that is the same for everybody: what is made of it is kept.
-    #[must_use]
     pub fn kept() -> Self {
         Self(Some(Arc::default()))
     }
 
     /// Codes an answer. Returns `None` if that makes it no smaller.
-    #[must_use]
     pub fn encode(&self, coding: Coding, bytes: &Bytes) -> Option<Bytes> {
         let encode = || match coding.encode(bytes) {
             Ok(coded) => coded.into(),

@@ -117,7 +117,6 @@ struct Write {
 
 impl CallHandler {
     /// Creates the handler in front of a backend, for the platforms that may call it.
-    #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
         let locks = ResourceLocks::default();
         Self(Arc::new(Inner { backend, platforms, access, locks, view: View::default(), allowances: None }))

@@ -53,7 +53,6 @@ pub fn retain_sane_request_id(headers: &mut HeaderMap) {
 }
 
 /// Returns the request ID, which the layers around all routes put into the extensions of a request.
-#[must_use]
 pub fn request_id(extensions: &Extensions) -> Option<&HeaderValue> {
     extensions.get().map(RequestId::header_value)
 }
@@ -69,7 +68,6 @@ const MAX_TRACESTATE: (usize, usize) = (512, 32);
 
 /// Returns the request ID `id` and the trace context of a request, for logs and upstream requests. A malformed trace
 /// context is dropped, because it would be sent on to others.
-#[must_use]
 pub fn trace(headers: &HeaderMap, id: Option<&HeaderValue>) -> Trace {
     let mut parents = headers.get_all(TRACEPARENT).iter();
     let parent = match (parents.next().and_then(|parent| parent.to_str().ok()), parents.next()) {
@@ -114,7 +112,6 @@ pub fn profile(headers: &HeaderMap) -> Result<Option<Stated>, Refusal> {
 }
 
 /// Returns the values of all `Idempotency-Key` headers.
-#[must_use]
 pub fn idempotency_keys(headers: &HeaderMap) -> Vec<Stated> {
     let stated = |value: &HeaderValue| Stated {
         place: "the `Idempotency-Key` header",
@@ -125,7 +122,6 @@ pub fn idempotency_keys(headers: &HeaderMap) -> Vec<Stated> {
 
 /// Returns the language tags of `Accept-Language` in order of preference (RFC 9110, 12.5.4). Malformed ranges are
 /// skipped.
-#[must_use]
 pub fn languages(headers: &HeaderMap) -> Vec<String> {
     let mut weighted: Vec<(&str, f32)> = headers
         .get_all(ACCEPT_LANGUAGE)
@@ -212,7 +208,6 @@ fn unsound_host(content: &str) -> Refusal {
 }
 
 /// Returns the refusal of a request whose body has a transfer coding other than `chunked`.
-#[must_use]
 pub fn unsupported_coding() -> Refusal {
     Refusal::new(Code::TransferCodingUnsupported, "The transfer coding of the body is not supported.")
         .accepting("`Transfer-Encoding: chunked` alone, or a `Content-Length`")

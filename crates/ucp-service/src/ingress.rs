@@ -63,7 +63,6 @@ pub struct Hosts {
 
 impl Hosts {
     /// Returns `true` if an authority (`host[:port]`) names this gateway.
-    #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
         let Ok(authority) = Authority::read(authority) else { return false };
         let host = authority.host();
@@ -138,7 +137,6 @@ impl Origins {
 
     /// Returns the headers of the answer to a browser that asks whether a page may send a request; `None` if it asks
     /// nothing of the kind, or the origin of the page is not one of these.
-    #[must_use]
     pub fn preflight(&self, method: &Method, asked: &HeaderMap) -> Option<HeaderMap> {
         let origin = asked.get(ORIGIN).filter(|origin| self.contain(origin))?;
         preflight(method, asked, origin.clone())
@@ -147,7 +145,6 @@ impl Origins {
 
 /// Returns the headers of the answer to a browser that asks whether a page of `origin` may send a request: it may send it
 /// with all headers. `None` if it does not ask that.
-#[must_use]
 pub fn preflight(method: &Method, asked: &HeaderMap, origin: HeaderValue) -> Option<HeaderMap> {
     if method != Method::OPTIONS || !asked.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
@@ -252,13 +249,11 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the address of the client.
-    #[must_use]
     pub const fn client(&self) -> ClientAddress {
         self.client
     }
 
     /// Returns `true` if a credential proves a registered platform.
-    #[must_use]
     pub const fn is_registered(&self) -> bool {
         matches!(self.principal, Principal::Keyed(_))
     }
@@ -289,7 +284,6 @@ fn is_charged(head: &Parts) -> bool {
 
 impl Rules {
     /// Returns the host names of the gateway.
-    #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.hosts
     }
@@ -404,7 +398,6 @@ impl Rules {
 impl Ingress {
     /// Creates a gate with these rules for these platforms. `bots` are the keys of the bots that identify themselves (Web Bot
     /// Auth).
-    #[must_use]
     pub fn new(rules: Arc<Rules>, bots: Directory<()>, platforms: Platforms) -> Self {
         Self(Arc::new(Inner { rules, bots, platforms }))
     }

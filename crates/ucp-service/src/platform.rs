@@ -72,13 +72,11 @@ pub struct Business {
 
 impl Business {
     /// Creates a business with the capabilities of an offering, under their standard names.
-    #[must_use]
     pub fn new(offering: &Offering, home: Option<String>) -> Self {
         Self::under(&Names::default(), offering, home)
     }
 
     /// Creates a business with the capabilities of an offering, under names of its own.
-    #[must_use]
     pub fn under(names: &Names, offering: &Offering, home: Option<String>) -> Self {
         let declared = |signing: bool| -> Vec<Vec<Declaration>> {
             let of = |release: &Release| {
@@ -111,13 +109,11 @@ impl Business {
     }
 
     /// Returns the capabilities declared in a release while there is a signing key.
-    #[must_use]
     pub fn declared_with_key(&self, release: Release) -> &[Declaration] {
         &self.signing[release.ordinal()]
     }
 
     /// Negotiates with a platform's profile.
-    #[must_use]
     pub fn negotiated_profile(&self, profile: &PlatformProfile) -> NegotiatedProfile {
         let Some(release) = Release::from_date(&profile.version) else {
             return NegotiatedProfile { release: None, active: Arc::default(), signing: None };
@@ -161,7 +157,6 @@ pub struct Platform {
 
 impl Platform {
     /// Returns `true` if its profile was fetched or pinned.
-    #[must_use]
     pub const fn is_known(&self) -> bool {
         self.known.is_some()
     }
@@ -208,7 +203,6 @@ impl Platform {
     }
 
     /// Encodes the answer of a shop that speaks UCP itself for this platform.
-    #[must_use]
     pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer, view: View) -> Encoded {
         record::enter(Stage::Encode);
         if operation.row().class == Class::Purchase {
@@ -223,7 +217,6 @@ impl Platform {
     }
 
     /// Returns the data of the platform that carts, checkouts and orders depend on.
-    #[must_use]
     pub fn caller(&self) -> Caller {
         Caller {
             owner: self.profile.as_str().to_owned(),
@@ -305,7 +298,6 @@ impl Blocked {
     }
 
     /// Returns `true` if the platform with a profile URL is blocked.
-    #[must_use]
     pub fn contains(&self, profile: &str) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(profile)
     }
@@ -344,7 +336,6 @@ impl fmt::Debug for Platforms {
 
 impl Platforms {
     /// Creates the registry of the platforms in `directory`, with a policy for those whose profile cannot be fetched.
-    #[must_use]
     pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<NegotiatedProfile>) -> Self {
         let (blocked, customer_groups) = (Blocked::default(), HashMap::new());
         Self(Arc::new(Inner { business, policy, reach, directory, blocked, customer_groups }))
@@ -380,19 +371,16 @@ impl Platforms {
     }
 
     /// Returns the platforms that are refused.
-    #[must_use]
     pub fn blocked(&self) -> &Blocked {
         &self.0.blocked
     }
 
     /// Returns the capabilities that the business declares.
-    #[must_use]
     pub fn business(&self) -> &Business {
         &self.0.business
     }
 
     /// Returns the cache of profiles.
-    #[must_use]
     pub fn directory(&self) -> &Directory<NegotiatedProfile> {
         &self.0.directory
     }
@@ -419,7 +407,6 @@ impl Platforms {
     }
 
     /// Returns the kinds of addresses that a profile URL may name.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         self.0.reach
     }
@@ -503,7 +490,6 @@ impl Platforms {
 
     /// Returns `true` if the policy tolerates this refusal, so that the platform can be served without its profile. An
     /// invalid URL or profile is refused under every policy.
-    #[must_use]
     pub fn overlooks(&self, refusal: &Refusal) -> bool {
         self.0.policy != Policy::Require && is_unreachable(refusal)
     }

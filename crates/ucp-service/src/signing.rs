@@ -14,13 +14,11 @@ pub struct CurrentKey {
 
 impl CurrentKey {
     /// Returns the current signing key.
-    #[must_use]
     pub fn get(&self) -> Option<Arc<SigningKey>> {
         self.signer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the current key for AP2 mandates, which are not signed with every algorithm.
-    #[must_use]
     pub fn for_mandates(&self) -> Option<Arc<SigningKey>> {
         self.mandate_signer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -33,7 +31,6 @@ impl CurrentKey {
 
     /// Returns the published keys. They include retired ones, so that older signatures of the gateway can still be
     /// verified.
-    #[must_use]
     pub fn published(&self) -> Arc<[PublicKey]> {
         Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -208,7 +208,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
 
     /// Returns the failure to fetch the profile of an unknown platform, for as long as it is not fetched again. Fetches
     /// nothing; `url` is looked up as by [`Directory::peek`].
-    #[must_use]
     pub fn peek_failure(&self, url: &str) -> Option<Arc<Failure>> {
         let failure = self.inner.failures.get(url)?;
         (failure.until > Instant::now() && self.inner.known.peek(url).is_none()).then_some(failure)

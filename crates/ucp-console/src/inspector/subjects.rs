@@ -30,7 +30,6 @@ pub struct Subjects(Weak<Running>);
 
 impl Subjects {
     /// Returns the subjects in the stores of a gateway.
-    #[must_use]
     pub fn of(running: &Arc<Running>) -> Self {
         Self(Arc::downgrade(running))
     }
