@@ -118,3 +118,78 @@ impl Lanes {
         self.running.values().cloned().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(kind: Kind, lane: &str, key: usize) -> Due {
+        Due { kind, key: key.to_string(), lane: lane.to_owned() }
+    }
+
+    /// Begins a task, and returns the identifier of what carries it out.
+    fn begin(lanes: &mut Lanes, due: Due) -> Id {
+        let id = tokio::spawn(std::future::pending::<()>()).id();
+        lanes.begin(id, due);
+        id
+    }
+
+    /// Returns the number of tasks of a lane for which there are places.
+    fn places(lanes: &Lanes, lane: &str) -> usize {
+        lanes.choose((0..2 * PER_LANE).map(|key| due(Kind::Settle, lane, key)).collect()).len()
+    }
+
+    #[tokio::test]
+    async fn a_kind_that_has_no_place_left_takes_none_of_others() {
+        let mut lanes = Lanes::default();
+        let many = || (0..AT_ONCE + 9).map(|key| due(Kind::Settle, &format!("lane {key}"), key));
+        let chosen = lanes.choose(many().collect());
+        assert_eq!(chosen, many().take(AT_ONCE).collect::<Vec<_>>());
+        for due in chosen {
+            begin(&mut lanes, due);
+        }
+        assert_eq!((lanes.room(Kind::Settle), lanes.room(Kind::Tell)), (0, AT_ONCE));
+        let (full, free) = (due(Kind::Settle, "new", AT_ONCE), due(Kind::Tell, "new", AT_ONCE));
+        assert_eq!(lanes.choose(vec![full, free.clone()]), [free]);
+    }
+
+    #[tokio::test]
+    async fn a_lane_has_one_place_more_for_each_answer_and_one_after_a_failure() {
+        let mut lanes = Lanes::default();
+        for (key, (fared, expected)) in [
+            (Fared::Unknown, 1),
+            (Fared::Answered, 2),
+            (Fared::Answered, 3),
+            (Fared::Unknown, 3),
+            (Fared::Failed, 1),
+            (Fared::Unknown, 1),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let id = begin(&mut lanes, due(Kind::Settle, "lane", key));
+            lanes.end(id, fared);
+            assert_eq!(places(&lanes, "lane"), expected, "{key}: {fared:?}");
+        }
+        for key in 0..2 * PER_LANE {
+            let id = begin(&mut lanes, due(Kind::Settle, "lane", key));
+            lanes.end(id, Fared::Answered);
+        }
+        assert_eq!(places(&lanes, "lane"), PER_LANE);
+    }
+
+    #[tokio::test]
+    async fn lanes_without_tasks_are_forgotten_when_there_are_too_many() {
+        let mut lanes = Lanes::default();
+        begin(&mut lanes, due(Kind::Settle, "busy", 0));
+        for key in 1..REMEMBERED {
+            let id = begin(&mut lanes, due(Kind::Settle, &format!("lane {key}"), key));
+            lanes.end(id, Fared::Answered);
+        }
+        assert_eq!(lanes.lanes.len(), REMEMBERED);
+        begin(&mut lanes, due(Kind::Settle, "one more", REMEMBERED));
+        let mut kept: Vec<_> = lanes.lanes.keys().collect();
+        kept.sort();
+        assert_eq!(kept, ["busy", "one more"]);
+    }
+}

@@ -99,3 +99,27 @@ async fn what_the_store_refused_is_carried_out_again_after_a_pause() {
     .await;
     assert!(entry.due > place.clock.now() && entry.problem.is_some() && !entry.given_up, "{entry:?}");
 }
+
+#[tokio::test]
+async fn a_party_that_fails_has_one_place_again() {
+    let place = Place::open();
+    for number in 0..4 {
+        place.plan("lane", &format!("{number}")).await;
+    }
+    place.left(0).await;
+    place.plan("lane", "refuse").await;
+    until("a task to be tried", PATIENCE, async || {
+        (place.agenda.tasks(9).await.expect("reads").remove(0).tries > 0).then_some(())
+    })
+    .await;
+    // Once it is carried out, the failure before it is known.
+    place.plan("other", "first").await;
+    place.left(1).await;
+    for number in 0..3 {
+        place.plan("lane", &format!("hang {number}")).await;
+    }
+    place.plan("other", "last").await;
+    place.left(4).await;
+    let begun = locked(&place.worker.begun).clone();
+    assert_eq!(begun.iter().filter(|key| key.starts_with("hang")).count(), 1, "{begun:?}");
+}
