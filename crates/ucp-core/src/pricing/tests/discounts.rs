@@ -158,6 +158,7 @@ fn claims_are_provisional_until_the_buyer_verifies_them() {
         (json!({"email": "jane@example.com"}), false),
         (json!({"email": "jane@sub.example.edu"}), false),
         (json!({"email": "Jane@Example.EDU"}), true),
+        (json!({"email": " jane@example.edu\n"}), true),
     ] {
         let quote = with_codes(&terms, &goods, &[], buyer.clone());
         let mut expected = vec![pair("eligibility_accepted", student)];
