@@ -278,6 +278,7 @@ mod tests {
             ("sig1=\"http://bot.example/keys.json\";type=jwks_uri", member.to_owned(), "its signature-agent"),
             ("sig1=\"https://127.0.0.1/keys.json\";type=jwks_uri", member.to_owned(), "its signature-agent"),
             ("sig1=\"https://bot.example/keys.json\";type=directory", member.to_owned(), "the origin of the keys"),
+            ("sig1=(\"https://bot.example\")", member.to_owned(), "does not cover a \"signature-agent\""),
             (agent, rest.to_owned(), "neither \"@authority\" nor \"@target-uri\""),
             (agent, format!("{member} \"x-a\";tr"), "trailers, which are not read"),
             (agent, format!("{member} \"@method\";req"), "the request that a response answers"),
