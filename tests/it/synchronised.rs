@@ -450,6 +450,24 @@ fn a_feed_is_read_in_each_format() {
     }
 }
 
+#[test]
+fn a_configured_format_overrides_the_name_of_a_feed() {
+    let jsonl = product("amphora", "Amphora", 2_000).to_string();
+    for (format, name, content) in [
+        ("jsonl", "feed.csv", &*jsonl),
+        ("shopify", "feed.jsonl", "Handle,Title,Variant Price\namphora,Amphora,20.00\n"),
+        ("google-xml", "feed.tsv", GOOGLE_XML),
+        ("google-tsv", "feed.xml", "id\ttitle\tprice\tavailability\nA\tAmphora\t20.00 EUR\tin stock\n"),
+    ] {
+        let configuration = format!(
+            "[catalog]\nsource = \"feed\"\nfeed_file = \"{name}\"\nformat = \"{format}\"\ncurrency = \"EUR\"\n"
+        );
+        let (setup, data) = (Setup::new(&configuration).file(name, content), folder());
+        let run = catalog(&setup, data.path(), &["sync"]);
+        assert_eq!(told(&run), "full: 1 new, 0 changed, 0 unchanged, 0 removed, 0 rejected\n", "{format}");
+    }
+}
+
 /// The configuration that `docs/catalog-sync.md` shows.
 fn guide() -> &'static str {
     let page = include_str!("../../docs/catalog-sync.md");
