@@ -194,4 +194,11 @@ mod tests {
         assert!(again.refresh().is_err() && again.is_paused(&shop), "what is known is acted on");
         assert!(Decisions::open(directory.path()).is_err(), "nobody is served whom it may have named");
     }
+
+    #[test]
+    fn decisions_that_are_there_and_cannot_be_read_are_an_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::create_dir(directory.path().join(FILE)).expect("a directory in the place of the file");
+        assert!(Decisions::open(directory.path()).is_err(), "nobody is served whom they may have named");
+    }
 }
