@@ -424,3 +424,18 @@ async fn two_processes_never_pay_twice() {
         shop.bought_once();
     }
 }
+
+#[tokio::test]
+async fn whoever_looks_is_told_what_the_processor_says_then() {
+    let shop = Fixture::new();
+    let id = shop.begun().await;
+    shop.shop.handler.script([Course::Awaiting(1)]);
+    let mut status = read(&shop.send(completing("pay", &id)).await.expect("waits"))["status"].take();
+    for expected in ["requires_escalation", "requires_escalation", "completed"] {
+        assert_eq!(status, expected);
+        let looking = about(&id, asking(Operation::GetCheckout, json!({}), Some(BUYING)));
+        status = read(&shop.send(looking).await.expect("is there"))["status"].take();
+        shop.shop.clock.advance(2);
+    }
+    shop.bought_once();
+}
