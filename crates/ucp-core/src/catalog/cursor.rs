@@ -58,6 +58,6 @@ pub(crate) mod tests {
 
     #[test]
     fn the_secret_is_not_printed() {
-        assert_eq!(format!("{:?}", CursorSecret::new([65; 32])), "CursorSecret(…)");
+        assert_eq!(format!("{:?}", CursorSecret::new([65; 32])), "CursorSecret { .. }");
     }
 }

@@ -213,6 +213,6 @@ mod tests {
 
     #[test]
     fn places_are_not_printed() {
-        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "AddressPlace(…)");
+        assert_eq!(format!("{:?}", place("US", "CA", "Oakland", "94612")), "AddressPlace { .. }");
     }
 }
