@@ -279,7 +279,7 @@ fn err_03_a_full_gateway_turns_callers_away_and_recovers() {
                 assert_eq!(refused.verdict(), (503, "unavailable"));
                 assert_eq!(refused.number.unwrap_or(-32000), -32000);
                 assert!(refused.retry_after().is_some_and(|seconds| seconds >= 1), "{refused:?}");
-                assert!(refused.content.contains("busy"), "{refused:?}");
+                assert!(refused.content.contains("limit of concurrent requests"), "{refused:?}");
             }
             assert_eq!(gateway.get("/.well-known/ucp").status, 200, "what describes the gateway is open");
             host.release();
