@@ -102,7 +102,7 @@ async fn what_the_store_refused_is_carried_out_again_after_a_pause() {
 
 #[tokio::test]
 async fn a_party_that_fails_has_one_place_again() {
-    let place = Place::open();
+    let place = RunnerSetup::open();
     for number in 0..4 {
         place.plan("lane", &format!("{number}")).await;
     }
