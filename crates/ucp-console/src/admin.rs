@@ -1,5 +1,5 @@
 //! The admin endpoint: orders and their steps as on the command line, webhook events, probes and metrics, over HTTP on a
-//! listener of its own; and the [`pages`] for operators.
+//! listener of its own; and the `pages` for operators.
 //!
 //! Every call must carry the admin token, or, without one, come from this machine and not from a page in a browser. Responses are never cached; errors state the problem.
 
