@@ -3,7 +3,7 @@
 //! `sample/pictures/drawings.svg` has a drawing for each kind of thing, with placeholders for its colors: `$a` is the
 //! main one, `$b` a darker and `$c` a lighter one, `$d` the darkest, `$w` that of paper, `$m` of metal and `$o` of wood.
 //! `sample/pictures/products.json` says which drawing and color a product has. Records name pictures below
-//! [`SAMPLE_PICTURES`]; whoever serves them says where with [`crate::Shop::show_pictures_below`].
+//! [`SAMPLE_PICTURES`]; whoever serves them says where with [`crate::EmbeddedShop::show_pictures_below`].
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
