@@ -1,5 +1,5 @@
-//! What people see of a gateway in a browser: pages for developers and operators, and the documentation. With them comes the
-//! admin endpoint, whose calls the pages of operators make.
+//! Pages of a gateway in a browser, for developers and operators, with the documentation, and the admin API, which the
+//! operator pages call.
 //!
 //! | module | holds |
 //! | :-- | :-- |

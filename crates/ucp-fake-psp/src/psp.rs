@@ -152,7 +152,7 @@ impl Report {
     }
 }
 
-/// What a journal keeps of a payment besides the payment itself, with an identifier: nothing, or an intent of Stripe.
+/// Record with an identifier that a journal keeps beside a payment: none, or an intent of Stripe.
 pub(crate) trait Intent: Serialize + DeserializeOwned {
     /// Returns the identifier.
     fn id(&self) -> &str;

@@ -1,4 +1,4 @@
-//! What the page of the inspector asks: the last calls, and those that come.
+//! Endpoints of the inspector page: the most recent calls, and a stream of new ones.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
