@@ -15,7 +15,7 @@ const MOST: usize = 400;
 
 /// A caller whose room is used up completes a checkout: it is refused before anything is charged.
 pub(crate) fn before_charge(world: &World, random: &Random) -> String {
-    world.amend("limits", "held_mb = 1");
+    world.amend("limits", "max_open_carts_mb = 1");
     let found = on_each_database(world, |name, gateways| {
         let send = |call: &Call| {
             let (answer, document) =

@@ -411,6 +411,9 @@ fn a_caller_that_hangs_up_has_its_line() {
     host.wait_for_visit("/slow");
     drop(connection);
     let line = line(&gateway, "gone");
-    assert_eq!(json!([line["outcome"], line["status"], line["operation"]]), json!(["hung_up", null, "get_product"]));
+    assert_eq!(
+        json!([line["outcome"], line["status"], line["operation"]]),
+        json!(["client_closed", null, "get_product"])
+    );
     host.release();
 }

@@ -193,7 +193,7 @@ fn the_inspector_tells_what_happened_on_the_way_of_a_call_and_nothing_about_its_
 
 #[test]
 fn a_call_that_was_recorded_whole_is_sent_again_and_compared() {
-    let gateway = Setup::new("[server]\nrecord_whole = true\n").start();
+    let gateway = Setup::new("[server]\nrecord_unmasked = true\n").start();
     let other = Setup::new("").start();
     let agent = ("UCP-Agent", "profile=\"https://replayed.example/profile.json\"");
     let ids = [
@@ -233,7 +233,7 @@ fn a_call_that_was_recorded_whole_is_sent_again_and_compared() {
     let (code, said) = replay(&[file]);
     assert!(code == Some(1) && said.contains("Walker Pro") && said.contains("$.products[0].title"), "{said}");
     let (code, said) = replay(&["unknown"]);
-    assert!(code == Some(1) && said.contains("server.record_whole"), "{said}");
+    assert!(code == Some(1) && said.contains("server.record_unmasked"), "{said}");
 
     // Nothing is kept whole without being asked for.
     let headers = [agent, ("Content-Type", "application/json"), ("Request-Id", "read-2")];

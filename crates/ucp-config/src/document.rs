@@ -24,7 +24,7 @@ use ucp_payment::Secret;
 
 use super::{
     ConfigError, Environment,
-    schema::{PROCESS, SHOP, keys, schema, table as table_of, values},
+    schema::{FORMER, PROCESS, SHOP, keys, schema, table as table_of, values},
     sections::{Sections, ShopEntry},
 };
 
@@ -554,6 +554,11 @@ impl Walk<'_, '_> {
     /// Notes where the keys of a table stand, and takes those out that there are not.
     fn table(&mut self, place: &str, schema: &Value, table: &mut DeTable<'_>) {
         let Some(known) = keys(schema) else { return };
+        for (key, schema) in known {
+            if let Some(former) = schema.get(FORMER).and_then(Value::as_str) {
+                self.rename(place, former, key, table);
+            }
+        }
         let (mut unknown, mut foreign) = (Vec::new(), Vec::new());
         for (key, value) in table.iter_mut() {
             let path = joined(place, key.get_ref());
@@ -585,6 +590,21 @@ impl Walk<'_, '_> {
             let text = format!("unknown key `{path}`{of_shop} in {place}; {hint}");
             // A section that there is not may have been meant as any.
             self.document.take_down(if place.is_empty() { "" } else { &path }, at, text);
+        }
+    }
+
+    /// Takes a key under its former name, with a warning, unless the table has it under both.
+    fn rename(&mut self, place: &str, former: &str, key: &str, table: &mut DeTable<'_>) {
+        if table.contains_key(key) {
+            return;
+        }
+        if let Some((name, value)) = table.remove_entry(former) {
+            let (path, of_shop) = (joined(place, former), self.document.of_which());
+            let file = self.document.place(name.span().start);
+            self.document.warnings.push(format!(
+                "`{path}`{of_shop} in {file}: this key is now called `{key}`; the next version accepts only that name"
+            ));
+            table.insert(Spanned::new(name.span(), key.to_owned().into()), value);
         }
     }
 

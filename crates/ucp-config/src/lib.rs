@@ -228,10 +228,10 @@ impl Settings {
         limits.signed.get_or_insert_with(|| Limit::usual(development));
         limits.unverified.get_or_insert_with(|| Limit::usual(development));
         if !development {
-            limits.held.get_or_insert_default();
-            limits.held_mb.get_or_insert_default();
-            limits.keyed_held.get_or_insert_default();
-            limits.keyed_held_mb.get_or_insert_default();
+            limits.max_open_carts.get_or_insert_default();
+            limits.max_open_carts_mb.get_or_insert_default();
+            limits.max_open_carts_keyed.get_or_insert_default();
+            limits.max_open_carts_keyed_mb.get_or_insert_default();
         }
         let keyed = limits.keyed.get_or_insert_with(|| Limit::usual(development)).quota();
         if profiles.loopback == Some(true) && !private {
@@ -250,7 +250,7 @@ impl Settings {
         let concluding = paying.fold(upstream.complete_timeout_ms.time(), Duration::max);
         let longest = body::DEADLINE + timeout + concluding;
         let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
-        let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
+        let extra_roots = extra_roots(profiles.ca_files.iter().map(|path| &**path), &mut document);
         let tls = process.is_none().then(|| tls::resolve(server, &mut document)).flatten();
         let database = database::resolve(data, &mut document);
         if server.tls_client_ca_file.is_none() {
@@ -418,7 +418,7 @@ fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Documen
     for path in files {
         let pem = document.bytes(path);
         let read = pem.and_then(|pem| certificates(&pem).map_err(|error| format!("{}: {error}", path.display())));
-        roots.extend(document.led("profiles.extra_roots", read).into_iter().flatten());
+        roots.extend(document.led("profiles.ca_files", read).into_iter().flatten());
     }
     roots
 }

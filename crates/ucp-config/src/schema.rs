@@ -12,6 +12,9 @@ use super::sections::Sections;
 /// The keyword of what belongs to the process and not to one of several shops.
 pub(super) const PROCESS: &str = "x-process";
 
+/// The keyword of the former name of a key, which is still accepted, with a warning.
+pub(super) const FORMER: &str = "x-former";
+
 /// The section of several shops.
 pub(super) const SHOP: &str = "shop";
 

@@ -163,8 +163,8 @@ pub struct Server {
     pub inspect: bool,
     /// If `true`, the inspector also keeps unmasked requests in memory under the policy `development`, so that
     /// `ucp-gateway replay` can resend them.
-    #[schemars(extend("x-process" = true))]
-    pub record_whole: bool,
+    #[schemars(extend("x-process" = true, "x-former" = "record_whole"))]
+    pub record_unmasked: bool,
     /// Public base URL of the gateway. Unset: the listen address. (`--public-url`, `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]
     pub public_url: Option<WebUrl>,
@@ -339,7 +339,7 @@ pub struct Data {
     /// Minimum free disk space in MB. Below it, new carts and checkouts get 503.
     #[schemars(extend("x-process" = true))]
     pub min_free_mb: Megabytes<256>,
-    /// Retention of expired carts, and of checkouts without an order, in hours. Those that `limits.held` counts are
+    /// Retention of expired carts, and of checkouts without an order, in hours. Those that `limits.max_open_carts` counts are
     /// kept for one hour.
     pub keep_unfinished_hours: Number<1, 87_600, 720>,
     /// Retention of completed checkouts after their expiry, in hours.
@@ -548,7 +548,8 @@ pub struct Profiles {
     /// Rate of profile fetches for unknown platforms, over all callers.
     pub fetches: Rate,
     /// PEM files of additional certificate authorities.
-    pub(super) extra_roots: Vec<FilePath>,
+    #[schemars(extend("x-former" = "extra_roots"))]
+    pub(super) ca_files: Vec<FilePath>,
     /// Memory for profiles in MB.
     pub cache_mb: Number<1, 65_536, 64>,
 }
@@ -609,8 +610,8 @@ pub(crate) struct Platform {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct Limits {
     /// Rate limit of anonymous requests per network address (IPv6: per /64 network). IPv4 /24 and IPv6 /56 networks have four
-    /// times the limit, IPv6 /48 networks sixteen times. The same factors apply to `signed`, `unverified`, `held` and
-    /// `held_mb`.
+    /// times the limit, IPv6 /48 networks sixteen times. The same factors apply to `signed`, `unverified`,
+    /// `max_open_carts` and `max_open_carts_mb`.
     pub(super) anonymous: Option<Limit<50, 100>>,
     /// Rate limit of signed requests per domain of the profile, and per network address. Unregistered platforms only.
     pub(super) signed: Option<Limit<100, 200>>,
@@ -623,20 +624,20 @@ pub struct Limits {
     pub in_flight: Option<Number<1, 1_000_000>>,
     /// Maximum number of carts and open checkouts per network address, and per domain of signed requests. Registered platforms
     /// are exempt. They are removed an hour after they expire. Under the policy `development` there is no limit by default.
-    #[schemars(extend("x-without" = "no limit"))]
-    pub held: Option<Number<1, 1_000_000, 1_000>>,
+    #[schemars(extend("x-without" = "no limit", "x-former" = "held"))]
+    pub max_open_carts: Option<Number<1, 1_000_000, 1_000>>,
     /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
     /// limit by default.
-    #[schemars(extend("x-without" = "no limit"))]
-    pub held_mb: Option<Number<1, 65_536, 64>>,
+    #[schemars(extend("x-without" = "no limit", "x-former" = "held_mb"))]
+    pub max_open_carts_mb: Option<Number<1, 65_536, 64>>,
     /// Maximum number of carts and open checkouts per registered platform. Under the policy `development` there is no limit by
     /// default.
-    #[schemars(extend("x-without" = "no limit"))]
-    pub keyed_held: Option<Number<1, 100_000_000, 1_000_000>>,
+    #[schemars(extend("x-without" = "no limit", "x-former" = "keyed_held"))]
+    pub max_open_carts_keyed: Option<Number<1, 100_000_000, 1_000_000>>,
     /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
     /// limit by default.
-    #[schemars(extend("x-without" = "no limit"))]
-    pub keyed_held_mb: Option<Number<1, 1_048_576, 16_384>>,
+    #[schemars(extend("x-without" = "no limit", "x-former" = "keyed_held_mb"))]
+    pub max_open_carts_keyed_mb: Option<Number<1, 1_048_576, 16_384>>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -686,8 +687,8 @@ pub(crate) struct Payment {
     pub(super) url: Option<String>,
     /// With "processor": previous base URLs, used to look up earlier payments.
     #[serde(default)]
-    #[schemars(extend("x-only" = "processor"))]
-    pub(super) formerly: Vec<String>,
+    #[schemars(extend("x-only" = "processor", "x-former" = "formerly"))]
+    pub(super) previous_urls: Vec<String>,
     /// With "processor" and "stripe": file with the API key.
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/psp-api-key", extend("x-only" = ["processor", "stripe"]))]
@@ -718,8 +719,8 @@ pub(crate) struct Payment {
     #[schemars(example = &"STRIPE_WEBHOOK_SECRET", extend("x-only" = "stripe"))]
     pub(super) webhook_secret_env: Option<String>,
     /// With `google_pay`: ID of an earlier entry of kind "stripe" or "processor" that processes the tokens.
-    #[schemars(example = &"stripe", extend("x-only" = "google_pay"))]
-    pub(super) through: Option<String>,
+    #[schemars(example = &"stripe", extend("x-only" = "google_pay", "x-former" = "through"))]
+    pub(super) processed_by: Option<String>,
     /// Capture of payments: "automatic" (with the purchase) or "manual" (the purchase authorizes, and the merchant
     /// captures all or a part by `ucp-gateway orders capture`).
     #[serde(default)]

@@ -334,8 +334,28 @@ fn files_are_found_beside_the_configuration() {
         refused.starts_with("`platform[0].profile_file` in gateway.toml, line 4, column 16: cannot read b.json: "),
         "{refused}"
     );
-    let refused = case.resolve("[profiles]\nextra_roots = [\"roots.pem\"]", &[]).expect_err("no certificates");
-    assert!(refused.starts_with("`profiles.extra_roots` in gateway.toml, line 2, column 15: roots.pem: "), "{refused}");
+    let refused = case.resolve("[profiles]\nca_files = [\"roots.pem\"]", &[]).expect_err("no certificates");
+    assert!(refused.starts_with("`profiles.ca_files` in gateway.toml, line 2, column 12: roots.pem: "), "{refused}");
+}
+
+#[test]
+fn a_key_is_taken_under_its_former_name_with_a_warning() {
+    let case = Case::new();
+    let settings = case.resolve("[limits]\nheld = 7\n[profiles]\nextra_roots = []", &[]).expect("settings");
+    assert_eq!(settings.sections.limits.max_open_carts.map(Number::count), Some(7));
+    let warning = "line 2, column 1: this key is now called `max_open_carts`; the next \
+                   version accepts only that name";
+    assert!(
+        settings.warnings.iter().any(|told| told.starts_with("`limits.held` in ") && told.ends_with(warning)),
+        "{:?}",
+        settings.warnings
+    );
+    assert!(settings.warnings.iter().any(|told| told.contains("now called `ca_files`")), "{:?}", settings.warnings);
+    let several = "[limits]\nheld = 7\n[[shop]]\nname = \"a\"\npath = \"/a\"\n[shop.limits]\nmax_open_carts = 5";
+    let shops = case.resolve_all(several, &[]).expect("settings").shops;
+    assert_eq!(shops[0].sections.limits.max_open_carts.map(Number::count), Some(5));
+    let both = case.resolve("[limits]\nheld = 7\nmax_open_carts = 5", &[]).expect_err("a key under two names");
+    assert!(both.starts_with("unknown key `limits.held`"), "{both}");
 }
 
 #[test]

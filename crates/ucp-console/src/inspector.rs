@@ -15,7 +15,7 @@
 //!
 //! The events of a call come from its [trace](ucp_record::Trace), which the spans of OpenTelemetry are made of too.
 //! A thread of its own masks and writes the recorded calls, so that callers do not wait for it; calls beyond its capacity
-//! are only counted. With `server.record_whole` calls are also kept unmasked, in memory alone, for `replay`.
+//! are only counted. With `server.record_unmasked` calls are also kept unmasked, in memory alone, for `replay`.
 //!
 //! A call is deleted once the store has no personal data of what it is about any more: whoever looks at a call
 //! asks the store first, all calls are looked through when the gateway starts and once a minute, and the command that erases a

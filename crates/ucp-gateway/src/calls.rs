@@ -104,7 +104,7 @@ impl Calls {
         let (request, following) = if is_inspected {
             let is_development = slot.as_deref().is_some_and(Slot::is_development);
             let (request, following) =
-                Following::begin(request, is_development && self.running.process().server.record_whole);
+                Following::begin(request, is_development && self.running.process().server.record_unmasked);
             (request, Some(following))
         } else {
             (request, None)
@@ -273,7 +273,7 @@ impl Drop for Ending<'_> {
             line.plain(&name!("agent"), agent);
         }
         match (facts.refused, &facts.error, self.status) {
-            (_, _, None) => line.plain(&name!("outcome"), "hung_up"),
+            (_, _, None) => line.plain(&name!("outcome"), "client_closed"),
             (Some(code), ..) => line.plain(&name!("outcome"), code.as_str()),
             (None, Some(code), _) => line.string("outcome", code),
             (None, None, Some(..400)) => line.plain(&name!("outcome"), "ok"),

@@ -8,8 +8,8 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use prometheus::{
-    Counter, CounterVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    process_collector::ProcessCollector, proto::MetricFamily,
+    Counter, CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, process_collector::ProcessCollector, proto::MetricFamily,
 };
 use ucp_console::admin;
 use ucp_core::{
@@ -217,8 +217,10 @@ impl Sources {
         let sync_failures = read.gauge("ucp_catalog_sync_failures", sync_failures, SHOP)?;
         let behind = "Product changes in the database that this gateway has not read yet";
         let behind = read.gauge("ucp_catalog_lag_changes", behind, SHOP)?;
-        let since = "Milliseconds since this gateway's products were up to date with the database";
-        let since = read.gauge("ucp_catalog_lag_milliseconds", since, SHOP)?;
+        let since = "Time since this gateway's products were up to date with the database, in seconds";
+        let since = read.milliseconds("ucp_catalog_lag_seconds", since, SHOP)?;
+        let former = "The same in milliseconds, under the name of the version before";
+        let former = read.gauge("ucp_catalog_lag_milliseconds", former, SHOP)?;
         let slots = self.running.shops.all();
         read.gauge("ucp_shops", "Configured shops", &[])?.set(&[], slots.len() as u64);
         let open = read.gauge("ucp_shops_open", "Open shops", &[])?;
@@ -280,6 +282,7 @@ impl Sources {
                 let lag = replica.lag();
                 behind.set(&[id], lag.changes);
                 since.set(&[id], lag.milliseconds);
+                former.set(&[id], lag.milliseconds);
             }
             if let Some(synchroniser) = &shop.synchroniser {
                 let Status { state, running, failures } = synchroniser.status();
@@ -325,6 +328,12 @@ impl Reading {
         self.0.register(Box::new(family.clone())).map(|()| Family::Gauge(family))
     }
 
+    /// A gauge that is set in milliseconds and read in seconds.
+    fn milliseconds(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<Family> {
+        let family = GaugeVec::new(Opts::new(name, help), labels)?;
+        self.0.register(Box::new(family.clone())).map(|()| Family::Milliseconds(family))
+    }
+
     fn counter(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<Family> {
         let family = IntCounterVec::new(Opts::new(name, help), labels)?;
         self.0.register(Box::new(family.clone())).map(|()| Family::Counter(family))
@@ -334,6 +343,7 @@ impl Reading {
 /// A metric that is read at one moment, by the values of its labels.
 enum Family {
     Gauge(IntGaugeVec),
+    Milliseconds(GaugeVec),
     Counter(IntCounterVec),
 }
 
@@ -342,6 +352,9 @@ impl Family {
     fn set(&self, labels: &[&str], value: u64) {
         match self {
             Self::Gauge(family) => family.with_label_values(labels).set(i64::try_from(value).unwrap_or(i64::MAX)),
+            Self::Milliseconds(family) => {
+                family.with_label_values(labels).set(Duration::from_millis(value).as_secs_f64());
+            }
             Self::Counter(family) => family.with_label_values(labels).inc_by(value),
         }
     }

@@ -241,8 +241,11 @@ pub(crate) fn access(settings: &Settings) -> Access {
         is_limited.then(|| Held { open: open.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) })
     };
     Access {
-        held: held(limits.held.map(|held| held.count() as u64), limits.held_mb.map(Number::bytes)),
-        keyed_held: held(limits.keyed_held.map(|held| held.count() as u64), limits.keyed_held_mb.map(Number::bytes)),
+        held: held(limits.max_open_carts.map(|held| held.count() as u64), limits.max_open_carts_mb.map(Number::bytes)),
+        keyed_held: held(
+            limits.max_open_carts_keyed.map(|held| held.count() as u64),
+            limits.max_open_carts_keyed_mb.map(Number::bytes),
+        ),
         anonymous_purchases: settings.policy == ucp_config::Policy::Development
             || settings.sections.callers.anonymous == Anonymous::Everything,
         browsing: rule(settings.sections.signatures.browsing),

@@ -23,10 +23,10 @@ pub struct Ended<'a> {
 }
 
 impl Ended<'_> {
-    /// Returns what came of the call: `ok`, the code of the refusal, `no_resource`, `error` or `hung_up`.
+    /// Returns what came of the call: `ok`, the code of the refusal, `no_resource`, `error` or `client_closed`.
     pub fn outcome(&self) -> &'static str {
         match (self.facts.refused, &self.facts.error, self.status) {
-            (_, _, None) => "hung_up",
+            (_, _, None) => "client_closed",
             (Some(code), ..) => code.as_str(),
             (None, Some(_), _) => "no_resource",
             (None, None, Some(..400)) => "ok",

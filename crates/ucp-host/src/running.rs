@@ -329,7 +329,7 @@ fn process(configuration: &Configuration) -> Values {
         ("server.idle_timeout_s", server.idle_timeout_s.count().to_string()),
         ("server.probes", server.probes.to_string()),
         ("server.inspect", server.inspect.to_string()),
-        ("server.record_whole", server.record_whole.to_string()),
+        ("server.record_unmasked", server.record_unmasked.to_string()),
         ("server.inspected_per_second", server.inspected_per_second.count().to_string()),
         ("server.inspected_mb", server.inspected_mb.count().to_string()),
         ("server.drain_timeout_ms", format!("{:?}", configuration.drain())),

@@ -228,7 +228,7 @@ impl From<FetchError> for Refusal {
             | FetchError::Redirect(_)
             | FetchError::Status(_) => {
                 let setting = match error {
-                    FetchError::Tls => "; the gateway trusts other authorities with the setting `profiles.extra_roots`",
+                    FetchError::Tls => "; the gateway trusts other authorities with the setting `profiles.ca_files`",
                     FetchError::Timeout => "; the gateway waits longer with the setting `profiles.timeout_ms`",
                     _ => "",
                 };

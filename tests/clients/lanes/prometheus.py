@@ -108,6 +108,7 @@ def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
         "ucp_catalog_age_seconds",
         "ucp_catalog_lag_changes",
         "ucp_catalog_lag_milliseconds",
+        "ucp_catalog_lag_seconds",
         "ucp_catalog_sync_failures",
         "ucp_catalog_sync_held_products",
         "ucp_catalog_sync_products",

@@ -70,7 +70,7 @@ fn mistakes_are_named_by_key_and_line_and_secrets_are_not_repeated() {
         ("[limits]\nsigned = \"lots\"\n", "or \"none\""),
         ("[callers]\npolicy = \"strict\"\n", "`callers.policy`"),
         ("[signatures]\nbrowsing = \"maybe\"\n", "`signatures.browsing`"),
-        ("[profiles]\nextra_roots = [\"missing.pem\"]\n", "missing.pem"),
+        ("[profiles]\nca_files = [\"missing.pem\"]\n", "missing.pem"),
         (
             "[[platform]]\nname = \"A\"\nprofile = \"https://a.example/p\"\napi_key_hash = \"hunter2\"\n",
             "`platform[0].api_key_hash`",

@@ -30,7 +30,7 @@ fn assert_full(said: &Said, status: u16, code: &str, content: &str) {
 fn one_address_holds_so_many_carts_and_checkouts() {
     let key = new_key();
     let platform = format!("[[platform]]\nname = \"Our desk\"\n{}\n", hash(&key));
-    let gateway = Setup::new(&limited(&format!("[limits]\nheld = 4\n{platform}"))).start();
+    let gateway = Setup::new(&limited(&format!("[limits]\nmax_open_carts = 4\n{platform}"))).start();
     let shopper = Shopper::rest(&gateway);
     let cart = json!({ "line_items": lines(&[(WANTED, 1)]) });
     let create = |profile: &str| shopper.clone().named(profile).call("create_cart", None, &cart);
@@ -62,7 +62,7 @@ fn one_address_holds_so_many_carts_and_checkouts() {
 
 #[test]
 fn one_address_holds_so_many_bytes() {
-    let gateway = Setup::new(&limited("[limits]\nheld_mb = 1\n")).start();
+    let gateway = Setup::new(&limited("[limits]\nmax_open_carts_mb = 1\n")).start();
     let shopper = Shopper::rest(&gateway);
     let large = json!({ "line_items": lines(&[(WANTED, 1); 400]) });
     let created: Vec<Said> = (0..30).map(|_| shopper.call("create_cart", None, &large)).collect();

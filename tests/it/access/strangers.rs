@@ -48,7 +48,8 @@ fn profiles_of_one_domain_and_callers_of_one_address_hold_what_one_caller_may_ho
     let (own, registered) = (key(Algorithm::Ed25519), new_key());
     let host = host_of(&own);
     let platform = format!("[[platform]]\nname = \"Desk\"\n{}\n", hash(&registered));
-    let gateway = Setup::new(&behind_a_proxy(&format!("[limits]\nsigned = \"none\"\nheld = 4\n{platform}"))).start();
+    let gateway =
+        Setup::new(&behind_a_proxy(&format!("[limits]\nsigned = \"none\"\nmax_open_carts = 4\n{platform}"))).start();
     let at = |number: usize| host.url(&format!("/p{number}"));
     let made = (0..10).filter(|number| cart(&gateway, &at(*number), &own, "198.51.100.1").status == 201).count();
     assert_eq!(made, 4, "ten profiles of one host have as much as one");
@@ -78,8 +79,7 @@ fn wider_networks_hold_several_times_as_much() {
         ((0..40).map(|number| format!("2001:db8:1:{number}::1")).collect(), 8),
         ((0..40).map(|number| format!("2001:db8:1:{number}00::1")).collect(), 32),
     ] {
-        let configuration =
-            "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n[callers]\npolicy = \"development\"\n[limits]\nheld = 2\n";
+        let configuration = "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n[callers]\npolicy = \"development\"\n[limits]\nmax_open_carts = 2\n";
         let gateway = Setup::new(configuration).start();
         let body = json!({ "line_items": lines(&[(WANTED, 1)]) }).to_string();
         let create = |from: &String| {
@@ -202,8 +202,7 @@ fn holders(data: &std::path::Path, arguments: &[&str]) -> (bool, String) {
 #[test]
 fn operators_see_what_strangers_hold_and_free_it() {
     let data = sample_shop();
-    let configuration =
-        "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n[callers]\npolicy = \"development\"\n[limits]\nheld = 2\n";
+    let configuration = "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n[callers]\npolicy = \"development\"\n[limits]\nmax_open_carts = 2\n";
     let gateway = Setup::new(configuration).arguments(&ADMIN).spawn("127.0.0.1:0", data.path());
     let admin: SocketAddr = admin(&gateway);
     let body = json!({ "line_items": lines(&[(WANTED, 1)]) }).to_string();

@@ -69,7 +69,7 @@ fn answer(stream: TcpStream, configuration: Arc<ServerConfig>) -> std::io::Resul
 fn sec_01_certificates_have_to_be_trusted_and_for_the_host() {
     let host = TlsHost::start("localhost");
     let port = host.address.port();
-    let trusting = REQUIRE.replace("[limits]", "extra_roots = [\"root.pem\"]\n [limits]");
+    let trusting = REQUIRE.replace("[limits]", "ca_files = [\"root.pem\"]\n [limits]");
     let own = Setup::new(&trusting).file("root.pem", &host.certificate).start();
     let other = Setup::new(&trusting).file("root.pem", &TlsHost::start("localhost").certificate).start();
     let none = Setup::new(REQUIRE).start();
@@ -87,10 +87,10 @@ fn sec_01_certificates_have_to_be_trusted_and_for_the_host() {
 #[test]
 fn files_of_certificates_that_hold_none_are_named_at_the_start() {
     for content in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        let setup = Setup::new("[profiles]\nextra_roots = [\"root.pem\"]\n").file("root.pem", content);
+        let setup = Setup::new("[profiles]\nca_files = [\"root.pem\"]\n").file("root.pem", content);
         for command in ["serve", "check-config"] {
             let said = setup.run(command).expect_err("refused");
-            assert!(said.contains("`profiles.extra_roots`") && said.contains("root.pem"), "{said}");
+            assert!(said.contains("`profiles.ca_files`") && said.contains("root.pem"), "{said}");
             assert!(said.contains("no PEM certificates that can be read"), "{said}");
         }
     }

@@ -37,7 +37,7 @@ fn configuration(url: &str) -> String {
          schema = \"https://example.com/stripe.json\"\nurl = \"{url}\"\napi_key_file = \"key\"\n\
          webhook_secret_file = \"secret\"\ntimeout_ms = 5000\n\
          config = {{ environment = \"test\", publishable_key = \"pk_test_1\" }}\n\
-         [[payment]]\nkind = \"google_pay\"\nid = \"gpay\"\nthrough = \"{HANDLER}\"\n\
+         [[payment]]\nkind = \"google_pay\"\nid = \"gpay\"\nprocessed_by = \"{HANDLER}\"\n\
          config = {{ api_version = 2, api_version_minor = 0, environment = \"TEST\", allowed_payment_methods = [ {{ \
          type = \"CARD\", parameters = {{ allowed_auth_methods = [\"PAN_ONLY\"], allowed_card_networks = [\"VISA\"] }}, \
          tokenization_specification = {{ type = \"PAYMENT_GATEWAY\", parameters = {{ gateway = \"stripe\" }} }} }} ] }}\n"
@@ -501,10 +501,10 @@ fn mistakes_in_the_configuration_are_told_with_what_must_be() {
     }
     for (wrong, expected) in [
         (
-            right.replace("through = \"mock_payment_handler\"", "through = \"gpay\""),
+            right.replace("processed_by = \"mock_payment_handler\"", "processed_by = \"gpay\""),
             "of the kind `stripe` or `processor`",
         ),
-        (right.replace("through = \"mock_payment_handler\"\n", ""), "Google Pay needs the id"),
+        (right.replace("processed_by = \"mock_payment_handler\"\n", ""), "Google Pay needs the id"),
         (right.replace("\"PAYMENT_GATEWAY\"", "\"DIRECT\""), "must be of the type PAYMENT_GATEWAY"),
         (right.replace("allowed_payment_methods", "methods"), "platforms need `allowed_payment_methods`"),
         (right.replace("schema = \"https://example.com/stripe.json\"\n", ""), "a stripe needs this"),

@@ -75,7 +75,7 @@ async fn a_shop_is_shown_the_certificate_of_the_gateway() {
     let keys = "client_certificate_file = \"own.crt\"\nclient_key_file = \"own.key\"\n";
     let setup = |more: &str, key: &Issued| {
         let upstream = format!("backend = \"http\"\nurl = \"https://localhost:{port}\"\n{more}");
-        Setup::new(&format!("[profiles]\nextra_roots = [\"roots.pem\"]\n[upstream]\n{upstream}"))
+        Setup::new(&format!("[profiles]\nca_files = [\"roots.pem\"]\n[upstream]\n{upstream}"))
             .file("roots.pem", &authority.pem())
             .file("own.crt", &own.certificate_pem)
             .file("own.key", &key.key_pem)

@@ -32,13 +32,13 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
             "tokens are handed on unread: every `tokenization_specification` must be of the type PAYMENT_GATEWAY";
         entry.wrong("config", problem);
     }
-    let Some(through) = &said.through else {
-        return entry.none("through", "Google Pay needs the id of the entry that pays with its tokens");
+    let Some(id) = &said.processed_by else {
+        return entry.none("processed_by", "Google Pay needs the id of the entry that pays with its tokens");
     };
-    let Some(payment) = entry.before.iter().find(|payment| payment.declaration.id == *through && payment.is_gateway())
+    let Some(payment) = entry.before.iter().find(|payment| payment.declaration.id == *id && payment.is_gateway())
     else {
         return entry
-            .none("through", "expected the id of an entry above this one, of the kind `stripe` or `processor`");
+            .none("processed_by", "expected the id of an entry above this one, of the kind `stripe` or `processor`");
     };
     Some(payment.open.clone())
 }

@@ -17,7 +17,8 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
         Some(url) => entry.endpoint("url", url),
         None => entry.none("url", "a processor needs the address of its provider"),
     };
-    let formerly: Vec<_> = said.formerly.iter().filter_map(|url| entry.endpoint("formerly", url)).collect();
+    let previous_urls: Vec<_> =
+        said.previous_urls.iter().filter_map(|url| entry.endpoint("previous_urls", url)).collect();
     let api_key = entry.secret("api_key", said.api_key_file.as_deref(), said.api_key_env.as_deref());
     let signing_secret =
         entry.secret("signing_secret", said.signing_secret_file.as_deref(), said.signing_secret_env.as_deref());
@@ -30,13 +31,20 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
     let [connect_timeout, request_timeout, deadline] = entry.times(said);
     let capture = said.capture.into();
     said.url = Some(endpoint.as_str().to_owned());
-    said.formerly = formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
+    said.previous_urls = previous_urls.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
     Some(Arc::new(move |declaration, clock, roots| {
         let (endpoint, key_id) = (endpoint.clone(), signing_key_id.clone());
         let options = Options::new(declaration, endpoint, api_key.clone(), key_id, signing_secret.clone(), clock);
-        let formerly = formerly.clone();
-        let options =
-            Options { formerly, connect_timeout, request_timeout, deadline, capture, roots: roots.to_vec(), ..options };
+        let previous_urls = previous_urls.clone();
+        let options = Options {
+            previous_urls,
+            connect_timeout,
+            request_timeout,
+            deadline,
+            capture,
+            roots: roots.to_vec(),
+            ..options
+        };
         Ok(Arc::new(Processor::new(options)?))
     }))
 }

@@ -59,7 +59,7 @@ fn the_example_states_the_defaults() {
     for other in [
         "webhook_secret_file = \"/run/secrets/stripe-webhook-secret\"\n",
         "webhook_secret_env = \"STRIPE_WEBHOOK_SECRET\"\n",
-        "through = \"stripe\"\n",
+        "processed_by = \"stripe\"\n",
     ] {
         assert!(all.contains(other), "{other}");
         all = all.replace(other, "");
@@ -154,8 +154,9 @@ fn editors_judge_a_file_as_the_gateway_does() {
         validator.is_valid(&serde_json::to_value(file).expect("JSON"))
     };
     let shop = "[[shop]]\nname = \"a\"\npath = \"/a\"\n";
-    let several =
-        format!("{shop}[shop.limits]\nheld = 5\n[[shop.platform]]\nname = \"p\"\nprofile = \"https://p.example/\"");
+    let several = format!(
+        "{shop}[shop.limits]\nmax_open_carts = 5\n[[shop.platform]]\nname = \"p\"\nprofile = \"https://p.example/\""
+    );
     assert!(resolve(&several, &[]).is_ok());
     for good in [EXAMPLE, &uncommented(), "", &several] {
         assert!(classifier(good), "{good}");

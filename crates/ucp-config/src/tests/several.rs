@@ -9,7 +9,7 @@ fn a_shop_inherits_what_it_does_not_state() {
         dir = "all"
         cache_mb = 5
         [limits]
-        held = 7
+        max_open_carts = 7
         keyed = { per_second = 3, burst = 4 }
         [upstream]
         backend = "http"
@@ -57,7 +57,7 @@ fn a_shop_inherits_what_it_does_not_state() {
     let caches = [one, two, three].map(|shop| shop.sections.data.cache_mb.count());
     assert_eq!(caches, [5, 6, 5]);
     for shop in [one, two, three] {
-        assert_eq!(shop.sections.limits.held.map(Number::count), Some(7));
+        assert_eq!(shop.sections.limits.max_open_carts.map(Number::count), Some(7));
         assert_eq!(shop.sections.data.sample.0.name, "flower-shop");
         assert!(shop.sections.data.dir.ends_with("all"));
     }
@@ -91,7 +91,7 @@ fn a_shop_inherits_what_it_does_not_state() {
 
 #[test]
 fn what_is_shown_of_several_shops_can_be_read() {
-    let text = "[data]\ndir = \"/srv/shops\"\n[limits]\nheld = 7\n[[shop]]\nname = \"one\"\nhosts = [\"one.localhost\"]\n[shop.data]\ncache_mb = 6\n\
+    let text = "[data]\ndir = \"/srv/shops\"\n[limits]\nmax_open_carts = 7\n[[shop]]\nname = \"one\"\nhosts = [\"one.localhost\"]\n[shop.data]\ncache_mb = 6\n\
                 [[shop]]\nname = \"two\"\npath = \"/two\"\n[[shop.payment]]\nkind = \"sandbox\"\nid = \"a\"\n";
     let all = Case::new().resolve_all(text, &[]).expect("two shops");
     let shown = all.to_string();
@@ -124,9 +124,9 @@ fn problems_with_several_shops_name_shop_and_key() {
             &["`log` of shop `a` in gateway.toml, line 4, column 1: this belongs to the process"],
         ),
         (
-            "[[shop]]\nname = \"a\"\npath = \"/a\"\n[shop.limits]\nhelt = 1\n[shop.data]\ncache_mb = -1",
+            "[[shop]]\nname = \"a\"\npath = \"/a\"\n[shop.limits]\nin_flihgt = 1\n[shop.data]\ncache_mb = -1",
             &[
-                "unknown key `limits.helt` of shop `a` in gateway.toml, line 5, column 1; did you mean `limits.held`?",
+                "unknown key `limits.in_flihgt` of shop `a` in gateway.toml, line 5, column 1; did you mean `limits.in_flight`?",
                 "`data.cache_mb` of shop `a` in gateway.toml, line 7, column 12: invalid value: integer `-1`",
             ],
         ),
@@ -168,8 +168,8 @@ fn problems_with_several_shops_name_shop_and_key() {
         ),
         ("shop = 3", &["`shop` in gateway.toml, line 1, column 8: expected tables, each begun with `[[shop]]`"]),
         (
-            "[limits]\nhelt = 1\n[[shop]]\nname = \"a\"\npath = \"/a\"",
-            &["unknown key `limits.helt` in gateway.toml, line 2"],
+            "[limits]\nin_flihgt = 1\n[[shop]]\nname = \"a\"\npath = \"/a\"",
+            &["unknown key `limits.in_flihgt` in gateway.toml, line 2"],
         ),
     ] {
         let refused = Case::new().resolve_all(text, &[]).expect_err(text);

@@ -62,7 +62,7 @@ impl CountedHandler {
             Settlement::Challenged { .. } => "challenged",
             Settlement::AwaitingBuyer { .. } => "awaiting_buyer",
             Settlement::Unknown => "unknown",
-            Settlement::Absent => "absent",
+            Settlement::Absent => "not_found",
         };
         self.counts.count(&*self.handler, call, result);
         settlement
@@ -71,7 +71,7 @@ impl CountedHandler {
     fn moved(&self, call: &'static str, moved: Moved) -> Moved {
         let result = match moved {
             Moved::Done { .. } => "done",
-            Moved::ByHand => "by_hand",
+            Moved::ByHand => "manual",
             Moved::Refused { .. } => "refused",
             Moved::Unknown => "unknown",
         };
@@ -99,7 +99,7 @@ impl Handler for CountedHandler {
     }
 
     async fn inquire(&self, attempt: &Attempt) -> Settlement {
-        self.settled("inquire", self.handler.inquire(attempt).await)
+        self.settled("status", self.handler.inquire(attempt).await)
     }
 
     fn confirmed_in_person(&self) -> Option<Tender> {
@@ -112,7 +112,7 @@ impl Handler for CountedHandler {
 
     async fn forget(&self, attempt: &Attempt) -> bool {
         let agreed = self.handler.forget(attempt).await;
-        self.counts.count(&*self.handler, "forget", if agreed { "agreed" } else { "refused" });
+        self.counts.count(&*self.handler, "void", if agreed { "agreed" } else { "refused" });
         agreed
     }
 

@@ -43,7 +43,7 @@
 //! - It does not try again under another `id`. Requests are repeated with the same key only, a few times, until the
 //!   [`deadline`](Options::deadline).
 //! - It does not ask another provider. The memo holds the address of the provider; an attempt that was made at another
-//!   one stays unknown, unless that is one of the [former addresses](Options::formerly).
+//!   one stays unknown, unless that is one of the [former addresses](Options::previous_urls).
 //! - It does not follow redirects, use proxies of the environment, or read more than 64 KiB of an answer.
 
 mod sign;
@@ -95,7 +95,7 @@ pub struct Options {
     /// URL of the provider.
     pub endpoint: Endpoint,
     /// Former URLs of the same provider: payments made there are queried at `endpoint`.
-    pub formerly: Vec<Endpoint>,
+    pub previous_urls: Vec<Endpoint>,
     /// API key of the shop.
     pub api_key: Secret,
     /// Identifier of the signing secret, printable ASCII without quotes and backslashes.
@@ -133,7 +133,7 @@ impl Options {
         Self {
             declaration,
             endpoint,
-            formerly: Vec::new(),
+            previous_urls: Vec::new(),
             api_key,
             key_id,
             signing_secret,
@@ -200,7 +200,7 @@ impl Processor {
     fn is_ours(&self, attempt: &Attempt) -> bool {
         let made_at = attempt.memo["endpoint"].as_str();
         let ours = std::iter::once(&self.options.endpoint)
-            .chain(&self.options.formerly)
+            .chain(&self.options.previous_urls)
             .any(|ours| Some(ours.as_str()) == made_at);
         if !ours {
             tracing::error!(

@@ -175,7 +175,7 @@ pub(crate) fn configuration(stage: &mut Stage<'_>) -> Done {
             "signatures-good",
             "[signatures]\nbrowsing = \"off\"\npurchase = \"enforce\"\norder = \"enforce\"\nresponses = \"all\"\n",
         ),
-        ("roots", "[profiles]\nextra_roots = [\"missing.pem\"]\n"),
+        ("roots", "[profiles]\nca_files = [\"missing.pem\"]\n"),
         ("loopback-public", "[server]\npublic_url = \"https://shop.example.com\"\n[profiles]\nloopback = true\n"),
         ("key-hash", "[[platform]]\nname = \"A\"\nprofile = \"https://a.example/p\"\napi_key_hash = \"hunter2\"\n"),
         ("key-env", "[[platform]]\nname = \"A\"\nprofile = \"https://a.example/p\"\napi_key_env = \"HUNTER\"\n"),

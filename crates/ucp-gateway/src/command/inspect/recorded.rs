@@ -284,7 +284,7 @@ mod tests {
             summary(&call, Paint::none()),
             "17:00:01.234 201 ok 12.3 ms rest create_checkout https://agent.example/ r1 (3 calls before it were not kept)"
         );
-        let call = json!({ "outcome": "hung_up", "method": "GET", "path": "/carts/1" });
-        assert_eq!(summary(&call, Paint::none()), " --- hung_up 0.0 ms  GET /carts/1 - ");
+        let call = json!({ "outcome": "client_closed", "method": "GET", "path": "/carts/1" });
+        assert_eq!(summary(&call, Paint::none()), " --- client_closed 0.0 ms  GET /carts/1 - ");
     }
 }

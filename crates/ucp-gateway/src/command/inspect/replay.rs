@@ -35,7 +35,7 @@ const IDENTIFIER: usize = 12;
 #[derive(Debug, Args)]
 pub(crate) struct ReplayOptions {
     /// Recorded call: a file that `--save` wrote, or the ID of a request at the gateway of `--url`, which has
-    /// `server.record_whole`.
+    /// `server.record_unmasked`.
     call: String,
     #[command(flatten)]
     gateway: Inspected,
@@ -135,7 +135,7 @@ impl ReplayOptions {
         let found = self.gateway.get(self.gateway.at(&["calls", &self.call, "whole"])?).await?;
         if found.status() != 200 {
             return Err(format!(
-                "there is no file {}, and the gateway at {} has recorded no such call whole: that takes `server.record_whole` and \
+                "there is no file {}, and the gateway at {} has recorded no such call whole: that takes `server.record_unmasked` and \
                  the policy `development`",
                 self.call, self.gateway.url
             )

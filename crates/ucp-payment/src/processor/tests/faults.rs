@@ -209,9 +209,10 @@ async fn an_attempt_whose_time_is_over_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn payments_of_another_provider_stay_unknown() {
     let memory = Memory::new();
-    let moved = |formerly: &[&str]| {
-        let formerly = formerly.iter().map(|text| Endpoint::parse(text, false).expect("an address")).collect();
-        let options = Options { formerly, ..options("https://new.example/") };
+    let moved = |previous_urls: &[&str]| {
+        let previous_urls =
+            previous_urls.iter().map(|text| Endpoint::parse(text, false).expect("an address")).collect();
+        let options = Options { previous_urls, ..options("https://new.example/") };
         Processor::over(options, Arc::clone(&memory) as Arc<dyn Transport>).expect("a processor")
     };
     assert_eq!(pay(&memory, "tok_1").await, captured("a"));
