@@ -236,6 +236,17 @@ fn what_is_stored_about_a_buyer_is_shown_and_erased() {
     let (code, said, _) = buyers(gateway.data(), &["erase", "MINA@example.com"]);
     assert_eq!((code, said.trim()), (Some(0), "Erased 0 carts, 0 checkouts and the addresses of 0 orders."));
 
+    // Nor is it in the files of the database, its log included.
+    for name in ["shop.db", "shop.db-wal"] {
+        let bytes = fs::read(gateway.data().join(name)).expect("a file");
+        for erased in ["Mina@Example.com", "mina@example.com", "Wilhelmina", "77 Quince Lane"] {
+            let found = bytes.windows(erased.len()).filter(|window| *window == erased.as_bytes()).count();
+            // What stays is of the other buyer, who has the same name and street.
+            let others = if erased.contains('@') { 0 } else { 4 };
+            assert!(found <= others, "{name} has {erased:?} {found} times");
+        }
+    }
+
     // The gateway goes on, and the shop keeps its accounts.
     let gone = shopper.call("get_checkout", Some(id(&open)), &serde_json::json!({}));
     assert_eq!(gone.errors(), ["not_found"]);

@@ -72,6 +72,14 @@ fn compose_keeps_what_the_image_promises() {
     for promise in ["read_only: true", "no-new-privileges:true", "cap_drop:", "UCP_GATEWAY_PUBLIC_URL:", "shop:/data"] {
         assert!(compose.contains(promise), "{promise}");
     }
+    // Services begin at the second column. Compose writes `configs` and `secrets` with a `content` or from the environment into the
+    // container, which one that is read-only refuses.
+    for service in compose.split("\n\n  ").filter(|service| service.contains("read_only: true")) {
+        assert!(!service.contains("configs:") && !service.contains("secrets:"), "{service}");
+    }
+    for file in compose.lines().filter_map(|line| line.trim().strip_prefix("- ./")?.split(':').next()) {
+        assert!(repository().join(file).exists(), "{file} is mounted");
+    }
     let stop_signal = words("STOPSIGNAL");
     assert_eq!(stop_signal, ["SIGTERM"]);
     assert_eq!(words("FROM"), ["scratch"]);

@@ -1,8 +1,10 @@
 //! Actions of an operator at a running gateway: reload, pause, block, shutdown.
 
+mod commands;
 mod guesses;
 mod pages;
 mod reloads;
+mod storage;
 
 use std::{
     fs,

@@ -10,7 +10,7 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     mem,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::LazyLock,
 };
 
@@ -217,6 +217,11 @@ impl<'a> Document<'a> {
                 return T::default();
             }
         }
+    }
+
+    /// Returns the path of the file, made absolute; `None` without a file.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.file.path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
     }
 
     /// Returns the variables of the environment.

@@ -284,6 +284,7 @@ impl Settings {
             let texts = Texts::resolve(pages.texts_dir.as_deref(), None, &mut document);
             let search = directory.search.clone();
             Arc::new(Process {
+                config: document.path(),
                 server,
                 log,
                 telemetry,

@@ -1,5 +1,7 @@
 //! Settings of the process, which all of its shops have in common.
 
+use std::path::PathBuf;
+
 use ucp_listener::TlsSettings;
 use ucp_trust::client::TrustedProxies;
 
@@ -15,6 +17,8 @@ use super::{
 /// Complete and checked settings of the process.
 #[derive(Debug)]
 pub struct Process {
+    /// Configuration file, as an absolute path; `None` without one.
+    pub config: Option<PathBuf>,
     /// The listener, and limits of all shops together.
     pub server: Server,
     /// The log.
@@ -55,6 +59,7 @@ impl Process {
         let receivers = telemetry::resolve(&mut telemetry, &mut events, document.environment(), document);
         let texts = Texts::resolve(pages.texts_dir.as_deref(), None, document);
         let search = Search::resolve(&merchants, &mut geocoder, &[], None, document);
-        Self { server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts, search }
+        let config = document.path();
+        Self { config, server, log, telemetry, events, data, trusted_proxies, tls, admin, receivers, texts, search }
     }
 }

@@ -24,7 +24,7 @@ use ucp_config::environment;
 
 use crate::{
     cli::{Cli, Command, ConfigCommand, KeysCommand},
-    command::{data, inspect, setup},
+    command::{data, inspect, owner::Handover, setup},
 };
 
 /// Allocator of the process. Responses are allocated and freed as texts of many sizes, and a static build would
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         telemetry::start();
         warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     }
+    let _handover = Handover;
     let done = match command {
         Command::Serve(options) => command::serve::run(&options, &warnings),
         Command::Healthcheck(options) => command::healthcheck::run(&options),

@@ -11,6 +11,7 @@
 //! | [`upkeep`] | opening and closing of several shops |
 //! | [`backend`] | the backends: the embedded shop, or a remote commerce API |
 //! | [`files`], [`machine`] | the data directories and databases that are open, and the claims of this machine to them |
+//! | [`whereabouts`] | the note in a data directory about the database of its shop |
 //! | [`callers`] | the rules for callers, by the configuration |
 //! | `pool`, `reading`, `openings` | limits that shops share |
 //! | `reception`, `payments` | the endpoints for events of upstreams and of payment service providers |
@@ -48,3 +49,4 @@ pub mod shops;
 pub mod slot;
 pub mod upkeep;
 mod webhooks;
+pub mod whereabouts;

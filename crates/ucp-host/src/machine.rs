@@ -58,7 +58,17 @@ impl Claims {
 /// Notes that this machine uses a data directory, and keeps doing so until the task ends.
 async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, InUse> {
     // All containers of a machine have the same; it changes with every boot.
-    let Ok(own) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return Ok(None) };
+    let own = match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        Ok(own) => own,
+        Err(error) => {
+            tracing::warn!(
+                %error,
+                data_dir = %data_dir.display(),
+                "cannot tell this machine from others: a gateway on another machine that uses the data directory goes unnoticed"
+            );
+            return Ok(None);
+        }
+    };
     let file = data_dir.join(FILE);
     if is_elsewhere(&file, &own) && is_written(&file).await {
         return Err(InUse(data_dir.to_owned()));

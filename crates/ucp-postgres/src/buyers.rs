@@ -55,7 +55,13 @@ impl Buyers for PostgresStore {
     }
 
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
-        let mut erasure = Erasure::default();
+        let mut erasure = Erasure {
+            residue: Some(
+                "PostgreSQL keeps it in its files until VACUUM has removed the old rows, and in its write-ahead log, standbys and backups \
+                 for as long as those are kept.",
+            ),
+            ..Erasure::default()
+        };
         for cart in self.of_buyer("carts", "false", e_mail).await? {
             self.forget_answers(&cart.id).await?;
             let sql = "DELETE FROM carts WHERE shop = $1 AND id = $2";

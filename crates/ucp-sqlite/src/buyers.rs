@@ -119,7 +119,14 @@ impl Buyers for SqliteStore {
     async fn erase_buyer(&self, e_mail: &str) -> Result<Erasure, PortError> {
         let e_mail = e_mail.to_owned();
         let marked = mark(self.cursor_secret(), &e_mail);
-        self.write(move |db| Ok(erase(db, &e_mail, &marked)?)).await
+        let mut erasure = self.write(move |db| Ok(erase(db, &e_mail, &marked)?)).await?;
+        if !self.empty_log().await? {
+            erasure.residue = Some(
+                "The log of the database still has it, because somebody has been reading for a long time: erase again, or restart the \
+                 gateway.",
+            );
+        }
+        Ok(erasure)
     }
 
     async fn with_personal_data(&self, ids: &[String]) -> Result<HashSet<String>, PortError> {
@@ -133,8 +140,6 @@ impl Buyers for SqliteStore {
 }
 
 fn erase(db: ShopConnection<'_>, e_mail: &str, marked: &str) -> rusqlite::Result<Erasure> {
-    // What is removed is overwritten, not only forgotten.
-    db.pragma_update(None, "secure_delete", "ON")?;
     let mut erasure = Erasure::default();
     let carts: Vec<String> = db
         .prepare(&format!("SELECT id FROM carts {OF_BUYER}"))?

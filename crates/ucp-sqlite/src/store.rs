@@ -249,6 +249,17 @@ impl SqliteStore {
         Ok(copied)
     }
 
+    /// Writes the whole log to the file, and empties it. Returns `false` if a reader kept it from that.
+    pub(crate) async fn empty_log(&self) -> Result<bool, PortError> {
+        let path = self.path().to_owned();
+        let emptied = tokio::task::spawn_blocking(move || {
+            let connection = open(&path)?;
+            connection.busy_timeout(BUSY)?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0))
+        });
+        Ok(emptied.await.map_err(unwritable)?.map_err(unwritable)? == 0)
+    }
+
     /// Returns `true` if the file that is open is the one at its path. Otherwise nothing is written any more.
     pub fn is_in_place(&self) -> bool {
         self.0.file.place.holds()
@@ -473,6 +484,8 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // What is removed or changed is overwritten, so that the file has nothing left that was erased.
+    connection.pragma_update(None, "secure_delete", "ON")?;
     // Under heavy writing, a checkpoint every 4 MiB (SQLite's default) takes longer than the writes themselves.
     connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
     // The writer touches random pages of the identifiers' index.

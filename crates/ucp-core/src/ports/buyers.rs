@@ -60,6 +60,8 @@ pub struct Erasure {
     pub left: Vec<(String, &'static str)>,
     /// Number of orders with addresses whose buyers are not known.
     pub unknown: u64,
+    /// Sentence on where the files of the database may still have what was erased; `None` if they do not.
+    pub residue: Option<&'static str>,
 }
 
 impl Erasure {

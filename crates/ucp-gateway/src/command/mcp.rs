@@ -18,7 +18,7 @@ use ucp_mcp::toolset::Toolset;
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::{Done, runtime::wait};
+use super::{Done, owner, runtime::wait};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct McpOptions {
@@ -66,6 +66,7 @@ pub(crate) fn run(options: &McpOptions) -> Done {
     )?;
     let settings = shop_named(&configuration, options.shop.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    owner::keep(&settings.sections.data.dir);
     let data = {
         let _entered = runtime.enter();
         DataDirectory::open(&settings, &Files::default())?

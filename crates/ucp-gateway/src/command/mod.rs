@@ -7,7 +7,7 @@
 //! | [`data`] | what is stored: products, orders, webhook events, buyers, and the store as a whole |
 //! | [`inspect`] | endpoints, backends, messages and recorded calls |
 //! | [`spec`] | the generated documents of the repository |
-//! | [`output`], `place`, `runtime` | what commands have in common: output, places of stored data, the runtime |
+//! | [`output`], `place`, [`owner`], `runtime` | what commands have in common: output, places of stored data and their owners, the runtime |
 
 /// Text of the examples in the help of a command, each without the name of the program.
 macro_rules! examples {
@@ -21,6 +21,7 @@ pub(crate) mod healthcheck;
 pub(crate) mod inspect;
 pub(crate) mod mcp;
 pub(crate) mod output;
+pub(crate) mod owner;
 mod place;
 mod runtime;
 pub(crate) mod serve;

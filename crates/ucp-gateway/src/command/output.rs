@@ -6,6 +6,7 @@ use std::{
     process,
 };
 
+use super::owner::Handover;
 use crate::terminal::shown;
 
 /// Exit status of a process whose reader has gone, as shells report it of one that SIGPIPE ended: what was under way is not
@@ -29,10 +30,16 @@ pub(crate) use remark;
 pub(crate) fn write(text: fmt::Arguments<'_>) {
     match io::stdout().lock().write_all(shown(&text.to_string()).as_bytes()) {
         Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(READER_GONE),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => leave(READER_GONE),
         Err(error) => {
             eprintln!("ucp-gateway: standard output could not be written: {error}");
-            process::exit(1);
+            leave(1);
         }
     }
+}
+
+/// Ends the process, without files that belong to nobody else than root.
+fn leave(status: i32) -> ! {
+    drop(Handover);
+    process::exit(status)
 }

@@ -35,7 +35,7 @@ use ucp_trust::client::TrustedProxies;
 use url::Url;
 
 use self::welcome::{DataFound, Told};
-use super::{Done, runtime::wait};
+use super::{Done, owner, runtime::wait};
 use crate::{
     calls::Calls,
     events::Events,
@@ -67,6 +67,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
     let found = DataFound::look(&process.data.dir);
     // What gateways on several machines share is in the database, and each has a directory of its own.
+    configuration.directories().into_iter().for_each(owner::keep);
     let claims = Claims::default();
     wait(&runtime, claims.add(configuration.directories()))?;
     let files = Arc::new(Files::default());

@@ -71,7 +71,7 @@ pub use self::{
     counted::{Counted, PaymentCounts},
     database::{Database, Import},
 };
-use crate::{clock, files::Files};
+use crate::{clock, files::Files, whereabouts::Whereabouts};
 
 /// Content of a data directory.
 #[derive(Clone, Debug)]
@@ -97,6 +97,7 @@ impl DataDirectory {
         fs::create_dir_all(settings.dir())?;
         let database =
             settings.database.as_ref().map(|options| Database::open(options, settings, files)).transpose()?;
+        Whereabouts::note(settings)?;
         let local = match (&settings.upstream, database.as_ref().and_then(Database::replica)) {
             (None, Some(replica)) => Local::Embedded(replica.shop().clone()),
             (None, None) => embedded::open_shop(&file, settings).map(Local::Embedded)?,

@@ -36,7 +36,7 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
     let runtime = runtime(1)?;
     match command {
         BuyersCommand::Export(BuyerOptions { e_mail, store }) => {
-            let found = wait(&runtime, store.open(&runtime)?.personal_data(e_mail))?;
+            let found = wait(&runtime, store.locate()?.open(&runtime)?.personal_data(e_mail))?;
             say!("{}", serde_json::to_string_pretty(&found)?);
             for id in &found.damaged {
                 eprintln!("{id} is not shown, because it is damaged; it may be of this buyer");
@@ -45,15 +45,18 @@ pub(crate) fn run(command: &BuyersCommand) -> Done {
             Ok(if found.damaged.is_empty() && found.unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
         }
         BuyersCommand::Erase(BuyerOptions { e_mail, store }) => {
-            let (opened, data) = (store.open(&runtime)?, &store.data);
-            let Erasure { carts, checkouts, orders, left, unknown } = wait(&runtime, opened.erase_buyer(e_mail))?;
+            let location = store.locate()?;
+            let opened = location.open(&runtime)?;
+            let Erasure { carts, checkouts, orders, left, unknown, residue } =
+                wait(&runtime, opened.erase_buyer(e_mail))?;
             say!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 remark!("{id} was left, because {reason}; erase again later");
             }
             tell_unknown(unknown);
+            residue.into_iter().for_each(|sentence| remark!("{sentence}"));
             // Those of an erasure that was broken off, too.
-            wait(&runtime, delete_calls(&data.data_dir, data.shop.as_str(), &*opened))
+            wait(&runtime, delete_calls(&location.dir, location.shop.as_str(), &*opened))
                 .map_err(|error| format!("recorded calls cannot be deleted: {error}; erase again"))?;
             Ok(if left.is_empty() && unknown == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
         }

@@ -16,6 +16,7 @@ use ucp_sync::{Progress, Ran, State, Synchroniser, state::Tally};
 use crate::command::{
     Done,
     output::say,
+    owner,
     runtime::{runtime, wait},
 };
 
@@ -69,6 +70,7 @@ pub(crate) fn run(command: &CatalogCommand) -> Done {
         match command {
             CatalogCommand::Sync(options) => {
                 let settings = options.of.settings()?;
+                owner::keep(&settings.sections.data.dir);
                 sync(&backend::synchroniser(&settings).await?, options).await
             }
             CatalogCommand::Status(options) => {

@@ -27,6 +27,7 @@ use ucp_sqlite::SqliteStore;
 use crate::command::{
     Done,
     output::{remark, say},
+    owner,
     place::{in_database, in_directory},
     runtime::{runtime, wait},
 };
@@ -80,7 +81,10 @@ impl Side {
                     false => in_database(&options, shop, runtime)?,
                 })
             }
-            None if is_new => Self::Directory(SqliteStore::open_or_create(path)?.of(shop.clone())?),
+            None if is_new => {
+                owner::keep(path);
+                Self::Directory(SqliteStore::open_or_create(path)?.of(shop.clone())?)
+            }
             None => Self::Directory(in_directory(path, shop)?),
         })
     }

@@ -47,7 +47,7 @@ pub(crate) fn run(command: &HoldersCommand) -> Done {
     let runtime = runtime(1)?;
     match command {
         HoldersCommand::List(ListOptions { limit, json, store }) => {
-            let holdings = wait(&runtime, store.open(&runtime)?.holdings((*limit).into()));
+            let holdings = wait(&runtime, store.locate()?.open(&runtime)?.holdings((*limit).into()));
             let holdings = holdings.map_err(|error| error.to_string())?;
             if *json {
                 say!("{}", serde_json::to_string_pretty(&holdings)?);
@@ -58,7 +58,8 @@ pub(crate) fn run(command: &HoldersCommand) -> Done {
             }
         }
         HoldersCommand::Free(FreeOptions { name, store }) => {
-            let removed = wait(&runtime, store.open(&runtime)?.release(name)).map_err(|error| error.to_string())?;
+            let removed =
+                wait(&runtime, store.locate()?.open(&runtime)?.release(name)).map_err(|error| error.to_string())?;
             if removed == 0 {
                 return Err(format!("`{name}` holds nothing that can be freed; see `ucp-gateway holders list`").into());
             }

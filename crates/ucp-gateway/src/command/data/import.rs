@@ -17,8 +17,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
-use ucp_config::DatabaseOptions;
-use ucp_core::{ShopId, catalog::market::Market, money::Currency};
+use ucp_core::{catalog::market::Market, money::Currency};
 use ucp_host::{backend::Import as SharedImport, cause::chain, clock, progress::bar};
 use ucp_shop::{
     Database, Opening,
@@ -29,6 +28,7 @@ use ucp_sqlite::{Put, Rejected, SqliteStore, StoreError, WriteError};
 use crate::command::{
     Done,
     output::{remark, say},
+    place::{Location, StoreOptions},
     runtime::runtime,
 };
 
@@ -46,14 +46,8 @@ pub(crate) struct ImportOptions {
     /// Import merchants with invalid hours or coordinates without these, instead of rejecting them.
     #[arg(long, conflicts_with = "file")]
     pub(crate) lenient: bool,
-    /// Data directory. Created with an empty shop if it does not exist.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    pub(crate) data_dir: PathBuf,
-    /// Name of the shop, if there are several.
-    #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
-    pub(crate) shop: ShopId,
     #[command(flatten)]
-    pub(crate) database: DatabaseOptions,
+    pub(crate) store: StoreOptions,
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
     #[arg(long, conflicts_with = "merchants")]
     pub(crate) replace: bool,
@@ -175,18 +169,20 @@ mod merchants {
 
 /// Loads products into the data directory, or by way of it into the database that gateways share.
 fn products(options: &ImportOptions, file: &Path) -> Done {
-    let Some(database) = options.database.options()? else { return load(options, file, &options.data_dir, |_| Ok(())) };
+    let location = options.store.locate()?;
+    let Some(database) = &location.database else { return load(options, file, &location, &location.dir, |_| Ok(())) };
     let runtime = runtime(1)?;
     let _entered = runtime.enter();
-    let import = SharedImport::begin(&database, &options.shop, &options.data_dir)?;
+    let import = SharedImport::begin(database, &location.shop, &location.dir)?;
     let folder = import.folder().to_owned();
-    load(options, file, &folder, |products| import.publish(products))
+    load(options, file, &location, &folder, |products| import.publish(products))
 }
 
 /// Loads products into a directory, and hands them on.
 fn load(
     options: &ImportOptions,
     file: &Path,
+    location: &Location,
     data_dir: &Path,
     done: impl FnOnce(&Database) -> Result<(), Box<dyn Error>>,
 ) -> Done {
@@ -197,12 +193,12 @@ fn load(
     };
     // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
-    let database = opened(options, data_dir, &wanted)?;
+    let database = opened(location, data_dir, &wanted)?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
              trades in is settled when it is made, so choose another --data-dir for a new one",
-            options.data_dir.display()
+            location.dir.display()
         )
     })?;
     let import = open(&database.market())?;
@@ -236,8 +232,8 @@ fn load(
 }
 
 /// Opens the shop, or creates it without products.
-fn opened(options: &ImportOptions, data_dir: &Path, wanted: &Wanted<'_>) -> Result<Database, StoreError> {
-    let store = SqliteStore::open_or_create(data_dir)?.of(options.shop.clone())?;
+fn opened(location: &Location, data_dir: &Path, wanted: &Wanted<'_>) -> Result<Database, StoreError> {
+    let store = SqliteStore::open_or_create(data_dir)?.of(location.shop.clone())?;
     Database::of_or_create(store, || Opening::of(wanted.market()))
 }
 

@@ -174,7 +174,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
     let runtime = runtime(1)?;
     match command {
         OrdersCommand::List(ListOptions { limit, place }) => {
-            let store = place.store.open(&runtime)?;
+            let store = place.store.locate()?.open(&runtime)?;
             let orders = wait(&runtime, store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
@@ -184,7 +184,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             }
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
-            let store = place.store.open(&runtime)?;
+            let store = place.store.locate()?.open(&runtime)?;
             let order = wait(&runtime, store.any_order(&id)).map_err(|error| error.to_string())?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
@@ -223,7 +223,7 @@ fn take(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
-    let store = place.store.open(runtime)?;
+    let store = place.store.locate()?.open(runtime)?;
     let order = wait(runtime, orders::take(&*store, &[], &id, &step, Once::default(), clock::timestamp))?;
     show(&order, place.json)
 }

@@ -11,7 +11,15 @@ use ucp_shop::{EmbeddedShop, Options};
 use ucp_sqlite::{SqliteStore, StoreError};
 
 use super::copy::{self, TransferOptions};
-use crate::command::{Done, output::say};
+use crate::command::{Done, output::say, place::StoreOptions};
+
+/// Instructions for a shop in PostgreSQL, whose server backs up, checks and restores it.
+const BACK_UP_THERE: &str = "back that up with `pg_dump --format=custom --file=FILE URL`; also keep the configuration, the files \
+                             that it names, and the signing keys";
+const CHECK_THERE: &str = "check that with `pg_amcheck`, on its server";
+const RESTORE_THERE: &str =
+    "restore that with `pg_restore --clean --if-exists --dbname=URL FILE`, while no gateway is running";
+const RECOVER_THERE: &str = "recover that on its server; only data directories have a log of this kind";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
@@ -20,13 +28,13 @@ pub(crate) enum StoreCommand {
     Backup(CopyOptions),
     /// Check the database and the search index for faults; exit code 1 if there are any.
     #[command(after_help = examples!("data check --data-dir ./shop"))]
-    Check(DataDir),
+    Check(StoreOptions),
     /// Restore a backup into a data directory without a database.
     #[command(after_help = examples!("data restore monday.db --data-dir ./restored"))]
     Restore(CopyOptions),
     /// Open a database with a damaged log without the lost commits. A copy of the log is kept.
     #[command(after_help = examples!("data accept-loss --data-dir ./shop"))]
-    AcceptLoss(DataDir),
+    AcceptLoss(StoreOptions),
     /// Copy a shop between a data directory and a PostgreSQL database, with stored responses; exit code 1 if the copies
     /// differ. Run an interrupted copy again to resume it.
     #[command(after_help = examples!("data copy --from ./shop --to postgres-url.txt"))]
@@ -38,28 +46,30 @@ pub(crate) struct CopyOptions {
     /// File of the backup.
     file: PathBuf,
     #[command(flatten)]
-    data: DataDir,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DataDir {
-    /// Data directory.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    store: StoreOptions,
 }
 
 pub(crate) fn run(command: &StoreCommand) -> Done {
     match command {
-        StoreCommand::Backup(CopyOptions { file, data }) => {
+        StoreCommand::Backup(CopyOptions { file, store }) => {
+            let location = store.locate()?;
+            location.require_directory(BACK_UP_THERE)?;
             let progress = spinner("copying the database");
-            let bytes = SqliteStore::open(&data.data_dir)?.back_up(file)?;
+            let bytes = SqliteStore::open(&location.dir)?.back_up(file)?;
             progress.finish_and_clear();
             say!("{} holds the database as it was just now, {bytes} bytes.", file.display());
             say!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
         }
         StoreCommand::Copy(options) => return copy::run(options),
-        StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
-        StoreCommand::AcceptLoss(DataDir { data_dir }) => {
+        StoreCommand::Check(store) => {
+            let location = store.locate()?;
+            location.require_directory(CHECK_THERE)?;
+            return check(&location.dir);
+        }
+        StoreCommand::AcceptLoss(store) => {
+            let location = store.locate()?;
+            location.require_directory(RECOVER_THERE)?;
+            let data_dir = &location.dir;
             let copy = SqliteStore::accept_loss(data_dir)?;
             say!("{} goes on with what it has. A gateway can be started on it.", data_dir.display());
             if let Some(copy) = copy {
@@ -67,11 +77,13 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             }
             say!("Orders and payments of the last minutes may be missing: compare them with your payment provider.");
         }
-        StoreCommand::Restore(CopyOptions { file, data }) => {
+        StoreCommand::Restore(CopyOptions { file, store }) => {
+            let location = store.locate()?;
+            location.require_directory(RESTORE_THERE)?;
             let progress = spinner("checking and copying the backup");
-            SqliteStore::restore(file, &data.data_dir)?;
+            SqliteStore::restore(file, &location.dir)?;
             progress.finish_and_clear();
-            say!("{} holds what was in {}. A gateway can be started on it.", data.data_dir.display(), file.display());
+            say!("{} holds what was in {}. A gateway can be started on it.", location.dir.display(), file.display());
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -31,8 +31,9 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     let runtime = runtime(1)?;
-    let shared = options.store.postgres(&runtime)?;
-    let local = if shared.is_none() { Some(Database::of(options.store.data.open()?)?) } else { None };
+    let location = options.store.locate()?;
+    let shared = location.postgres(&runtime)?;
+    let local = if shared.is_none() { Some(Database::of(location.sqlite()?)?) } else { None };
     let catalog = match &shared {
         Some(store) => Some(wait(&runtime, store.catalog())?.ok_or("there is no shop in the database yet")?),
         None => None,
@@ -63,7 +64,7 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
                 fits(&database.market())?;
                 database.set_terms_blocking(&terms)?;
             }
-            options.store.data.data_dir.display().to_string()
+            location.dir.display().to_string()
         }
     };
     say!("Sales terms of the shop in {place} updated.");

@@ -47,7 +47,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
     let runtime = runtime(1)?;
     match command {
         WebhooksCommand::List(ListOptions { limit, json, store }) => {
-            let store = store.open(&runtime)?;
+            let store = store.locate()?.open(&runtime)?;
             let webhook_events =
                 wait(&runtime, store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
@@ -68,7 +68,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
             }
         }
         WebhooksCommand::Resend(ResendOptions { id, store }) => {
-            let known = wait(&runtime, store.open(&runtime)?.resend(id, clock::timestamp()));
+            let known = wait(&runtime, store.locate()?.open(&runtime)?.resend(id, clock::timestamp()));
             if !known.map_err(|error| error.to_string())? {
                 return Err(
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()

@@ -17,7 +17,7 @@ use ucp_trust::{
     keyring::{Keyring, OwnKey},
 };
 
-use crate::command::{Done, output::say, place::ShopData};
+use crate::command::{Done, output::say, place::ShopOptions};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
@@ -89,23 +89,24 @@ impl From<Algorithm> for jwk::Algorithm {
 #[derive(Debug, Args)]
 pub(crate) struct KeysPlace {
     #[command(flatten)]
-    data: ShopData,
-    /// Directory of the keys, as in `data.keys_dir` of the configuration [default: `keys` in the data directory].
+    shop: ShopOptions,
+    /// Directory of the keys, as in `data.keys_dir` of the configuration [default: that, or `keys` in the data directory].
     #[arg(long, value_name = "DIRECTORY")]
     keys_dir: Option<PathBuf>,
 }
 
 impl KeysPlace {
-    fn dir(&self) -> PathBuf {
-        match &self.keys_dir {
-            Some(dir) => shop_dir(dir, &self.data.shop),
-            None => shop_dir(&self.data.data_dir, &self.data.shop).join("keys"),
-        }
+    fn dir(&self) -> Result<PathBuf, Box<dyn std::error::Error>> {
+        let location = self.shop.locate()?;
+        Ok(match &self.keys_dir {
+            Some(dir) => shop_dir(dir, &location.shop),
+            None => location.keys,
+        })
     }
 
     /// Opens the keys.
     pub(crate) fn open(&self) -> Result<Keyring, Box<dyn std::error::Error>> {
-        Ok(Keyring::open(&self.dir())?)
+        Ok(Keyring::open(&self.dir()?)?)
     }
 }
 
@@ -138,7 +139,7 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     }
     if keyring.list().is_empty() {
         // On standard error, because scripts count the lines of standard output.
-        eprintln!("There are no keys in {}; `keys generate` makes one.", options.place.dir().display());
+        eprintln!("There are no keys in {}; `keys generate` makes one.", options.place.dir()?.display());
     }
     let signer = keyring.signer().map(|signer| signer.public().kid());
     for own in keyring.list() {

@@ -1,12 +1,12 @@
 //! `completions` and `man`: what shells and manual pages take from the command line's definition.
 
-use std::{fs, io::stdout, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 use clap_mangen::generate_to;
 
-use crate::command::Done;
+use crate::command::{Done, output::write};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsOptions {
@@ -23,7 +23,9 @@ pub(crate) struct ManOptions {
 
 /// Prints the completions of a shell.
 pub(crate) fn completions(options: &CompletionsOptions, mut command: Command) -> Done {
-    generate(options.shell, &mut command, "ucp-gateway", &mut stdout());
+    let mut script = Vec::new();
+    generate(options.shell, &mut command, "ucp-gateway", &mut script);
+    write(format_args!("{}", String::from_utf8(script)?));
     Ok(ExitCode::SUCCESS)
 }
 

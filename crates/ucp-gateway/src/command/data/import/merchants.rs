@@ -21,7 +21,8 @@ pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
     let tolerance = if lenient { Tolerance::Lenient } else { Tolerance::Strict };
     // Opened before the database, so that an unreadable file does not create a shop.
     let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
-    let database = opened(options, &options.data_dir, &wanted)?;
+    let location = options.store.locate()?;
+    let database = opened(&location, &location.dir, &wanted)?;
     let progress = import.progress().clone();
     let bar = progress_bar(progress.total);
     let mut tally = Tally::default();
