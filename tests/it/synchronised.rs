@@ -300,6 +300,8 @@ fn a_run_that_loses_too_much_is_held_until_the_operator_releases_it() {
     assert_eq!(held.status.code(), Some(3), "{printed}");
     assert!(printed.contains("held: 20 of 20 products would be removed"), "{printed}");
     assert!(told(&catalog(&setup, data.path(), &["status"])).contains("held         20 of 20 products"));
+    let changes = catalog(&setup, data.path(), &["sync"]);
+    assert_eq!(changes.status.code(), Some(3), "a run that loses nothing does not hide what is held: {changes:?}");
     let gateway = setup.spawn("127.0.0.1:0", data.path());
     assert_eq!(all(&gateway), 20, "nothing is removed");
     let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));

@@ -9,6 +9,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use ucp_config::Settings;
 
+use crate::decisions::replace;
+
 /// Name of the note in the directory of a shop.
 const NAME: &str = "database.json";
 
@@ -44,8 +46,6 @@ impl Whereabouts {
             };
         };
         let note = Self { database: options.place(), config: settings.process.config.clone() };
-        let beside = path.with_extension("json.new");
-        fs::write(&beside, serde_json::to_vec_pretty(&note)?)?;
-        fs::rename(&beside, &path)
+        replace(&path, &note)
     }
 }

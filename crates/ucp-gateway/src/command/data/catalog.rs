@@ -20,12 +20,12 @@ use crate::command::{
     runtime::{runtime, wait},
 };
 
-/// Exit code of a run that has lost too many products, and removed none.
+/// Exit code while the removal of too many products is held.
 const HELD: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogCommand {
-    /// Synchronize the copy of the catalog; exit code 3 if too many products would be removed.
+    /// Synchronize the copy of the catalog; exit code 3 while the removal of too many products is held.
     #[command(after_help = examples!(
         "catalog sync --config gateway.toml",
         "catalog sync --config gateway.toml --accept-loss"
@@ -105,25 +105,18 @@ async fn sync(synchroniser: &Synchroniser, options: &SyncOptions) -> Done {
     if let Some(bar) = shown.get() {
         bar.finish_and_clear();
     }
-    Ok(match ran? {
-        Ran::Unmodified => {
-            say!("The feed has not changed.");
-            ExitCode::SUCCESS
-        }
-        Ran::Ended(ended) => {
-            say!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
-            ExitCode::SUCCESS
-        }
-        Ran::Held(ended, held) => {
-            say!("{}: {}", ended.kind.as_str(), told_of(&ended.tally));
-            say!(
-                "held: {} of {} products would be removed, and none is; `ucp-gateway catalog sync --accept-loss` removes them",
-                held.lost,
-                held.of
-            );
-            ExitCode::from(HELD)
-        }
-    })
+    match ran? {
+        Ran::Unmodified => say!("The feed has not changed."),
+        Ran::Ended(ended) | Ran::Held(ended, _) => say!("{}: {}", ended.kind.as_str(), told_of(&ended.tally)),
+    }
+    // Of this run, or of one before.
+    let Some(held) = synchroniser.status().state.held else { return Ok(ExitCode::SUCCESS) };
+    say!(
+        "held: {} of {} products would be removed, and none is; `ucp-gateway catalog sync --accept-loss` removes them",
+        held.lost,
+        held.of
+    );
+    Ok(ExitCode::from(HELD))
 }
 
 fn told_of(tally: &Tally) -> String {
