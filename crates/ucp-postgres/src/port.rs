@@ -42,7 +42,8 @@ const CHECKOUTS: &str = "WITH gone AS (DELETE FROM checkouts WHERE shop = $1 AND
 
 /// Completed ones leave a mark at their orders first.
 const COMPLETED: &str = "AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM orders WHERE orders.shop = $1 \
-    AND orders.checkout_id = checkouts.id AND NOT anonymous AND buyer IS NULL)";
+    AND orders.checkout_id = checkouts.id AND (NOT anonymous AND buyer IS NULL OR EXISTS (SELECT 1 FROM outbox \
+    WHERE outbox.shop = $1 AND outbox.order_id = orders.id AND outbox.state = 'waiting')))";
 
 const KEPT: &str = "WITH old AS MATERIALIZED (SELECT key, resource, operation, owner FROM kept WHERE shop = $1 AND at < $2 \
     ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED) DELETE FROM kept USING old WHERE kept.shop = $1 AND kept.key = old.key \

@@ -15,6 +15,11 @@ use ucp_core::{
 
 use crate::{checksum::intact, connection::ShopConnection, store::SqliteStore};
 
+/// Condition of completed checkouts that may be removed, which leave a mark at their orders: no webhook event about the order waits.
+pub(crate) const COMPLETED: &str = "AND attempted_at IS NULL AND status = 'completed' AND NOT EXISTS (SELECT 1 FROM orders \
+    JOIN outbox ON outbox.shop = orders.shop AND outbox.order_id = orders.id WHERE orders.shop = checkouts.shop \
+    AND orders.checkout_id = checkouts.id AND outbox.state = 'waiting')";
+
 /// Carts and checkouts of an email address, which is the second parameter.
 const OF_BUYER: &str = "WHERE shop = ?1 AND lower(CASE WHEN json_valid(document) \
     THEN json_extract(document, '$.draft.buyer.email') END) = lower(?2)";
@@ -55,7 +60,7 @@ pub(crate) fn mark_orders(
 ) -> rusqlite::Result<()> {
     let sql = format!(
         "SELECT orders.seq, checkouts.document FROM (SELECT seq, id, document FROM checkouts WHERE shop = ?1 AND expires_at < ?2 \
-         AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?3) AS checkouts \
+         {COMPLETED} ORDER BY expires_at LIMIT ?3) AS checkouts \
          JOIN orders ON orders.shop = ?1 AND orders.checkout_id = checkouts.id \
          WHERE orders.anonymous = 0 AND orders.buyer IS NULL AND {}",
         intact("orders")

@@ -36,9 +36,6 @@ const RELEASED: [(&str, &str); 3] = [
 /// Maximum number of pages that are given back to the file system at once.
 const VACUUMED: u32 = 2_000;
 
-/// Condition of completed checkouts, which leave a mark at their orders.
-const COMPLETED: &str = "AND attempted_at IS NULL AND status = 'completed'";
-
 #[async_trait]
 impl Store for SqliteStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
@@ -116,7 +113,7 @@ impl Store for SqliteStore {
             ("kept", "seq", "at", "", KEPT_FOR),
             ("carts", "seq", "expires_at", "", unfinished),
             ("checkouts", "seq", "expires_at", "AND attempted_at IS NULL AND status <> 'completed'", unfinished),
-            ("checkouts", "seq", "expires_at", COMPLETED, completed),
+            ("checkouts", "seq", "expires_at", buyers::COMPLETED, completed),
             ("carts", "seq", "expires_at", "AND holder < '~'", HELD_FOR),
             ("checkouts", "seq", "expires_at", "AND holder < '~' AND attempted_at IS NULL", HELD_FOR),
             ("takings", "shop, variant, checkout, at", "at", "", TAKEN_FOR),
@@ -130,7 +127,7 @@ impl Store for SqliteStore {
             );
             let (secret, before) = (self.cursor_secret().clone(), nanoseconds(before(age)));
             let delete = move |db: ShopConnection<'_>| {
-                if condition == COMPLETED {
+                if condition == buyers::COMPLETED {
                     buyers::mark_orders(db, &secret, before, BATCH)?;
                 }
                 Ok(db.prepare_cached(&sql)?.execute((db.shop(), before, BATCH))? as u64)

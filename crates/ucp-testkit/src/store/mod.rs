@@ -93,6 +93,7 @@ macro_rules! store_suite {
             operators_see_the_orders_of_all_platforms,
             identifiers_with_personal_data_are_told,
             buyers_are_found_as_long_as_anything_of_them_is_stored,
+            a_checkout_stays_while_a_webhook_event_of_its_order_waits,
             forwarded_messages_are_queued_once_and_in_order,
             expired_rows_of_the_shop_are_removed,
             holders_are_listed_and_what_one_holds_is_released,

@@ -119,6 +119,26 @@ pub async fn buyers_are_found_as_long_as_anything_of_them_is_stored<T: StoreUnde
     assert_eq!(other.personal_data("other@example.com").await.expect("reads").orders.len(), 0);
 }
 
+/// A completed checkout stays, whatever its age, while a webhook event about its order waits.
+pub async fn a_checkout_stays_while_a_webhook_event_of_its_order_waits<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    for (id, quiet) in [("told", true), ("untold", false)] {
+        let placed = order(ALICE, &format!("order of {id}"), id);
+        let confirmed = Confirmation {
+            id: placed.id.clone(),
+            label: placed.label.clone(),
+            token: placed.token.clone(),
+            permalink_url: None,
+        };
+        let bought = Checkout { state: State::Completed { order: confirmed }, ..checkout(ALICE, id, None) };
+        let change = Change { checkout: at(bought, 0), order: at(placed, 0), quiet, ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    store.prune(now() + hours(31 * 24)).await.expect("prunes");
+    let ids = ["told", "untold"].map(str::to_owned);
+    assert_eq!(store.with_personal_data(&ids).await.expect("reads"), [ids[1].clone()].into());
+}
+
 /// A forwarded webhook message is queued once per identifier, and those of an order are sent one after the other.
 pub async fn forwarded_messages_are_queued_once_and_in_order<T: StoreUnderTest<Store: Store>>(subject: &T) {
     let store = subject.open().await;
