@@ -11,6 +11,7 @@ use prometheus::{
     Counter, CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, process_collector::ProcessCollector, proto::MetricFamily,
 };
+use rustix::fs::statvfs;
 use ucp_console::admin;
 use ucp_core::{
     Release,
@@ -28,8 +29,9 @@ use ucp_sync::Status;
 
 use crate::{events::Events, export::Counts, telemetry::Log};
 
-/// Upper bounds of the buckets of durations, in seconds.
-const SECONDS: [f64; 14] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 25.0];
+/// Upper bounds of the buckets of durations, in seconds. Alerts compare with 2.5, 4, 5 and 10.
+const SECONDS: [f64; 16] =
+    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 4.0, 5.0, 10.0, 25.0];
 
 /// Metrics of calls, which are counted as the calls end.
 #[derive(Clone, Debug)]
@@ -163,6 +165,13 @@ impl Sources {
         read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
         read.counter("ucp_store_writes_total", "Store writes", &[])?.set(&[], written(Activity::writes));
         read.gauge("ucp_store_queue", "Store writes queued or in progress", &[])?.set(&[], written(Activity::queued));
+        let free = "Free bytes of the file system of a data directory";
+        let free = read.gauge("ucp_data_free_bytes", free, &["directory"])?;
+        for (directory, _) in &files {
+            if let Ok(system) = statvfs(directory) {
+                free.set(&[&directory.to_string_lossy()], system.f_bavail.saturating_mul(system.f_frsize));
+            }
+        }
         let items = "Exported spans and events, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
         let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events queued for export", &["of"])?;

@@ -99,6 +99,15 @@ def test_promtool_finds_no_fault_in_rules_and_configuration(tmp_path):
     assert "SUCCESS" in promtool("check", "config", tmp_path / "prometheus.yml")
 
 
+def test_each_alert_fires_on_its_cause_and_none_on_a_gateway_that_works():
+    assert "SUCCESS" in promtool("test", "rules", MONITORING / "alerts.test.yml")
+    tests = yaml.safe_load((MONITORING / "alerts.test.yml").read_text())["tests"]
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+    alerts = [rule["alert"] for rule in rules]
+    assert [test["name"] for test in tests] == [*alerts, "none of them"]
+    assert [rule["alertname"] for rule in tests[-1]["alert_rule_test"]] == alerts
+
+
 def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
     there = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE))
     # What only a gateway in front of a shop, with a copy of a catalog or on a database has, and what only calls of other
