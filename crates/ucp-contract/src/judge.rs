@@ -30,30 +30,43 @@ pub fn question(question: Question, document: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns what the gateway would leave out of an answer, or not take it for: each with the path of the member.
-pub fn answer(backend: &Backend, question: Question, asked: &Value, answer: &Value) -> Vec<String> {
+/// What the gateway makes of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// What it leaves out, or does not take the answer for: each with the path of the member.
+    pub rejected: Vec<String>,
+    /// What it tells buyers about the answer.
+    pub told: Vec<String>,
+}
+
+/// Judges an answer as the gateway does.
+pub fn answer(backend: &Backend, question: Question, asked: &Value, answer: &Value) -> Judgement {
+    let mut judgement = Judgement::default();
     let market = match market(backend) {
         Ok(market) => market,
-        Err(problem) => return vec![format!("market: {problem}")],
+        Err(problem) => {
+            judgement.rejected.push(format!("market: {problem}"));
+            return judgement;
+        }
     };
-    let mut problems = Vec::new();
+    let problems = &mut judgement.rejected;
     let judged = match question {
         Question::Backend | Question::CartAbandon => Ok(()),
         Question::Find => read::<Found>(answer).map(|found| {
-            products(&market, found.products, &mut problems);
+            products(&market, found.products, problems);
         }),
         Question::Resolve | Question::Open => read::<Resolved>(answer).map(|resolved| {
-            products(&market, resolved.products, &mut problems);
+            products(&market, resolved.products, problems);
         }),
         Question::CartSync | Question::CartFetch => {
-            read(answer).and_then(|priced| cart(backend, &market, asked, &priced, &mut problems))
+            read(answer).and_then(|priced| cart(backend, &market, asked, &priced, &mut judgement))
         }
         Question::Place | Question::Order | Question::Cancel => {
-            read(answer).map(|outcome| attempt(question, &outcome, &mut problems))
+            read(answer).map(|outcome| attempt(question, &outcome, problems))
         }
     };
-    problems.extend(judged.err());
-    problems
+    judgement.rejected.extend(judged.err());
+    judgement
 }
 
 fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, String> {
@@ -81,17 +94,17 @@ fn cart(
     market: &Market,
     asked: &Value,
     priced: &Cart,
-    problems: &mut Vec<String>,
+    Judgement { rejected, told }: &mut Judgement,
 ) -> Result<(), String> {
     priced.add_up()?;
     if !market.trades_in(priced.currency) {
-        problems.push(format!("$.currency: {} must be a currency of the market", priced.currency));
+        rejected.push(format!("$.currency: {} must be a currency of the market", priced.currency));
     }
     let completion = backend.cart.as_ref().map(|cart| cart.completion);
     if completion == Some(Completion::HandOff) {
         let page = priced.continue_url.as_deref().and_then(ucp_import::text::address);
         if page.is_none() {
-            problems.push("$.continue_url: must be the https URL on which buyers pay".to_owned());
+            rejected.push("$.continue_url: must be the https URL on which buyers pay".to_owned());
         }
     }
     for line in asked["lines"].as_array().into_iter().flatten() {
@@ -101,10 +114,10 @@ fn cart(
         let problem = held.and_then(|held| held.problem.as_ref());
         let reason = problem.map_or(Value::Null, |problem| serde_json::to_value(problem.kind).unwrap_or_default());
         if Some(there) != quantity {
-            problems.push(format!(
-                "$.lines: {there} of `{variant}` instead of {}; buyers are told: {}",
+            told.push(format!(
+                "there are {there} of `{variant}` instead of {}: {}",
                 quantity.unwrap_or_default(),
-                reason.as_str().unwrap_or("out_of_stock, for no `problem` is stated")
+                reason.as_str().unwrap_or("out_of_stock, for the line has no `problem`")
             ));
         }
     }
@@ -112,7 +125,7 @@ fn cart(
         let of_discounts = priced.discounts.iter().filter_map(|discount| discount.code.as_deref());
         let mut in_effect = of_discounts.chain(priced.credits.iter().filter_map(|credit| credit.code.as_deref()));
         if !in_effect.any(|own| own.eq_ignore_ascii_case(code)) {
-            problems.push(format!("$.discounts: the code `{code}` has no effect"));
+            told.push(format!("the code `{code}` has no effect"));
         }
     }
     Ok(())

@@ -1,3 +1,7 @@
+def IN(stream): any(stream == .; .);
+def INDEX(f): reduce .[] as $row ({}; .[$row | f | tostring] |= $row);
+def toarray: if isarray then . else [.] end;
+
 def _sum(amounts): reduce amounts as $amount (0; . + $amount);
 
 def balanced($where; $title):

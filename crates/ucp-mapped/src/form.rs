@@ -134,7 +134,7 @@ pub fn examine(mapping: &Mapping, plan: &Plan) -> Vec<Form> {
     }
     match cart.completion {
         Completion::HandOff => rule(
-            "carts_lead_to_a_page",
+            "a_page_is_stated",
             sync,
             programs.states(sync, "continue_url"),
             "buyers pay on the shop's page, and no program states `continue_url`",

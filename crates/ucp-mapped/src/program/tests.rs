@@ -32,6 +32,9 @@ fn a_program_maps_json_to_json() {
     assert_eq!(run("@uri \"products/\\(.)\"", "\"a/b?\"").as_deref(), Ok("\"products/a%2Fb%3F\""));
     assert_eq!(run("def twice(f): f | f; twice(. + 1)", "1").as_deref(), Ok("3"));
     assert_eq!(run("[..] | length", "[[1],2]").as_deref(), Ok("4"));
+    assert_eq!(run("[.[] | IN(1, 3)]", "[1,2]").as_deref(), Ok("[true,false]"));
+    assert_eq!(run("INDEX(.id)", r#"[{"id":7}]"#).as_deref(), Ok(r#"{"7":{"id":7}}"#));
+    assert_eq!(run("[toarray, ([.] | toarray)]", "1").as_deref(), Ok("[[1],[1]]"));
     assert_eq!(run("[.[] | flatten(2)] | add", "[[[1]],[2]]").as_deref(), Ok("[1,2]"));
 }
 

@@ -3,6 +3,7 @@
 mod cart;
 mod catalog;
 mod file;
+mod guide;
 mod language;
 mod sources;
 

@@ -309,12 +309,15 @@ fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done
                 say!("missing  {missing}");
             }
             let answer = serde_json::from_slice(answer).unwrap_or_default();
-            let problems =
+            let judge::Judgement { rejected, told } =
                 backend.map(|backend| judge::answer(&backend, asked, &document, &answer)).unwrap_or_default();
-            for problem in &problems {
-                say!("gateway  {problem}");
+            for told in &told {
+                say!("buyers   {told}");
             }
-            if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            for rejected in &rejected {
+                say!("rejected {rejected}");
+            }
+            if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Ok(Reply::Gone) => {
             say!("answer: there is no such thing");
