@@ -3,13 +3,15 @@
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
 //! line, and JSON that begins with a bracket alone in its line may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
-//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
+//! them from the page and run them as they stand. `toml FILE` blocks are added to the file of that name for the `console`
+//! blocks after them, and those of `mapping` are read by the crate of mappings. `json` blocks are read by the crate whose documents they are.
 //! Those of `docs/clients.md` and `docs/quickstart-client.md` are tried with the packages of clients and generators, those of
 //! `docs/behind-a-proxy.md` with the proxies, in lanes. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -147,7 +149,15 @@ struct Workplace(tempfile::TempDir);
 
 impl Workplace {
     fn new() -> Self {
-        Self(crate::harness::folder())
+        let folder = crate::harness::folder();
+        std::os::unix::fs::symlink(repository().join("examples"), folder.path().join("examples")).expect("a link");
+        Self(folder)
+    }
+
+    /// Adds a block to a file.
+    fn add(&self, file: &str, text: &str) {
+        let file = fs::OpenOptions::new().create(true).append(true).open(self.0.path().join(file));
+        file.and_then(|mut file| file.write_all(text.as_bytes())).expect("written");
     }
 }
 
@@ -163,9 +173,11 @@ impl Drop for Workplace {
 
 #[test]
 fn console_blocks_print_what_they_say() {
-    if !Command::new("curl").arg("--version").ends().status.success() {
-        println!("skipped: the blocks call curl, which is not on this machine");
-        return;
+    for tool in ["curl", "python3"] {
+        if !Command::new(tool).arg("--version").ends().status.success() {
+            println!("skipped: the blocks call {tool}, which is not on this machine");
+            return;
+        }
     }
     let directory = Path::new(env!("CARGO_BIN_EXE_ucp-gateway")).parent().expect("a directory").to_owned();
     let search_path = std::env::var("PATH").unwrap_or_default();
@@ -180,7 +192,13 @@ fn console_blocks_print_what_they_say() {
             let text = text.replace(ADDRESS, &address);
             own.iter().fold(text, |text, (named, free)| text.replace(named, free))
         };
-        for block in blocks(&page).iter().filter(|block| block.info == "console") {
+        for block in &blocks(&page) {
+            if let Some(file) = block.info.strip_prefix("toml ").filter(|file| *file != "mapping") {
+                here.add(file, &format!("{}\n", actual(&block.text)));
+            }
+            if block.info != "console" {
+                continue;
+            }
             for (command, expected) in commands(&block.text) {
                 let at = format!("{}:{}: {command}", page.display(), block.line);
                 let output = Command::new("bash")
@@ -190,10 +208,10 @@ fn console_blocks_print_what_they_say() {
                     .envs(binary().get_envs().filter_map(|(name, value)| Some((name, value?))))
                     .ends();
                 let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-                let lines: Vec<_> = printed.lines().collect();
+                let lines = unwrapped(&printed.lines().map(str::to_owned).collect::<Vec<_>>());
                 assert_eq!(lines.len(), expected.len(), "{at}\n{printed}");
                 for (pattern, line) in expected.iter().zip(lines) {
-                    assert!(fits(&actual(pattern), line), "{at}\nsays   {pattern}\nprints {line}");
+                    assert!(fits(&actual(pattern), &line), "{at}\nsays   {pattern}\nprints {line}");
                 }
                 run += 1;
             }
@@ -244,6 +262,14 @@ fn every_block_is_run_somewhere() {
                         text.contains(&format!("(\"{name}\")"))
                     };
                     assert!(readers.iter().any(reads), "{at}: nothing reads it");
+                }
+                Some(("toml", "mapping")) => {
+                    let tests = fs::read_to_string(repository().join("crates/ucp-mapped/tests/it/guide.rs"));
+                    assert!(tests.expect("the tests of blocks").contains("src/page.md"), "{at}: nothing reads it");
+                }
+                Some(("toml", file)) => {
+                    let page = fs::read_to_string(&page).expect("a page");
+                    assert!(page.contains(&format!(" {file}")), "{at}: no command reads it");
                 }
                 Some(("sh", name)) => {
                     let runs = gates.contains(&format!("$(documented {name})"));

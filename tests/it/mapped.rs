@@ -49,6 +49,78 @@ fn the_examples_can_be_used_and_are_what_the_schema_says() {
     }
 }
 
+/// A mapping whose search shows the question that it is asked.
+fn shows_the_question(more: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("shop.toml");
+    let find = r#"[find]
+answer = '{products: [{id: "p", title: ($question | tojson), description: {plain: "."}, variants: [{id: "v", title: "v", price: {amount: 1, currency: $question.context.currency}}]}]}'
+"#;
+    fs::write(&file, format!("{HEAD}{find}{more}")).expect("written");
+    (folder, file)
+}
+
+fn printed(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat()
+}
+
+#[test]
+fn a_question_is_tried_as_words_or_as_json() {
+    let (_folder, file) = shows_the_question("");
+    let tried = |arguments: &[&str]| {
+        let output = binary().args(["backend", "try"]).arg(&file).args(arguments).ends();
+        (output.status.code(), printed(&output))
+    };
+    for (arguments, shown) in [
+        (
+            &["find", "blue", "vase"][..],
+            r#""title": "{\"available\":false,\"context\":{\"currency\":\"EUR\",\"language\":\"en\"},\"limit\":10,\"words\":\"blue vase\"}""#,
+        ),
+        (
+            &["find", r#"{"words": "vase", "limit": 3, "context": {"country": "AT"}}"#],
+            r#"\"country\":\"AT\",\"currency\":\"EUR\",\"language\":\"en\"},\"limit\":3,\"words\":\"vase\"}""#,
+        ),
+    ] {
+        let (code, printed) = tried(arguments);
+        assert!(code == Some(0) && printed.contains(shown), "{arguments:?}: {printed}");
+    }
+    for (arguments, reason) in [
+        (&["find", r#"{"limit": "many"}"#][..], "the question cannot be asked: $.limit: invalid type"),
+        (&["find", "vase", r#"{"limit": 3}"#], "the question must be one JSON document, or words"),
+        (&["find", r#"{"limit": 3"#], "the question must be JSON: EOF"),
+        (&["cart/sync", "v=many"], "`v=many` must be VARIANT or VARIANT=QUANTITY"),
+        (&["order", "o1"], "the question `order` must be a JSON document"),
+        (&["order"], "the question cannot be asked: $: missing field `reference`"),
+    ] {
+        let (code, printed) = tried(arguments);
+        assert!(code == Some(1) && printed.contains(reason), "{arguments:?}: {printed}");
+    }
+    // What the gateway would leave out is said, with the path.
+    let (code, printed) = tried(&["find", r#"{"context": {"currency": "USD"}}"#]);
+    let left_out = "rejected $.products[0].variants[0].price.currency: left out: ";
+    assert!(code == Some(1) && printed.contains(left_out), "{printed}");
+}
+
+#[test]
+fn a_mapping_is_checked_without_its_shop() {
+    let checked = |more: &str| {
+        let (_folder, file) = shows_the_question(more);
+        let output = binary().args(["backend", "check", "--offline"]).arg(&file).ends();
+        (output.status.code(), printed(&output))
+    };
+    let (code, said) = checked("");
+    assert!(code == Some(0) && said.contains("ok       the_file_is_a_mapping"), "{said}");
+    let cart = "[cart]\ncompletion = \"hand_off\"\ncodes = true\nsync.answer = \"null\"\nfetch.answer = \"null\"\nabandon.answer = \"null\"\n";
+    let (code, said) = checked(cart);
+    for rule in ["links_are_stated", "codes_are_sent", "a_page_is_stated"] {
+        assert!(code == Some(1) && said.contains(&format!("failed   {rule}: ")), "{rule}: {said}");
+    }
+    let (code, said) = checked("[order]\n");
+    assert!(code == Some(1) && said.contains("order: must have a step or an answer"), "{said}");
+    let output = binary().args(["backend", "check", "--offline", "http://127.0.0.1:1"]).ends();
+    assert!(!output.status.success() && printed(&output).contains("is for mapping files"), "{}", printed(&output));
+}
+
 #[test]
 fn a_program_cannot_take_the_gateway_with_it() {
     // The first bound that is reached depends on the machine.

@@ -12,7 +12,7 @@ use ucp_import::jsonl::typed;
 use uuid::Uuid;
 
 use crate::{
-    documents::{Backend, Cart, CatalogAbilities, Found, Outcome, Resolved},
+    documents::{Backend, Cart, CatalogAbilities, Completion, Found, Outcome, Resolved},
     shop::market,
     transport::{Question, Reply, Transport},
 };
@@ -185,7 +185,6 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
         report.skipped.push(("carts and attempts", "the shop has a catalog alone".to_owned()));
     } else if allow_writes {
         rules! {
-            unknown_attempts_are_absent,
             amounts_add_up,
             what_is_stated_last_is_in_the_cart,
             unknown_carts_are_gone,
@@ -197,8 +196,17 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
         } else {
             report.skipped.push(("a_key_makes_one_cart", "the shop does not state `cart.keys`".to_owned()));
         }
-        let judged = shop.canceled_attempts_place_nothing().await;
-        report.note("canceled_attempts_place_nothing", judged);
+        if shop.sold_out().is_some() {
+            rules! { what_is_sold_out_is_not_sold }
+        } else {
+            report.skipped.push(("what_is_sold_out_is_not_sold", "every variant can be bought".to_owned()));
+        }
+        if shop.backend.cart.as_ref().is_some_and(|cart| cart.completion == Completion::HandOff) {
+            rules! { carts_lead_to_a_page }
+            report.skipped.push(("attempts", "buyers pay on a page of the shop".to_owned()));
+        } else {
+            rules! { unknown_attempts_are_absent, canceled_attempts_place_nothing }
+        }
     } else {
         report.skipped.push(("carts and attempts", "they write at the shop; `--allow-writes` permits it".to_owned()));
     }
@@ -395,10 +403,16 @@ impl<'a> CheckedShop<'a> {
                 asked["codes"] = codes;
                 let cart: Cart = trial.ask_existing(Question::CartSync, asked).await?;
                 cart.add_up().map_err(|fault| trial.finding(fault))?;
+                let coded = cart.discounts.iter().any(|discount| discount.code.as_deref() == Some(NOTHING));
+                trial.must(!coded, "a code that does not exist is the reason of a discount")?;
                 for (variant, quantity) in lines {
                     let line = cart.lines.iter().find(|line| line.variant == *variant);
-                    let there = line.is_some_and(|line| line.quantity == *quantity);
-                    trial.must(there, format_args!("{quantity} of `{variant}` must be in the cart"))?;
+                    // There may be one piece alone.
+                    let there = line.is_some_and(|line| (1..=*quantity).contains(&line.quantity));
+                    trial.must(
+                        there,
+                        format_args!("{quantity} of `{variant}` must be in the cart, or as many as there are"),
+                    )?;
                 }
             }
         }
@@ -419,6 +433,38 @@ impl<'a> CheckedShop<'a> {
         trial.must(replaced, format_args!("the cart must hold one `{other}` and nothing else"))?;
         let fetched: Cart = trial.ask_existing(Question::CartFetch, asked).await?;
         trial.must(fetched == changed, "`/cart/fetch` says something else than the `/cart/sync` before it")
+    }
+
+    /// Returns a variant that cannot be bought.
+    fn sold_out(&self) -> Option<&str> {
+        let mut variants = self.products.iter().flat_map(|product| &product.variants);
+        variants.find(|variant| !variant.availability.available).map(|variant| variant.id.as_str())
+    }
+
+    async fn what_is_sold_out_is_not_sold(&self) -> Judged<()> {
+        let cure = "leave a variant that is sold out out of `lines`, or state it with `quantity` 0 and the reason as \
+                    `problem`; state `availability.available` of products from the same stock";
+        let mut trial = self.trial("what_is_sold_out_is_not_sold", cure);
+        let [one, _] = self.bought(&trial)?;
+        let Some(other) = self.sold_out() else { return Ok(()) };
+        let cart: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1), (other, 1)])).await?;
+        let sold = |id: &str| cart.lines.iter().any(|line| line.variant == id && line.quantity > 0);
+        trial.must(sold(one), format_args!("`{one}` is missing, because `{other}` is sold out"))?;
+        trial.must(!sold(other), format_args!("`{other}` is in the cart, and sold out in `/find`"))
+    }
+
+    async fn carts_lead_to_a_page(&self) -> Judged<()> {
+        let cure = "state the https URL of the page on which the buyer pays this cart as `continue_url`";
+        let mut trial = self.trial("carts_lead_to_a_page", cure);
+        let [one, _] = self.bought(&trial)?;
+        let mut asked = self.cart(None, &[(one, 1)]);
+        asked["purpose"] = json!("checkout");
+        asked["reference"] = json!(format!("{NOTHING}-page"));
+        let cart: Cart = trial.ask_existing(Question::CartSync, asked).await?;
+        let page = cart.continue_url.as_deref().and_then(ucp_import::text::address);
+        trial.must(page.is_some(), "buyers pay on a page of the shop, and the cart states none")?;
+        let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": cart.cart })).await?;
+        Ok(())
     }
 
     async fn unknown_carts_are_gone(&self) -> Judged<()> {

@@ -10,6 +10,7 @@
 //! | `position` | positions in results, as cursors carry them |
 //! | `cart` | carts, and orders that are placed |
 //! | [`check`](mod@check) | rules of the contract, tried on a shop |
+//! | [`judge`] | what the gateway makes of one answer, for people who try a shop |
 //! | [`openapi`] | the contract as an OpenAPI document |
 //! | [`orders`] | events about orders that buyers place on the shop's pages |
 //! | [`changes`] | events about products that changed |
@@ -21,6 +22,7 @@ pub mod check;
 pub mod documents;
 pub mod event;
 pub mod http;
+pub mod judge;
 pub mod openapi;
 pub mod orders;
 mod position;

@@ -34,6 +34,13 @@ pub struct Mapping {
     pub source: BTreeMap<String, Source>,
     /// Definitions of jq (`def name: …;`) that every program may use.
     pub definitions: Option<Code>,
+    /// GraphQL fragments by name, without `fragment NAME`: `on Product { id }`. A document that spreads one gets it, with
+    /// those that it spreads itself.
+    #[serde(default)]
+    pub fragments: BTreeMap<String, String>,
+    /// Requests by name, without `name` and `request`, for steps that state them as their `request`.
+    #[serde(default)]
+    pub request: BTreeMap<String, Step>,
     /// Program that makes a product, as a line of `ucp-gateway import` states it, from each element of `products` in the
     /// answers of `find`, `resolve` and `open`. A product that it fails for is left out.
     pub product: Option<Code>,
@@ -93,10 +100,46 @@ pub struct Source {
     /// Names of the cookies that make the session of a cart. They travel within the identifier of the cart.
     #[serde(default)]
     pub session_cookies: Vec<String>,
+    /// Program that yields the name of one of `choice`, or `null` for the source as it is stated. It is run once for each
+    /// question. A cart stays with the choice that it was made with.
+    pub choose: Option<Code>,
+    /// Other addresses and credentials of the source, by name, such as those of a region or a customer group.
+    #[serde(default)]
+    pub choice: BTreeMap<String, Choice>,
+}
+
+/// What another choice of a source states in place of the source.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// Address that all paths are below. Default: that of the source.
+    pub address: Option<Address>,
+    /// Headers of every request, beside and in place of those of the source.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Authentication. Default: that of the source.
+    pub auth: Option<Auth>,
+}
+
+impl Source {
+    /// Returns the source as a choice of it is.
+    pub(super) fn chosen(&self, choice: &Choice) -> Self {
+        let mut headers = self.headers.clone();
+        headers.extend(choice.headers.clone());
+        Self {
+            address: choice.address.clone().unwrap_or_else(|| self.address.clone()),
+            plain_http: self.plain_http,
+            headers,
+            auth: choice.auth.clone().or_else(|| self.auth.clone()),
+            session_cookies: self.session_cookies.clone(),
+            choose: None,
+            choice: BTreeMap::new(),
+        }
+    }
 }
 
 /// Authentication at a source. Secrets are named here and stated elsewhere.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Auth {
     /// A token in a header.
@@ -145,9 +188,12 @@ pub struct Asked {
     /// Requests.
     #[serde(default)]
     pub step: Vec<Step>,
-    /// Program that makes the answer. Its input is the value of the last step; `$question`, `$market`, `$paging` and the
-    /// values of all steps by name are known to it. Default: the value of the last step.
+    /// Program that makes the answer. Its input is the value of the last step; `$question`, `$market`, `$paging`, `$now`
+    /// and the values of all steps by name are known to it. Default: the value of the last step.
     pub answer: Option<Code>,
+    /// Statuses that are answers for all steps with a request, beside those of the `accept` of each.
+    #[serde(default)]
+    pub accept: Vec<u16>,
     /// Pages of `find`.
     pub paging: Option<Paging>,
     /// Number of identifiers that `resolve` asks for at once. Default: all.
@@ -167,12 +213,17 @@ pub enum Paging {
     Cursor,
 }
 
-/// A request.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// A request, or a value that is computed from those before.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Name by which later programs know its value, as `$name`.
+    #[serde(default)]
     pub name: String,
+    /// Name of one of the shared requests of the file, which states what the step does not.
+    pub request: Option<String>,
+    /// Program that makes the value of the step, in place of a request.
+    pub value: Option<Code>,
     /// Name of the source; may be left out if there is only one.
     pub source: Option<String>,
     /// Program that says whether the request is made at all; otherwise its value is `null`.
@@ -185,7 +236,8 @@ pub struct Step {
     /// Path below the address of the source. jq expressions in braces are replaced by their values, encoded for a
     /// segment.
     pub path: Option<Code>,
-    /// Programs for the parameters of the query; those that yield `null` or nothing are left out.
+    /// Programs for the parameters of the query; those that yield `null` or nothing are left out. One that yields an array
+    /// makes one parameter of each element but `null`.
     #[serde(default)]
     pub query: BTreeMap<String, Code>,
     /// Programs for headers; those that yield `null` or nothing are left out.
@@ -193,7 +245,8 @@ pub struct Step {
     pub headers: BTreeMap<String, Code>,
     /// Program for the JSON document that is sent.
     pub body: Option<Code>,
-    /// GraphQL document that is sent. The answer is its `data`; with `errors`, the question is refused.
+    /// GraphQL document that is sent, with the fragments of the file that it spreads. The answer is its `data`; with
+    /// `errors`, the question is refused.
     pub graphql: Option<String>,
     /// Program for the variables of the GraphQL document.
     pub variables: Option<Code>,
@@ -205,7 +258,8 @@ pub struct Step {
     /// Program that makes the answer of the question from the value of the step, if there is no need for further steps.
     /// If it yields `null` or nothing, the next step is made.
     pub end: Option<Code>,
-    /// Statuses from 400 on that are answers, too. The input of `answer` is `{status, body}` then, whatever the status.
+    /// Statuses from 400 on that are answers, too; not 429, 502, 503 and 504, for which the gateway waits. The input of
+    /// `answer` is `{status, body}` then, whatever the status.
     #[serde(default)]
     pub accept: Vec<u16>,
     /// Codes (`extensions.code`) of GraphQL errors that are answers, too. The input of `answer` is `{data, errors}` then,
@@ -221,6 +275,47 @@ pub struct Step {
     pub at_once: Option<u8>,
     /// `true` if the request changes nothing, whatever its method. Requests for questions that only read never do.
     pub reads: Option<bool>,
+    /// Number of seconds, from 1 to 86,400, for which a successful answer is kept for all equal requests that only read.
+    /// Requests with the cookies of a session are not equal to any other.
+    pub keep: Option<u32>,
+}
+
+impl Step {
+    /// Returns the step with what a shared request states and it does not.
+    pub(super) fn with(&self, shared: &Self) -> Self {
+        fn own<T: Clone>(own: &Option<T>, shared: &Option<T>) -> Option<T> {
+            own.clone().or_else(|| shared.clone())
+        }
+        fn all<T: Clone>(own: &BTreeMap<String, T>, shared: &BTreeMap<String, T>) -> BTreeMap<String, T> {
+            shared.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+        let listed = |own: &[u16], shared: &[u16]| if own.is_empty() { shared } else { own }.to_vec();
+        let errors = if self.accept_errors.is_empty() { &shared.accept_errors } else { &self.accept_errors };
+        Self {
+            name: self.name.clone(),
+            request: None,
+            value: own(&self.value, &shared.value),
+            source: own(&self.source, &shared.source),
+            when: own(&self.when, &shared.when),
+            each: own(&self.each, &shared.each),
+            method: own(&self.method, &shared.method),
+            path: own(&self.path, &shared.path),
+            query: all(&self.query, &shared.query),
+            headers: all(&self.headers, &shared.headers),
+            body: own(&self.body, &shared.body),
+            graphql: own(&self.graphql, &shared.graphql),
+            variables: own(&self.variables, &shared.variables),
+            answer: own(&self.answer, &shared.answer),
+            gone: own(&self.gone, &shared.gone),
+            end: own(&self.end, &shared.end),
+            accept: listed(&self.accept, &shared.accept),
+            accept_errors: errors.clone(),
+            optional: self.optional || shared.optional,
+            at_once: own(&self.at_once, &shared.at_once),
+            reads: own(&self.reads, &shared.reads),
+            keep: own(&self.keep, &shared.keep),
+        }
+    }
 }
 
 /// Address of a server.

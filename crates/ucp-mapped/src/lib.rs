@@ -4,6 +4,8 @@
 //! | :-- | :-- |
 //! | [`file`](mod@file) | the file: market, sources, questions |
 //! | [`plan`] | its programs, checked and numbered, and the requests that they make |
+//! | [`form`] | rules that need no shop: what the file promises, and whether its programs can keep it |
+//! | `page` | the reference of the file, for people |
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
 //! | `session` | cookies of carts |
@@ -16,6 +18,8 @@
 mod check;
 pub mod decimal;
 pub mod file;
+pub mod form;
+mod page;
 pub mod plan;
 pub mod pool;
 pub mod program;
@@ -25,6 +29,7 @@ pub mod transport;
 pub mod worker;
 
 pub use self::{
+    page::page,
     plan::read,
     transport::{Exchange, Mapped, Trace},
 };

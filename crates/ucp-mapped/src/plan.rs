@@ -1,9 +1,13 @@
 //! The programs of a mapping, checked and numbered, and for each question the requests that they make.
 
-use std::collections::BTreeMap;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, StatusCode};
 use ucp_contract::{Question, documents::Completion};
+use ucp_core::operation::Freshness;
 use ucp_net::CallKind;
 
 use super::{
@@ -13,7 +17,16 @@ use super::{
 };
 
 /// Variables that every program of a question knows.
-const KNOWN: [&str; 3] = ["$question", "$market", "$paging"];
+const KNOWN: [&str; 4] = ["$question", "$market", "$paging", NOW];
+
+/// The time. It came later than the others, so that a step may have its name.
+const NOW: &str = "$now";
+
+/// Statuses that say that the shop is busy, whatever a mapping accepts.
+const BUSY: [u16; 4] = [429, 502, 503, 504];
+
+/// Longest time for which answers are kept, in seconds.
+const MAX_KEEP: u32 = 86_400;
 
 /// Maximum number of steps of a question.
 const MAX_STEPS: usize = 32;
@@ -30,6 +43,8 @@ pub struct Plan {
     /// All programs, by [`ProgramId`].
     pub(super) listed: Vec<Listed>,
     pub(super) product: Option<ProgramId>,
+    /// Programs that choose how a source is asked, by the name of the source.
+    pub(super) choices: BTreeMap<String, ProgramId>,
     pub(super) questions: BTreeMap<&'static str, Way>,
 }
 
@@ -42,10 +57,13 @@ pub(super) struct Way {
     pub(super) batch: Option<usize>,
 }
 
-/// A request, as programs make it.
+/// A request as programs make it, or a value.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) name: String,
+    /// Program that makes the value in place of a request.
+    pub(super) value: Option<ProgramId>,
+    /// Name of the source of the request; empty if there is none.
     pub(super) source: String,
     pub(super) call_kind: CallKind,
     pub(super) method: Method,
@@ -64,6 +82,15 @@ pub(super) struct Made {
     pub(super) optional: bool,
     /// Number of requests under way at once, if the step is repeated.
     pub(super) at_once: usize,
+    /// Time for which answers are kept.
+    pub(super) keep: Option<Freshness>,
+}
+
+impl Made {
+    /// Returns `true` if a status from 400 on is an answer.
+    pub(super) fn accepts(&self, status: StatusCode) -> bool {
+        self.accept.contains(&status.as_u16())
+    }
 }
 
 struct Planner<'a> {
@@ -72,6 +99,8 @@ struct Planner<'a> {
     /// Definitions that precede every program.
     definitions: String,
     listed: Vec<Listed>,
+    /// Names of shared requests and fragments that are used.
+    used: BTreeSet<String>,
     faults: Vec<String>,
 }
 
@@ -80,11 +109,22 @@ struct Planner<'a> {
 /// were found.
 pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let mapping = Mapping::parse(file)?;
-    let mut planner =
-        Planner { mapping: &mapping, file, definitions: String::new(), listed: Vec::new(), faults: Vec::new() };
+    let mut planner = Planner {
+        mapping: &mapping,
+        file,
+        definitions: String::new(),
+        listed: Vec::new(),
+        used: BTreeSet::new(),
+        faults: Vec::new(),
+    };
     let known: Vec<String> = KNOWN.map(str::to_owned).into();
     planner.define(&known);
     let product = planner.program("product", mapping.product.as_ref(), &known);
+    let mut choices = BTreeMap::new();
+    for (name, source) in &mapping.source {
+        let program = planner.program(&format!("source.{name}.choose"), source.choose.as_ref(), &known);
+        choices.extend(program.map(|program| (name.clone(), program)));
+    }
     let mut questions = BTreeMap::new();
     for question in Question::ALL {
         if let Some(asked) = mapping.asked(question) {
@@ -96,7 +136,7 @@ pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let Planner { listed, mut faults, .. } = planner;
     // The answers to `open` are those to `resolve` unless the file says otherwise.
     faults.dedup();
-    if faults.is_empty() { Ok((mapping, Plan { listed, product, questions })) } else { Err(Faulty(faults)) }
+    if faults.is_empty() { Ok((mapping, Plan { listed, product, choices, questions })) } else { Err(Faulty(faults)) }
 }
 
 impl Planner<'_> {
@@ -111,13 +151,35 @@ impl Planner<'_> {
             self.fault("source", "must have at least one source");
         }
         for (name, source) in &mapping.source {
-            for (header, value) in &source.headers {
+            let headers = source.choice.values().flat_map(|choice| &choice.headers).chain(&source.headers);
+            for (header, value) in headers {
                 if header.parse::<HeaderName>().is_err() || http::HeaderValue::from_str(value).is_err() {
                     self.fault(
                         &format!("source.{name}.headers"),
                         format_args!("`{header}` must be a valid HTTP header"),
                     );
                 }
+            }
+            if name.contains('.') {
+                self.fault(&format!("source.{name}"), "must have a name without dots");
+            }
+            if source.choose.is_none() != source.choice.is_empty() {
+                self.fault(&format!("source.{name}"), "must have both `choose` and `choice`, or neither");
+            }
+        }
+        for (name, request) in &mapping.request {
+            let label = format!("request.{name}");
+            if !request.name.is_empty() || request.request.is_some() {
+                self.fault(&label, "must have neither `name` nor `request`");
+            }
+            if !self.used.contains(&label) {
+                self.fault(&label, "must be the `request` of a step");
+            }
+        }
+        for name in mapping.fragments.keys() {
+            let label = format!("fragments.{name}");
+            if !self.used.contains(&label) {
+                self.fault(&label, "must be spread by a `graphql` document");
             }
         }
         let places = mapping.cart.as_ref().is_some_and(|cart| cart.completion == Completion::Place);
@@ -181,21 +243,119 @@ impl Planner<'_> {
         if asked.batch == Some(0) || asked.batch.is_some() && !matches!(question, Question::Resolve | Question::Open) {
             self.fault(&label, "`batch` must be a number of identifiers from 1, of `resolve` or `open`");
         }
+        self.statuses(&label, &asked.accept);
         let mut steps = Vec::new();
         for step in &asked.step {
-            steps.extend(self.step(question, &label, step, &known));
+            let step = self.whole(&label, step);
+            let mut made = self.step(question, &label, &step, &known);
+            if let Some(made) = made.as_mut().filter(|made| made.value.is_none()) {
+                made.accept.extend(&asked.accept);
+            }
+            steps.extend(made);
             known.push(format!("${}", step.name));
         }
         let answer = self.program(&format!("{label}.answer"), asked.answer.as_ref(), &known);
         Way { steps, answer, paging: asked.paging, batch: asked.batch }
     }
 
+    fn statuses(&mut self, label: &str, accept: &[u16]) {
+        if accept.iter().any(|status| !(400..600).contains(status) || BUSY.contains(status)) {
+            let [busy @ .., last] = BUSY.map(|status| status.to_string());
+            let busy = busy.join(", ");
+            self.fault(
+                label,
+                format_args!("`accept` must be of statuses from 400 to 599 other than {busy} and {last}"),
+            );
+        }
+    }
+
+    /// Returns a step with what its shared request states.
+    fn whole<'s>(&mut self, of: &str, step: &'s Step) -> Cow<'s, Step> {
+        let Some(name) = &step.request else { return Cow::Borrowed(step) };
+        let Some(shared) = self.mapping.request.get(name) else {
+            self.fault(&format!("{of}.{}", step.name), "`request` must name a request of the file");
+            return Cow::Borrowed(step);
+        };
+        self.used.insert(format!("request.{name}"));
+        Cow::Owned(step.with(shared))
+    }
+
+    /// Returns a GraphQL document with the fragments that it spreads.
+    fn document(&mut self, label: &str, document: &str) -> String {
+        let mapping = self.mapping;
+        let (mut whole, mut wanted) = (document.to_owned(), spreads(document));
+        let mut there = BTreeSet::new();
+        while let Some(name) = wanted.pop() {
+            if is_defined(document, &name) || !there.insert(name.clone()) {
+                continue;
+            }
+            let Some(fragment) = mapping.fragments.get(&name) else {
+                self.fault(label, format_args!("`...{name}` must be a fragment of the document or of `fragments`"));
+                continue;
+            };
+            self.used.insert(format!("fragments.{name}"));
+            whole.push_str(&format!("\nfragment {name} {}", fragment.trim()));
+            wanted.extend(spreads(fragment));
+        }
+        whole
+    }
+
+    /// Makes a step without a request.
+    fn computed(&mut self, label: &str, step: &Step, value: &Code, known: &[String]) -> Option<Made> {
+        let allowed = Step {
+            name: step.name.clone(),
+            value: step.value.clone(),
+            when: step.when.clone(),
+            each: step.each.clone(),
+            gone: step.gone.clone(),
+            end: step.end.clone(),
+            ..Step::default()
+        };
+        if format!("{allowed:?}") != format!("{step:?}") {
+            self.fault(
+                label,
+                "must have nothing but `when`, `each`, `gone` and `end` beside `value`: no request is made",
+            );
+        }
+        let mut program = |member: &str, code: Option<&Code>| self.program(&format!("{label}.{member}"), code, known);
+        let (when, each) = (program("when", step.when.as_ref()), program("each", step.each.as_ref()));
+        let (gone, end) = (program("gone", step.gone.as_ref()), program("end", step.end.as_ref()));
+        Some(Made {
+            name: step.name.clone(),
+            value: Some(program("value", Some(value))?),
+            source: String::new(),
+            call_kind: CallKind::Read,
+            method: Method::GET,
+            when,
+            each,
+            path: None,
+            query: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+            graphql: None,
+            answer: None,
+            gone,
+            end,
+            accept: Vec::new(),
+            accept_errors: Vec::new(),
+            optional: true,
+            at_once: 1,
+            keep: None,
+        })
+    }
+
     fn step(&mut self, question: Question, of: &str, step: &Step, known: &[String]) -> Option<Made> {
         let label = format!("{of}.{}", step.name);
         let identifier = step.name.starts_with(|first: char| first.is_ascii_lowercase())
             && step.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        if !identifier || known.contains(&format!("${}", step.name)) {
+        let variable = format!("${}", step.name);
+        let is_taken = known.iter().skip(KNOWN.len()).any(|name| *name == variable)
+            || variable != NOW && KNOWN.contains(&variable.as_str());
+        if !identifier || is_taken {
             self.fault(&label, "`name` must be of lower-case letters, digits and `_`, and used once");
+        }
+        if let Some(value) = &step.value {
+            return self.computed(&label, step, value, known);
         }
         let only = || (self.mapping.source.len() == 1).then(|| self.mapping.source.keys().next()).flatten();
         let source = step.source.as_ref().or_else(only).filter(|name| self.mapping.source.contains_key(*name)).cloned();
@@ -233,9 +393,14 @@ impl Planner<'_> {
         {
             self.fault(&label, format_args!("`at_once` must be from 1 to {MOST_AT_ONCE}, of a step with `each`"));
         }
-        if step.accept.iter().any(|status| !(400..500).contains(status)) {
-            self.fault(&label, "`accept` must be of statuses from 400 to 499");
+        self.statuses(&label, &step.accept);
+        if step.keep.is_some_and(|keep| call_kind != CallKind::Read || !(1..=MAX_KEEP).contains(&keep)) {
+            self.fault(
+                &label,
+                format_args!("`keep` must be from 1 to {MAX_KEEP} seconds, of a request that only reads"),
+            );
         }
+        let graphql = step.graphql.as_deref().map(|document| self.document(&label, document));
         if step.graphql.is_none() && !step.accept_errors.is_empty() {
             self.fault(&label, "must not have `accept_errors` without `graphql`");
         }
@@ -268,6 +433,7 @@ impl Planner<'_> {
         };
         Some(Made {
             name: step.name.clone(),
+            value: None,
             source: source?,
             call_kind,
             method,
@@ -277,7 +443,7 @@ impl Planner<'_> {
             query,
             headers,
             body,
-            graphql: step.graphql.clone(),
+            graphql,
             answer,
             gone,
             end,
@@ -285,8 +451,49 @@ impl Planner<'_> {
             accept_errors: step.accept_errors.clone(),
             at_once: step.at_once.map_or(if call_kind == CallKind::Read { AT_ONCE } else { 1 }, usize::from),
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
+            keep: step.keep.map(|seconds| Freshness::seconds(seconds.into(), 0, 0, 0)),
         })
     }
+}
+
+/// Returns the text of a GraphQL document without comments and strings.
+fn bare(document: &str) -> String {
+    let (mut bare, mut rest) = (String::with_capacity(document.len()), document);
+    while let Some(from) = rest.find(['"', '#']) {
+        bare.push_str(&rest[..from]);
+        let (begun, ends) = match &rest[from..] {
+            comment if comment.starts_with('#') => (1, comment.find('\n')),
+            block if block.starts_with("\"\"\"") => (3, block[3..].find("\"\"\"").map(|at| at + 6)),
+            text => {
+                let mut is_escaped = false;
+                let end = text[1..].find(|letter| {
+                    let ends = letter == '"' && !is_escaped;
+                    is_escaped = letter == '\\' && !is_escaped;
+                    ends
+                });
+                (1, end.map(|at| at + 2))
+            }
+        };
+        rest = ends.map_or("", |to| &rest[from + to.max(begun)..]);
+    }
+    bare + rest
+}
+
+/// Returns the names of the fragments that a GraphQL document spreads.
+fn spreads(document: &str) -> Vec<String> {
+    let bare = bare(document);
+    let names = bare.split("...").skip(1).map(|rest| {
+        let rest = rest.trim_start();
+        &rest[..rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len())]
+    });
+    names.filter(|name| !name.is_empty() && *name != "on").map(str::to_owned).collect()
+}
+
+/// Returns `true` if a GraphQL document defines a fragment of this name.
+fn is_defined(document: &str, name: &str) -> bool {
+    let bare = bare(document);
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    words.windows(2).any(|pair| pair[0].ends_with("fragment") && pair[1] == name)
 }
 
 /// Returns the program that makes a path from a template: `products/{.id}/` becomes `@uri "products/\(.id)/"`.
@@ -319,6 +526,20 @@ fn template(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_fragments_that_a_document_spreads_are_found() {
+        for (document, names) in [
+            ("query { a { ...A ... on B { c } ...  C } }", &["A", "C"][..]),
+            ("{ a(b: \"...D\") # ...E\n { ...F_1 } }", &["F_1"]),
+            ("{ a(b: \"\"\"...G \" ...H\"\"\", c: \"\\\" ...I\") }", &[]),
+            ("{ a(b: \"...J", &[]),
+        ] {
+            assert_eq!(spreads(document), names, "{document}");
+        }
+        assert!(is_defined("query { ...A } fragment\n A on B { c }", "A"));
+        assert!(!is_defined("query { ...A } # fragment A on B", "A"));
+    }
 
     #[test]
     fn a_template_is_a_program() {

@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use super::{
-    program::Stopped,
+    program::{Stopped, Thrown},
     worker::{self, MAX_FRAME, Programs, Request},
 };
 
@@ -103,12 +103,27 @@ pub enum NoValue {
     /// It yields nothing.
     #[error("yields nothing")]
     Empty,
-    /// It failed. The text may quote the input, and with it data of buyers.
-    #[error("failed: {0}")]
-    Failed(String),
+    /// It failed.
+    #[error("failed: {text}")]
+    Failed {
+        /// Reason, which may quote the input, and with it data of buyers.
+        text: String,
+        /// The same without anything of the input.
+        rule: String,
+    },
     /// The value cannot be used. The text names its member and quotes nothing.
     #[error("yields a value that cannot be used: {0}")]
     Unusable(String),
+}
+
+impl NoValue {
+    /// Returns the reason without anything of the input.
+    pub(super) fn rule(&self) -> String {
+        match self {
+            Self::Failed { rule, .. } => format!("failed: {rule}"),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Processes for the programs of one mapping.
@@ -205,7 +220,7 @@ impl Pool {
         let value = |ran: worker::Ran| {
             ran.map_err(|stopped| match stopped {
                 Stopped::Empty => NoValue::Empty,
-                Stopped::Error(text) => NoValue::Failed(text),
+                Stopped::Error(Thrown { text, rule }) => NoValue::Failed { text, rule },
                 Stopped::Unusable(text) => NoValue::Unusable(text),
             })
         };
@@ -308,7 +323,8 @@ mod tests {
         let values = pool.run(ProgramId(0), &[br#"{"a":1}"#], &[b"1", b"\"\xc3\xa9\""]).await.expect("runs");
         assert_eq!(values, [Ok(br#"[1,{"a":1}]"#.to_vec()), Ok("[\"é\",{\"a\":1}]".as_bytes().to_vec())]);
         let values = pool.run(ProgramId(1), &[b"0"], &[b"0", b"1", b"2"]).await.expect("runs");
-        assert_eq!(values, [Ok(b"0".to_vec()), Err(NoValue::Empty), Err(NoValue::Failed("too large".to_owned()))]);
+        let failed = NoValue::Failed { text: "too large".to_owned(), rule: "too large".to_owned() };
+        assert_eq!(values, [Ok(b"0".to_vec()), Err(NoValue::Empty), Err(failed)]);
         assert_eq!(pool.run(ProgramId(0), &[b"1"], &[]).await, Ok(Vec::new()));
         assert_eq!(pool.idle.lock().expect("a lock").len(), 1, "one process was enough");
     }

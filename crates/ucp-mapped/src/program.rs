@@ -21,7 +21,7 @@ use jaq_json::{Num, Val, read};
 use jaq_std::ValT as _;
 use ucp_core::money::Currency;
 
-use super::decimal;
+use super::decimal::{self, Rounding};
 
 /// Maximum size of a program in bytes.
 pub const MAX_PROGRAM: usize = 16 << 10;
@@ -30,7 +30,7 @@ pub const MAX_PROGRAM: usize = 16 << 10;
 pub(super) const STACK: usize = 256 << 20;
 
 /// Filters that programs may not call, and the reason. It completes "`…` is not available: …".
-const FORBIDDEN: [(&str, &str); 18] = [
+pub(super) const FORBIDDEN: [(&str, &str); 18] = [
     ("debug", "programs print nothing"),
     ("debug_empty", "programs print nothing"),
     ("env", "programs read no environment"),
@@ -41,7 +41,7 @@ const FORBIDDEN: [(&str, &str); 18] = [
     ("input_line_number", "a program has one input"),
     ("inputs", "a program has one input"),
     ("localtime", "programs know no time zone; use `gmtime`"),
-    ("now", "programs know no clock"),
+    ("now", "use `$now`, the time of the question"),
     ("recurse", "it has no bound; use `..`"),
     ("repeat", "it has no bound"),
     ("stderr", "programs print nothing"),
@@ -56,6 +56,28 @@ const REMOVED: [&str; 7] = ["debug_empty", "env", "halt", "localtime", "now", "s
 
 /// Definitions of jaq that are built on those.
 const REMOVED_DEFINITIONS: [&str; 4] = ["debug", "halt", "halt_error", "stderr"];
+
+/// Filters of mappings that are written in jq.
+const DEFINITIONS: &str = include_str!("definitions.jq");
+
+/// Ends of the errors of filters of mappings, after what they may say about their input.
+const RULES: [&str; 15] = [
+    "must be a decimal such as 12.50",
+    "round it in the shop's own way, by `rounded(currency; \"half_up\")`",
+    "must be at most 9007199254740991 minor units",
+    "must be made into minor units before computing: it was computed with floating-point arithmetic",
+    "must be a text",
+    "must be an ISO 4217 currency code",
+    "must be the decimal mark, \".\" or \",\"",
+    "the way to round must be one of \"half_up\", \"half_even\", \"up\", \"down\"",
+    "must be an integer of minor units",
+    "must be an amount from 0, and the quantity an integer from 1",
+    "must be true or false",
+    "must be a time with its offset (RFC 3339), seconds since 1970, or a date",
+    "it must be at most half a minor unit for each amount",
+    "the largest of the taxes must be as large as the difference that it takes",
+    "what takes the difference must be \"taxes\" or \"fees\"",
+];
 
 /// Members of answers that hold money, in which no computed float may be.
 const MONEY: [&str; 7] = ["amount", "delivery", "discount", "max", "min", "price", "total"];
@@ -72,6 +94,7 @@ pub struct Fault {
 
 /// A compiled program.
 pub(super) struct Program {
+    code: String,
     filter: jaq_core::Filter<Data>,
 }
 
@@ -82,10 +105,19 @@ type Data = data::JustLut<Val>;
 pub(super) enum Stopped {
     /// The input is not to be answered for: the program yields nothing.
     Empty,
-    /// The program failed. The text may quote the input.
-    Error(String),
+    /// The program failed.
+    Error(Thrown),
     /// The value cannot be used, wherever it came from; with the path of the member.
     Unusable(String),
+}
+
+/// Error of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Thrown {
+    /// Text, which may quote the input.
+    pub(super) text: String,
+    /// The same without anything of the input.
+    pub(super) rule: String,
 }
 
 /// Checks that a program can be compiled. Fails with [`Fault`].
@@ -128,6 +160,8 @@ impl Program {
 
         let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let definitions = definitions.filter(|definition| !REMOVED_DEFINITIONS.contains(&definition.name));
+        let definitions =
+            definitions.chain(jaq_core::load::parse(DEFINITIONS, |parser| parser.defs()).into_iter().flatten());
         let natives = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
         let natives = natives.filter(|(name, ..)| !REMOVED.contains(name)).chain(natives_of_ours());
         let arena = Arena::default();
@@ -143,7 +177,7 @@ impl Program {
                     at(name, format!("{} `{name}` is not defined", kind.as_str()))
                 })
             })?;
-        Ok(Self { filter })
+        Ok(Self { code: code.to_owned(), filter })
     }
 
     /// Runs the program on a JSON text, with the values of its variables in the order in which they were named, and
@@ -152,7 +186,8 @@ impl Program {
         let context = Ctx::<Data>::new(&self.filter.lut, Vars::new(variables.iter().cloned()));
         let mut values = self.filter.id.run((context, input.clone()));
         let value = values.next().ok_or(Stopped::Empty)?.map_err(|exception| {
-            Stopped::Error(exception.get_err().map_or_else(|_| "it broke off".to_owned(), shortened))
+            let text = exception.get_err().map_or_else(|_| "it broke off".to_owned(), text_of);
+            Stopped::Error(Thrown { rule: rule(&text, &self.code), text: ucp_import::printable(&text) })
         })?;
         if values.next().is_some() {
             let reason = "must yield one value: put several into an array".to_owned();
@@ -174,10 +209,43 @@ fn first<E>(errors: Vec<E>, fault: impl Fn(E) -> Fault) -> Fault {
     errors.into_iter().next().map_or_else(none, fault)
 }
 
-/// Text of an error, which can quote a whole input, cut to a line.
-fn shortened(error: Error<Val>) -> String {
+/// Text of an error, which can quote a whole input.
+fn text_of(error: Error<Val>) -> String {
     let value = error.into_val();
-    ucp_import::printable(&text(&value).map_or_else(|_| value.to_string(), str::to_owned))
+    text(&value).map_or_else(|_| value.to_string(), str::to_owned)
+}
+
+/// Returns what the text of an error says without the input: texts of the program, and the rules of filters.
+fn rule(error: &str, code: &str) -> String {
+    let is_of_program = |text: &str| code.contains(&serde_json::Value::from(text).to_string());
+    if is_of_program(error) {
+        return ucp_import::printable(error);
+    }
+    let kind = |value: &str| match value.as_bytes().first() {
+        Some(b'"') => "a text",
+        Some(b'[') => "an array",
+        Some(b'{') => "an object",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        _ => "a number",
+    };
+    if let Some((value, key)) = error.strip_prefix("cannot index ").and_then(|rest| rest.rsplit_once(" with ")) {
+        let name = key.trim_matches('"');
+        let is_known = !name.is_empty() && (code.contains(&format!(".{name}")) || code.contains(key));
+        return format!("{} cannot be indexed with {}", kind(value), if is_known { key } else { kind(key) });
+    }
+    if let Some((value, wanted)) = error.strip_prefix("cannot use ").and_then(|rest| rest.rsplit_once(" as ")) {
+        return format!("{} cannot be used as {wanted}", kind(value));
+    }
+    if let Some(rest) = error.strip_prefix("cannot calculate ") {
+        let operation = [" + ", " - ", " * ", " / ", " % "].into_iter().find(|operation| rest.contains(operation));
+        return format!("cannot calculate {} {}", kind(rest), operation.unwrap_or_default().trim());
+    }
+    match RULES.iter().find(|rule| error.ends_with(**rule)) {
+        Some(rule) if rule.starts_with("must be") && !error.starts_with("the ") => format!("{} {rule}", kind(error)),
+        Some(rule) => (*rule).to_owned(),
+        None => "it ended with an `error` whose text is made of its input".to_owned(),
+    }
 }
 
 /// Names that a program uses, checked from the outside in.
@@ -374,24 +442,132 @@ fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &ValuePlace<'_>) 
     if json.len() > limit { Err(Stopped::Unusable(format!("must be at most {limit} bytes of JSON"))) } else { Ok(()) }
 }
 
-/// Filters that a mapping needs beside jq's.
-///
-/// | filter | input | value |
-/// | :-- | :-- | :-- |
-/// | `minor($currency)` | decimal, as number or text | integer of minor units, exactly |
-/// | `minor($currency; $mark)` | amount written for people, with its decimal mark | the same |
-/// | `decimal($currency)` | integer of minor units | decimal text, `12.50` |
-/// | `currency` | code in any letter case | ISO 4217 code |
-/// | `boolean` | `true`, `1`, `"yes"` … or the opposite | boolean |
-/// | `timestamp` | RFC 3339, seconds since 1970, or a date | RFC 3339 in UTC |
-/// | `plain` | HTML | its text |
+/// A filter that mappings have beside those of jq.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterOfOurs {
+    /// Call.
+    pub call: &'static str,
+    /// Input.
+    pub input: &'static str,
+    /// Value.
+    pub value: &'static str,
+    /// Program, its input and its value, both JSON.
+    pub example: [&'static str; 3],
+}
+
+/// Filters that a mapping needs beside jq's, as the reference lists them.
+pub const FILTERS: [FilterOfOurs; 13] = [
+    FilterOfOurs {
+        call: "minor($currency)",
+        input: "decimal, as a number or a text",
+        value: "integer of minor units, exactly; fails for more decimal places than the currency has",
+        example: [r#"minor("EUR")"#, r#""19.99""#, "1999"],
+    },
+    FilterOfOurs {
+        call: "minor($currency; $mark)",
+        input: "amount written for people, with its decimal mark `\".\"` or `\",\"`",
+        value: "the same",
+        example: [r#"minor("EUR"; ",")"#, r#""1.234,50 €""#, "123450"],
+    },
+    FilterOfOurs {
+        call: "rounded($currency; $way)",
+        input: "decimal with any number of places",
+        value: "integer of minor units, [rounded](#rounding) by the way that is named",
+        example: [r#"rounded("EUR"; "half_up")"#, "12.345", "1235"],
+    },
+    FilterOfOurs {
+        call: "times($factor; $way)",
+        input: "integer of minor units",
+        value: "the amount times a decimal, such as a rate of tax, computed exactly and rounded",
+        example: [r#"times("0.19"; "half_even")"#, "1999", "380"],
+    },
+    FilterOfOurs {
+        call: "per_piece($quantity)",
+        input: "integer of minor units that a whole line costs",
+        value: "the `price` of a piece, rounded up, and the `discount` of the line that leaves what it costs, if any",
+        example: ["per_piece(3)", "1000", r#"{"price":334,"discount":2}"#],
+    },
+    FilterOfOurs {
+        call: "balanced($where)",
+        input: "cart whose `total` differs from the sum of its parts by rounding",
+        value: "the cart with the difference in the largest tax (`\"taxes\"`), or in a fee or discount (`\"fees\"`); fails if \
+                the difference is more than half a minor unit for each amount",
+        example: [
+            r#"balanced("taxes") | .taxes"#,
+            r#"{"lines":[{"price":100,"quantity":1}],"taxes":[{"title":"VAT","amount":19}],"total":120}"#,
+            r#"[{"title":"VAT","amount":20}]"#,
+        ],
+    },
+    FilterOfOurs {
+        call: "balanced($where; $title)",
+        input: "the same",
+        value: "the same, with the title of the fee or discount in place of `Rounding`",
+        example: [
+            r#"balanced("fees"; "Cash rounding") | .fees"#,
+            r#"{"lines":[{"price":100,"quantity":1}],"total":101}"#,
+            r#"[{"title":"Cash rounding","amount":1}]"#,
+        ],
+    },
+    FilterOfOurs {
+        call: "decimal($currency)",
+        input: "integer of minor units",
+        value: "decimal text with the places of the currency",
+        example: [r#"decimal("EUR")"#, "1250", r#""12.50""#],
+    },
+    FilterOfOurs {
+        call: "currency",
+        input: "currency code in any letter case",
+        value: "ISO 4217 code; fails for any other text",
+        example: ["currency", r#""eur""#, r#""EUR""#],
+    },
+    FilterOfOurs {
+        call: "boolean",
+        input: "`true`, `1`, `\"yes\"`, `\"on\"` and the like, or the opposite",
+        value: "boolean; fails for anything else",
+        example: ["boolean", r#""No""#, "false"],
+    },
+    FilterOfOurs {
+        call: "timestamp",
+        input: "RFC 3339 time with its offset, seconds since 1970, or a date",
+        value: "RFC 3339 time in UTC; fails for a time without offset",
+        example: ["timestamp", r#""2026-01-31T10:00:00+02:00""#, r#""2026-01-31T08:00:00Z""#],
+    },
+    FilterOfOurs {
+        call: "plain",
+        input: "HTML",
+        value: "its text",
+        example: ["plain", r#""<p>Red &amp; warm</p>""#, r#""Red & warm""#],
+    },
+    FilterOfOurs {
+        call: "error($text)",
+        input: "anything",
+        value: "none: the program fails, as with jq. The log shows a text that the program has as it stands, and never one \
+                that is made of the input",
+        example: [r#"if . < 0 then error("no negative prices") else . end"#, "1", "1"],
+    },
+];
+
+/// Filters of [`FILTERS`] that are not written in jq.
 fn natives_of_ours() -> impl Iterator<Item = Fun<Data>> {
-    let natives: [Filter<RunPtr<Data>>; 7] = [
+    let natives: [Filter<RunPtr<Data>>; 10] = [
         ("minor", v(1), |cv| unary(cv, |amount, code| minor(&amount, &code, None))),
         ("minor", v(2), |mut cv| {
             let mark = cv.0.pop_var();
             unary(cv, move |amount, code| minor(&amount, &code, Some(&mark)))
         }),
+        ("rounded", v(2), |mut cv| {
+            let way = cv.0.pop_var();
+            unary(cv, move |amount, code| {
+                units_of(&amount, decimal::minor(&decimal_of(&amount)?, currency(&code)?, Some(rounding(&way)?)))
+            })
+        }),
+        ("times", v(2), |mut cv| {
+            let way = cv.0.pop_var();
+            unary(cv, move |units, factor| {
+                units_of(&factor, decimal::times(minor_units(&units)?, &decimal_of(&factor)?, rounding(&way)?))
+            })
+        }),
+        ("per_piece", v(1), |cv| unary(cv, |units, quantity| per_piece(&units, &quantity))),
         ("decimal", v(1), |cv| unary(cv, |units, code| decimal_text(&units, &code))),
         ("currency", v(0), |cv| bome(currency(&cv.1).map(|currency| Val::from(currency.as_str().to_owned())))),
         ("boolean", v(0), |cv| bome(boolean(&cv.1))),
@@ -410,35 +586,70 @@ fn currency(code: &Val) -> Result<Currency, Error<Val>> {
     text(code)?.parse().map_err(|_| Error::str(format_args!("{code} must be an ISO 4217 currency code")))
 }
 
+fn rounding(way: &Val) -> Result<Rounding, Error<Val>> {
+    text(way).ok().and_then(Rounding::named).ok_or_else(|| {
+        let names = Rounding::ALL.map(|way| format!("\"{}\"", way.as_str())).join(", ");
+        Error::str(format_args!("the way to round must be one of {names}"))
+    })
+}
+
+/// Returns the text of a decimal, which is a number or a text.
+fn decimal_of(amount: &Val) -> Result<String, Error<Val>> {
+    match amount {
+        Val::Num(Num::Float(_)) => Err(Error::str(format_args!(
+            "{amount} must be made into minor units before computing: it was computed with floating-point arithmetic"
+        ))),
+        Val::Num(number) => Ok(number.to_string()),
+        _ => Ok(text(amount)?.trim().to_owned()),
+    }
+}
+
+fn units_of(amount: &Val, units: Result<i64, decimal::NotMinor>) -> ValR<Val> {
+    let units = units.map_err(|reason| Error::str(format_args!("{amount} {reason}")))?;
+    isize::try_from(units).map(Val::from).map_err(Error::str)
+}
+
 fn minor(amount: &Val, code: &Val, mark: Option<&Val>) -> ValR<Val> {
     let currency = currency(code)?;
     let refused = |reason: decimal::NotMinor| Error::str(format_args!("{amount} {reason}"));
-    let decimal = match (amount, mark) {
-        (Val::Num(Num::Float(_)), _) => {
-            return Err(Error::str(format_args!(
-                "{amount} was computed with floating-point arithmetic: make minor units before computing"
-            )));
-        }
-        (Val::Num(number), None) => number.to_string(),
-        (_, None) => text(amount)?.trim().to_owned(),
-        (_, Some(mark)) => match text(mark)? {
+    let decimal = match mark {
+        None => decimal_of(amount)?,
+        Some(_) if matches!(amount, Val::Num(Num::Float(_))) => decimal_of(amount)?,
+        Some(mark) => match text(mark)? {
             "." => decimal::written(text(amount)?, '.').map_err(refused)?,
             "," => decimal::written(text(amount)?, ',').map_err(refused)?,
             _ => return Err(Error::str(format_args!("{mark} must be the decimal mark, \".\" or \",\""))),
         },
     };
-    let units = decimal::minor(&decimal, currency).map_err(refused)?;
-    isize::try_from(units).map(Val::from).map_err(Error::str)
+    units_of(amount, decimal::minor(&decimal, currency, None))
 }
 
-fn decimal_text(units: &Val, code: &Val) -> ValR<Val> {
-    let currency = currency(code)?;
+fn minor_units(units: &Val) -> Result<i64, Error<Val>> {
     let units = match units {
         Val::Num(number) => number.as_isize(),
         _ => None,
     };
-    let units = units.ok_or_else(|| Error::str("the input must be an integer of minor units"))?;
-    Ok(Val::from(currency.decimal(units as i64)))
+    units.map(|units| units as i64).ok_or_else(|| Error::str("the input must be an integer of minor units"))
+}
+
+fn decimal_text(units: &Val, code: &Val) -> ValR<Val> {
+    Ok(Val::from(currency(code)?.decimal(minor_units(units)?)))
+}
+
+fn per_piece(units: &Val, quantity: &Val) -> ValR<Val> {
+    let units = minor_units(units)?;
+    let parts = match quantity {
+        Val::Num(number) => number.as_isize().and_then(|quantity| decimal::per_piece(units, quantity as i64)),
+        _ => None,
+    };
+    let (price, discount) =
+        parts.ok_or_else(|| Error::str("the input must be an amount from 0, and the quantity an integer from 1"))?;
+    let members = [("price", price), ("discount", discount)];
+    let members = members.into_iter().filter(|(name, units)| *name == "price" || *units != 0);
+    let member = |(name, units): (&str, i64)| {
+        isize::try_from(units).map(|units| (Val::from(name.to_owned()), Val::from(units))).map_err(Error::str)
+    };
+    members.map(member).collect::<Result<_, _>>().map(Val::obj)
 }
 
 fn boolean(value: &Val) -> ValR<Val> {

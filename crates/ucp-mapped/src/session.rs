@@ -1,4 +1,5 @@
-//! Sessions of carts: the cookies by which a shop knows a cart, within the identifier that the contract hands back.
+//! Sessions of carts: the cookies by which a shop knows a cart, and the choice of its sources, within the identifier that
+//! the contract hands back.
 //!
 //! The contract tells the identifier of a cart to nobody, so that it may hold what opens the cart. It is opaque to the
 //! gateway, which keeps it with its own record of the cart; nothing is kept here.
@@ -16,15 +17,21 @@ const PREFIX: &str = "m1.";
 /// Maximum size of the cookies of a session in bytes.
 const MAX_COOKIES: usize = 3 << 10;
 
-/// Cookies by source and name. Has no `Debug` form: whoever knows them can open the cart.
+/// What a cart is reached by. Has no `Debug` form: whoever knows it can open the cart.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Session(BTreeMap<String, BTreeMap<String, String>>);
+pub(super) struct Session {
+    /// Cookies by source and name.
+    cookies: BTreeMap<String, BTreeMap<String, String>>,
+    /// Choices by the names of sources that have several; `None` for the source as it is stated.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) chosen: BTreeMap<String, Option<String>>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     cart: Value,
-    cookies: Session,
+    #[serde(flatten)]
+    session: Session,
 }
 
 impl Session {
@@ -32,19 +39,19 @@ impl Session {
     /// identifier that was not made here.
     pub(super) fn open(identifier: &str) -> Option<(Self, Value)> {
         let bytes = URL_SAFE_NO_PAD.decode(identifier.strip_prefix(PREFIX)?).ok()?;
-        let Sealed { cart, cookies } = serde_json::from_slice(&bytes).ok()?;
-        Some((cookies, cart))
+        let Sealed { cart, session } = serde_json::from_slice(&bytes).ok()?;
+        Some((session, cart))
     }
 
     /// Returns the identifier of a cart in this session.
     pub(super) fn seal(&self, cart: Value) -> Option<String> {
-        let sealed = serde_json::to_vec(&Sealed { cart, cookies: self.clone() }).ok()?;
+        let sealed = serde_json::to_vec(&Sealed { cart, session: self.clone() }).ok()?;
         Some(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// Returns the `Cookie` header for a source.
     pub(super) fn header(&self, source: &str) -> Option<HeaderValue> {
-        let cookies: Vec<_> = self.0.get(source)?.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<_> = self.cookies.get(source)?.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut value = HeaderValue::from_str(&cookies.join("; ")).ok().filter(|value| !value.is_empty())?;
         value.set_sensitive(true);
         Some(value)
@@ -60,7 +67,7 @@ impl Session {
                 continue;
             }
             let ended = value.is_empty() || parts.any(|part| part.eq_ignore_ascii_case("max-age=0"));
-            let jar = self.0.entry(source.to_owned()).or_default();
+            let jar = self.cookies.entry(source.to_owned()).or_default();
             let held: usize = jar.iter().map(|(name, value)| name.len() + value.len()).sum();
             if ended {
                 jar.remove(name);
@@ -94,6 +101,14 @@ mod tests {
         assert_eq!(opened.header("other"), None);
         opened.note("shop", &names, &set(&["sid=; Path=/", "sig=3; Max-Age=0"]));
         assert_eq!(opened.header("shop"), None);
+    }
+
+    #[test]
+    fn identifiers_of_carts_from_before_choices_are_read() {
+        let sealed = URL_SAFE_NO_PAD.encode(br#"{"cart":7,"cookies":{"shop":{"sid":"1"}}}"#);
+        let (session, cart) = Session::open(&format!("m1.{sealed}")).expect("one of ours");
+        assert_eq!((cart, session.header("shop").expect("cookies").as_bytes()), (Value::from(7), &b"sid=1"[..]));
+        assert!(session.seal(Value::from(7)).expect("an identifier") == format!("m1.{sealed}"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The servers of a mapping: where requests go, and what they are let in by.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -12,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 use ucp_net::{
-    Author, CallKind, Classifier, Clock, Counters, Failure, Lane, Options, Random, Received, Scope, Unreadable,
+    Author, CallKind, Classifier, Clock, Counters, Failure, Key, Lane, Options, Random, Received, Scope, Unreadable,
     Upstream, UpstreamRequest, Verdict,
     classifier::{Sound, by_status},
     deadline,
@@ -45,6 +44,8 @@ pub struct Surroundings<'a> {
     pub options: &'a dyn Fn(&str, Url) -> Options,
     /// Current time.
     pub clock: Clock,
+    /// Current time, as programs get it.
+    pub now: fn() -> jiff::Timestamp,
     /// Jitter of retries.
     pub random: Random,
 }
@@ -106,6 +107,7 @@ struct Held {
 }
 
 /// A request below the address of a source.
+#[derive(Clone)]
 pub(super) struct Outgoing {
     pub(super) call_kind: CallKind,
     pub(super) lane: Lane,
@@ -117,6 +119,19 @@ pub(super) struct Outgoing {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Option<Bytes>,
     pub(super) cookies: Option<HeaderValue>,
+}
+
+impl Outgoing {
+    /// Returns what makes requests of a source equal; `None` for one in the session of a cart.
+    pub(super) fn key(&self, source: &str) -> Option<Key> {
+        if self.cookies.is_some() {
+            return None;
+        }
+        let headers = self.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);
+        let request = [source.as_bytes(), self.method.as_str().as_bytes(), self.url.as_str().as_bytes()];
+        let body = self.body.as_deref().unwrap_or_default();
+        Some(Key::of(request.into_iter().chain([body]).chain(headers)))
+    }
 }
 
 /// Classifies by status; an answer must be JSON that can be kept, or empty.
@@ -187,7 +202,7 @@ impl Source {
     }
 
     /// Returns the URL of a path below the address; `None` for one that leads out of it.
-    pub(super) fn url(&self, path: &str, query: &BTreeMap<String, String>) -> Option<Url> {
+    pub(super) fn url(&self, path: &str, query: &[(String, String)]) -> Option<Url> {
         let (path, stated) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let url = if path.is_empty() { self.bare() } else { self.address.join(&format!("./{path}")).ok()? };
         let inside = url.origin() == self.address.origin() && url.path().starts_with(self.bare().path());
@@ -197,7 +212,7 @@ impl Source {
         let mut url = url;
         url.set_query(stated);
         if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+            url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value)));
         }
         Some(url)
     }

@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use ucp_contract::{
@@ -23,10 +23,12 @@ use ucp_contract::{
     documents::{Backend, CartAbilities, VERSION},
     transport::is_definite,
 };
-use ucp_net::{Author, CallKind, Counters, Failure, Received, Unreadable};
+use ucp_net::{
+    Author, CallKind, CoalescingCache, Counters, Failure, Filled, Received, Unreadable, coalescing::Capacity,
+};
 
 use super::{
-    check,
+    check::{self, Wrong},
     file::{Mapping, Paging},
     plan::{MOST_AT_ONCE, Made, Plan, Way},
     pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
@@ -37,6 +39,9 @@ use super::{
 /// Maximum number of elements that a step is repeated for.
 const MAX_REPEATS: usize = 250;
 
+/// What is kept of answers for equal requests.
+const KEPT: Capacity = Capacity { bytes: 8 << 20, fills: 64 };
+
 /// Maximum number of products of an answer that are made, unless more were asked for.
 const MOST_PRODUCTS: usize = 1_000;
 
@@ -45,9 +50,12 @@ pub struct Mapped {
     plan: Plan,
     backend: Bytes,
     market: Vec<u8>,
-    sources: BTreeMap<String, Source>,
+    /// Sources by name; choices of one by its name, a dot and theirs.
+    sources: BTreeMap<String, Arc<Source>>,
+    kept: CoalescingCache<Received>,
     pool: Pool,
     counters: Arc<Counters>,
+    now: fn() -> jiff::Timestamp,
     has_sessions: bool,
 }
 
@@ -92,6 +100,7 @@ struct Asking<'a> {
     /// The document, without the session in the identifier of its cart.
     document: Vec<u8>,
     paging: Vec<u8>,
+    now: Vec<u8>,
     /// Values of the steps so far.
     values: Vec<Vec<u8>>,
     session: Session,
@@ -109,12 +118,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Notes what a program could not make. Texts of programs can quote data of buyers: only those about products are
-    /// logged.
-    fn finding(&self, label: &str, what: &str, text: &str) {
+    /// Notes what a program could not make. Texts of programs can quote data of buyers: of questions that are not about
+    /// products, the log and the trace of the call get the rule alone, which quotes nothing.
+    fn finding(&self, label: &str, what: &str, text: &str, rule: &str) {
         let browsing = matches!(self.question, Question::Find | Question::Resolve | Question::Open);
-        let reason = if browsing { text } else { "" };
+        let reason = if browsing { text } else { rule };
         tracing::error!(question = self.question.path(), program = label, reason, "{what}");
+        ucp_record::tell("mapping_fault", || format!("`{label}` of /{}: {reason}", self.question.path()));
         self.trace(|trace| trace.findings.push(format!("`{label}`: {text}")));
     }
 
@@ -137,11 +147,14 @@ impl Mapped {
         launch: Launch,
         limits: Limits,
     ) -> Result<Self, SourceError> {
-        let sources: BTreeMap<_, _> = mapping
-            .source
-            .iter()
-            .map(|(name, source)| Source::open(name, source, around).map(|source| (name.clone(), source)))
-            .collect::<Result<_, _>>()?;
+        let mut sources = BTreeMap::new();
+        for (name, source) in &mapping.source {
+            sources.insert(name.clone(), Arc::new(Source::open(name, source, around)?));
+            for (choice, chosen) in &source.choice {
+                let (name, source) = (format!("{name}.{choice}"), source.chosen(chosen));
+                sources.insert(name.clone(), Arc::new(Source::open(&name, &source, around)?));
+            }
+        }
         let counters = sources.values().next().map(|source| Arc::clone(source.counters())).unwrap_or_default();
         let cart = mapping.cart.as_ref();
         let backend = Backend {
@@ -158,11 +171,14 @@ impl Mapped {
             }),
             payment_handlers: mapping.payment_handlers.clone(),
         };
-        let has_sessions = sources.values().any(|source| !source.session_cookies.is_empty());
+        let has_sessions =
+            !plan.choices.is_empty() || sources.values().any(|source| !source.session_cookies.is_empty());
         let pool = Pool::new(std::mem::take(&mut plan.listed), launch, limits);
         let market = serde_json::to_vec(&mapping.market).unwrap_or_default();
         let backend = serde_json::to_vec(&backend).unwrap_or_default().into();
-        Ok(Self { plan, backend, market, sources, pool, counters, has_sessions })
+        let weigh = |received: &Received| received.body.len();
+        let kept = CoalescingCache::new(KEPT, weigh, around.clock.clone(), Arc::clone(&counters));
+        Ok(Self { plan, backend, market, sources, kept, pool, counters, now: around.now, has_sessions })
     }
 
     /// Returns the shop, with the search for nothing in particular as the question by which the gateway finds out
@@ -171,13 +187,15 @@ impl Mapped {
         let mapped = Arc::new(self);
         let searched = mapped.plan.questions.get(Question::Find.path());
         for (name, source) in &mapped.sources {
-            if searched.is_some_and(|way| way.steps.iter().any(|made| made.source == *name)) {
+            let (of, choice) = name.split_once('.').map_or((&**name, None), |(of, choice)| (of, Some(choice)));
+            if searched.is_some_and(|way| way.steps.iter().any(|made| made.source == of)) {
                 let weak = Arc::downgrade(&mapped);
+                let chosen = mapped.plan.choices.contains_key(of).then(|| (of.to_owned(), choice.map(str::to_owned)));
                 source.upstream().probe_by(move || {
-                    let mapped = weak.upgrade();
+                    let (mapped, chosen) = (weak.upgrade(), chosen.clone());
                     async move {
                         match mapped {
-                            Some(mapped) => mapped.probe().await,
+                            Some(mapped) => mapped.probe(chosen).await,
                             None => Err(Failure::Abandoned),
                         }
                     }
@@ -187,13 +205,15 @@ impl Mapped {
         mapped
     }
 
-    /// Searches for nothing in particular.
-    async fn probe(&self) -> Result<(), Failure> {
+    /// Searches for nothing in particular, at this choice of a source.
+    async fn probe(&self, chosen: Option<(String, Option<String>)>) -> Result<(), Failure> {
         let Some(way) = self.plan.questions.get(Question::Find.path()) else { return Ok(()) };
         let market: Value = serde_json::from_slice(&self.market).unwrap_or_default();
         let context = json!({ "language": market["language"], "currency": market["currency"] });
         let document = json!({ "limit": 1, "available": false, "context": context });
-        match self.once(Question::Find, Author::Probe, way, document, None).await {
+        let mut session = Session::default();
+        session.chosen.extend(chosen);
+        match self.once_in(session, Question::Find, Author::Probe, way, document, None).await {
             // An answer that the programs cannot use is an answer.
             Ok(_) | Err(End::Reply(_) | End::Failure(Failure::Unreadable(Unreadable::Unexpected))) => Ok(()),
             Err(End::Failure(failure)) => Err(failure),
@@ -272,6 +292,18 @@ impl Mapped {
             session = opened;
             document["cart"] = own;
         }
+        self.once_in(session, question, author, way, document, trace).await
+    }
+
+    async fn once_in(
+        &self,
+        session: Session,
+        question: Question,
+        author: Author,
+        way: &Way,
+        document: Value,
+        trace: Option<&Mutex<Trace>>,
+    ) -> Result<Vec<u8>, End> {
         let text = |value: &Value| serde_json::to_vec(value).map_err(|_| unexpected());
         let Some(paging) = Page::of(way.paging, &document) else { return Err(End::Reply(Reply::Gone)) };
         let mut asking = Asking {
@@ -279,12 +311,14 @@ impl Mapped {
             author,
             document: text(&document)?,
             paging: text(&paging.document())?,
+            now: text(&(self.now)().to_string().into())?,
             values: Vec::new(),
             session,
             asked: false,
             wrote: false,
             trace,
         };
+        self.choose(&mut asking, way).await?;
         let mut ended = None;
         for made in &way.steps {
             // What came before a refused request of an order may have placed it.
@@ -320,6 +354,8 @@ impl Mapped {
                 None => return Err(End::Reply(Reply::Gone)),
             },
         };
+        // Without a program for the answer, the last step made it.
+        let by = by.or_else(|| way.steps.last().and_then(|made| made.value.or(made.answer)));
         let label = || by.map_or_else(|| question.path().to_owned(), |program| self.pool.label(program).to_owned());
         match question {
             Question::Find | Question::Resolve | Question::Open => {
@@ -331,13 +367,64 @@ impl Mapped {
                 } else {
                     answer
                 };
-                check::answer(question, &answer).map_err(|reason| {
-                    asking.finding(&label(), "the mapping made an answer that cannot be used", &reason);
+                check::answer(question, &answer).map_err(|Wrong { text, rule }| {
+                    asking.finding(&label(), "the mapping made an answer that cannot be used", &text, &rule);
                     unexpected()
                 })?;
                 Ok(answer)
             }
         }
+    }
+
+    /// Chooses how the sources of a question are asked, unless its cart has it.
+    async fn choose(&self, asking: &mut Asking<'_>, way: &Way) -> Result<(), End> {
+        for (name, program) in &self.plan.choices {
+            if !way.steps.iter().any(|made| made.source == *name) || asking.session.chosen.contains_key(name) {
+                continue;
+            }
+            let yielded = self.one(asking, *program, &asking.document).await?;
+            let choice = yielded.map(|choice| plain(&choice));
+            if choice.as_ref().is_some_and(|choice| !self.sources.contains_key(&format!("{name}.{choice}"))) {
+                let text = format!("must yield `null` or the name of a choice of `source.{name}`");
+                asking.finding(self.pool.label(*program), "a program of the mapping failed", &text, &text);
+                return Err(asking.unmade());
+            }
+            asking.session.chosen.insert(name.clone(), choice);
+        }
+        Ok(())
+    }
+
+    /// Returns the source of a step, as it was chosen.
+    fn source(&self, asking: &Asking<'_>, made: &Made) -> Result<Arc<Source>, End> {
+        let source = match asking.session.chosen.get(&made.source).cloned().flatten() {
+            // A choice that the mapping no longer has: the cart cannot be reached.
+            Some(choice) => self.sources.get(&format!("{}.{choice}", made.source)).ok_or(End::Reply(Reply::Gone))?,
+            None => self.sources.get(&made.source).ok_or(Failure::Unsendable("must name a source of the mapping"))?,
+        };
+        Ok(Arc::clone(source))
+    }
+
+    /// Sends a request, or returns what is kept of an equal one.
+    async fn received(
+        &self,
+        asking: &Asking<'_>,
+        made: &Made,
+        source: &Arc<Source>,
+        outgoing: Outgoing,
+    ) -> Result<Received, Failure> {
+        let (Some(keep), Some(key)) =
+            (made.keep.filter(|_| asking.author == Author::Caller), outgoing.key(&source.name))
+        else {
+            return source.send(outgoing).await;
+        };
+        let source = Arc::clone(source);
+        let fill = || async move {
+            let Received { status, body, .. } = source.send(outgoing).await?;
+            // What else the answer says, such as its cookies, is not for others.
+            let received = Received { status, body, headers: HeaderMap::new() };
+            Ok(if status.is_success() { Filled::Found(received) } else { Filled::Once(received) })
+        };
+        Ok(self.kept.get(&key, keep, fill).await?.value)
     }
 
     /// Runs a program for several inputs.
@@ -347,11 +434,12 @@ impl Mapped {
         program: ProgramId,
         inputs: &[&[u8]],
     ) -> Result<Vec<Result<Vec<u8>, NoValue>>, End> {
-        let known: [&[u8]; 3] = [&asking.document, &self.market, &asking.paging];
+        let known: [&[u8]; 4] = [&asking.document, &self.market, &asking.paging, &asking.now];
         let mut variables: Vec<&[u8]> = known.into_iter().chain(asking.values.iter().map(Vec::as_slice)).collect();
         variables.truncate(self.pool.variables(program));
         self.pool.run(program, &variables, inputs).await.map_err(|not_run| {
-            asking.finding(self.pool.label(program), "a program of the mapping did not run", &not_run.to_string());
+            let text = not_run.to_string();
+            asking.finding(self.pool.label(program), "a program of the mapping did not run", &text, &text);
             match not_run {
                 NotRun::Saturated if !asking.wrote => Failure::Saturated.into(),
                 _ => asking.unmade(),
@@ -372,7 +460,8 @@ impl Mapped {
                 Ok(value) => Ok((value != b"null").then_some(value)),
                 Err(NoValue::Empty) => Ok(None),
                 Err(reason) => {
-                    asking.finding(self.pool.label(program), "a program of the mapping failed", &reason.to_string());
+                    let (text, rule) = (reason.to_string(), reason.rule());
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", &text, &rule);
                     Err(asking.unmade())
                 }
             })
@@ -394,12 +483,13 @@ impl Mapped {
             Some(program) => {
                 let array = self.one(asking, program, &asking.document).await?.unwrap_or_else(|| b"[]".to_vec());
                 let elements: Vec<Box<RawValue>> = serde_json::from_slice(&array).map_err(|_| {
-                    asking.finding(self.pool.label(program), "a program of the mapping failed", "must yield an array");
+                    let text = "must yield an array";
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", text, text);
                     asking.unmade()
                 })?;
                 if elements.len() > MAX_REPEATS {
                     let text = format!("must yield at most {MAX_REPEATS} elements");
-                    asking.finding(self.pool.label(program), "a program of the mapping failed", &text);
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", &text, &text);
                     return Err(asking.unmade());
                 }
                 Some(elements)
@@ -410,9 +500,25 @@ impl Mapped {
             None => vec![&document],
             Some(elements) => elements.iter().map(|element| element.get().as_bytes()).collect(),
         };
-        let source = self.sources.get(&made.source).ok_or(Failure::Unsendable("must name a source of the mapping"))?;
-        let requests = self.requests(asking, made, source, &inputs).await?;
-        let bodies = self.send(asking, made, source, requests).await?;
+        let mut values = match made.value {
+            Some(program) => {
+                let values = self.each(asking, program, &inputs).await?;
+                values.into_iter().map(|value| value.unwrap_or_else(|| b"null".to_vec())).collect()
+            }
+            None => self.answered(asking, made, &inputs).await?,
+        };
+        if elements.is_none() {
+            return Ok(values.pop().unwrap_or_else(|| b"null".to_vec()));
+        }
+        let joined = values.join(&b","[..]);
+        Ok([b"[".as_slice(), &joined, b"]"].concat())
+    }
+
+    /// Sends the requests of a step, and makes the values of what is answered.
+    async fn answered(&self, asking: &mut Asking<'_>, made: &Made, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, End> {
+        let source = self.source(asking, made)?;
+        let requests = self.requests(asking, made, &source, inputs).await?;
+        let bodies = self.send(asking, made, &source, requests).await?;
         let mut values: Vec<Vec<u8>> = bodies.iter().map(|body| body.as_deref().unwrap_or(b"null").to_vec()).collect();
         if let Some(program) = made.answer {
             let there: Vec<&[u8]> = bodies.iter().flatten().map(AsRef::as_ref).collect();
@@ -423,11 +529,7 @@ impl Mapped {
                 }
             }
         }
-        if elements.is_none() {
-            return Ok(values.pop().unwrap_or_else(|| b"null".to_vec()));
-        }
-        let joined = values.join(&b","[..]);
-        Ok([b"[".as_slice(), &joined, b"]"].concat())
+        Ok(values)
     }
 
     /// Makes the requests of a step.
@@ -445,18 +547,19 @@ impl Mapped {
         };
         let paths = column(made.path).await?;
         let bodies = column(made.body).await?;
-        let (mut queries, mut headers) = (vec![BTreeMap::new(); inputs.len()], vec![Vec::new(); inputs.len()]);
+        let (mut queries, mut headers) = (vec![Vec::new(); inputs.len()], vec![Vec::new(); inputs.len()]);
         for (name, program) in &made.query {
             for (query, value) in queries.iter_mut().zip(column(Some(*program)).await?) {
-                query.extend(value.map(|value| (name.clone(), plain(&value))));
+                let values = value.map(|value| parameters(&value)).unwrap_or_default();
+                query.extend(values.into_iter().map(|value| (name.clone(), value)));
             }
         }
         for (name, program) in &made.headers {
             for (headers, value) in headers.iter_mut().zip(column(Some(*program)).await?) {
                 let Some(value) = value else { continue };
                 let value = HeaderValue::from_bytes(plain(&value).as_bytes()).map_err(|_| {
-                    let program = format!("{}.headers.{name}", made.name);
-                    asking.finding(&program, "a program of the mapping makes no header", "must be one line of text");
+                    let (label, text) = (self.pool.label(*program), "must be one line of text");
+                    asking.finding(label, "a program of the mapping makes no header", text, text);
                     asking.unmade()
                 })?;
                 headers.push((name.clone(), value));
@@ -496,7 +599,7 @@ impl Mapped {
         &self,
         asking: &mut Asking<'_>,
         made: &Made,
-        source: &Source,
+        source: &Arc<Source>,
         requests: Vec<Option<Outgoing>>,
     ) -> Result<Vec<Option<Bytes>>, End> {
         let mut documents = Vec::with_capacity(requests.len());
@@ -515,7 +618,10 @@ impl Mapped {
                 .iter()
                 .map(|outgoing| (format!("{} {}", outgoing.method, outgoing.url), outgoing.body.clone()))
                 .collect();
-            let answers = join_all(group.into_iter().map(|outgoing| source.send(outgoing))).await;
+            let answers = {
+                let asking = &*asking;
+                join_all(group.into_iter().map(|outgoing| self.received(asking, made, source, outgoing))).await
+            };
             for ((request, body), answer) in described.into_iter().zip(&answers) {
                 let answer = match answer {
                     Ok(received) => Ok((received.status.as_u16(), received.body.clone())),
@@ -528,6 +634,10 @@ impl Mapped {
                 let Some(answer) = answers.next_if(|_| is_sent) else {
                     documents.push(nothing(made)?);
                     continue;
+                };
+                let answer = match answer {
+                    Err(Failure::Answered(answered)) if made.accepts(answered.received.status) => Ok(answered.received),
+                    answer => answer,
                 };
                 let received = answer.inspect_err(|failure| {
                     // A write that was never sent has changed nothing; those before it may have.
@@ -551,7 +661,7 @@ impl Mapped {
     /// Makes the products of an answer, leaves out those that cannot be used, and completes the page.
     async fn products(&self, asking: &Asking<'_>, label: &str, answer: &[u8], page: &Page) -> Result<Vec<u8>, End> {
         let unusable = |reason: &str| {
-            asking.finding(label, "the mapping made an answer that cannot be used", reason);
+            asking.finding(label, "the mapping made an answer that cannot be used", reason, reason);
             unexpected()
         };
         let mut listed: Products = serde_json::from_slice(answer)
@@ -564,7 +674,7 @@ impl Mapped {
         if came > kept {
             listed.products.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
             let text = format!("{came} products for a page of {}: {kept} are kept", page.size);
-            asking.finding(label, "a page of the shop has more products than are read", &text);
+            asking.finding(label, "a page of the shop has more products than are read", &text, &text);
         }
         let taken = listed.taken.take().unwrap_or(came.min(kept));
         if let Some(program) = self.plan.product {
@@ -581,6 +691,7 @@ impl Mapped {
                         self.pool.label(program),
                         "a product of the shop was left out",
                         &format!("products[{index}] {reason}"),
+                        &format!("products[{index}] {}", reason.rule()),
                     ),
                 }
             }
@@ -592,7 +703,7 @@ impl Mapped {
             let checked = check::product(product.get().as_bytes());
             if let Err(reason) = &checked {
                 let text = format!("products[{index}] cannot be used: {reason}");
-                asking.finding(label, "a product of the shop was left out", &text);
+                asking.finding(label, "a product of the shop was left out", &text, &text);
             }
             index += 1;
             checked.is_ok()
@@ -738,6 +849,19 @@ fn plain(value: &[u8]) -> String {
     serde_json::from_slice(value).unwrap_or_else(|_| String::from_utf8_lossy(value).into_owned())
 }
 
+/// Texts of the parameters that a value of a program makes.
+fn parameters(value: &[u8]) -> Vec<String> {
+    match serde_json::from_slice::<Vec<&RawValue>>(value) {
+        Ok(elements) => elements
+            .into_iter()
+            .map(|element| element.get())
+            .filter(|text| *text != "null")
+            .map(|text| plain(text.as_bytes()))
+            .collect(),
+        Err(_) => vec![plain(value)],
+    }
+}
+
 /// Puts the session into the identifier of the cart of an answer.
 fn sealed(session: &Session, answer: &[u8]) -> Option<Vec<u8>> {
     let mut answer: Value = serde_json::from_slice(answer).ok()?;
@@ -756,7 +880,7 @@ fn nothing(made: &Made) -> Result<Option<Bytes>, End> {
 fn document(question: Question, made: &Made, received: Received) -> Result<Option<Bytes>, End> {
     let Received { status, body, .. } = &received;
     let json = || -> Bytes { if body.is_empty() { Bytes::from_static(b"null") } else { body.clone() } };
-    if !made.accept.is_empty() && (status.is_success() || made.accept.contains(&status.as_u16())) {
+    if !made.accept.is_empty() && (status.is_success() || made.accepts(*status)) {
         let body: Value = serde_json::from_slice(&json()).unwrap_or_default();
         return Ok(Some(json!({ "status": status.as_u16(), "body": body }).to_string().into()));
     }

@@ -23,7 +23,7 @@ use jaq_json::Val;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use super::program::{Program, STACK, Stopped, json};
+use super::program::{Program, STACK, Stopped, Thrown, json};
 
 /// Maximum size of a frame in bytes.
 pub(super) const MAX_FRAME: usize = 64 << 20;
@@ -83,15 +83,17 @@ pub(super) type Ran = Result<Vec<u8>, Stopped>;
 fn encode(all: &[Ran]) -> Vec<u8> {
     let mut frame = Vec::new();
     for ran in all {
-        let (tag, text): (u8, &[u8]) = match ran {
-            Ok(value) => (0, value),
-            Err(Stopped::Empty) => (1, b""),
-            Err(Stopped::Error(text)) => (2, text.as_bytes()),
-            Err(Stopped::Unusable(text)) => (3, text.as_bytes()),
+        let (tag, texts): (u8, [&[u8]; 2]) = match ran {
+            Ok(value) => (0, [value, b""]),
+            Err(Stopped::Empty) => (1, [b"", b""]),
+            Err(Stopped::Error(Thrown { text, rule })) => (2, [text.as_bytes(), rule.as_bytes()]),
+            Err(Stopped::Unusable(text)) => (3, [text.as_bytes(), b""]),
         };
         frame.push(tag);
-        number(text.len(), &mut frame);
-        frame.extend_from_slice(text);
+        for text in texts {
+            number(text.len(), &mut frame);
+            frame.extend_from_slice(text);
+        }
     }
     frame
 }
@@ -101,14 +103,14 @@ pub(super) fn decode(mut frame: &[u8], count: usize) -> Result<Vec<Ran>, Malform
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
         let tag = take(1, &mut frame)?[0];
-        let length = take_number(&mut frame)?;
-        let bytes = take(length, &mut frame)?;
-        let text = || String::from_utf8_lossy(bytes).into_owned();
+        let mut bytes = || take_number(&mut frame).and_then(|length| take(length, &mut frame));
+        let (value, rule) = (bytes()?, bytes()?);
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         all.push(match tag {
-            0 => Ok(bytes.to_vec()),
+            0 => Ok(value.to_vec()),
             1 => Err(Stopped::Empty),
-            2 => Err(Stopped::Error(text())),
-            3 => Err(Stopped::Unusable(text())),
+            2 => Err(Stopped::Error(Thrown { text: text(value), rule: text(rule) })),
+            3 => Err(Stopped::Unusable(text(value))),
             _ => return Err(Malformed),
         });
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use ucp_contract::{Question, check::check};
+use ucp_contract::{Question, check::check, documents::Backend, judge};
 use ucp_net::Failure;
 
 use crate::stall::Stall;
@@ -12,7 +12,7 @@ use crate::stall::Stall;
 async fn a_shop_that_keeps_the_contract_has_no_findings() {
     let report = check(&*Stall::new(), true).await;
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
-    assert_eq!((report.kept.len(), report.skipped.len()), (16, 0));
+    assert_eq!((report.kept.len(), report.skipped.len()), (16, 1));
     let stall = Stall::new();
     let report = check(&*stall, false).await;
     assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 8, 1));
@@ -27,7 +27,7 @@ type Broken = (&'static str, fn(Question, &Value, Value) -> Result<Option<Value>
 
 #[tokio::test]
 async fn every_rule_finds_what_breaks_it() {
-    let broken: [Broken; 16] = [
+    let broken: [Broken; 18] = [
         ("backend_is_described", |_, _, _| Err(Failure::Connect)),
         ("products_are_usable", |question, _, mut answer| {
             if question == Question::Find {
@@ -103,6 +103,21 @@ async fn every_rule_finds_what_breaks_it() {
             let placed = json!({ "status": "placed", "order": { "id": "o1" } });
             Ok(Some(if question == Question::Place { placed } else { answer }))
         }),
+        ("what_is_sold_out_is_not_sold", |question, _, mut answer| {
+            let is_of_catalog = matches!(question, Question::Find | Question::Resolve | Question::Open);
+            for product in answer["products"].as_array_mut().into_iter().flatten().filter(|_| is_of_catalog) {
+                if product["id"] == "plums" {
+                    product["variants"][0]["availability"] = json!({ "available": false });
+                }
+            }
+            Ok(Some(answer))
+        }),
+        ("carts_lead_to_a_page", |question, _, mut answer| {
+            if question == Question::Backend {
+                answer["cart"]["completion"] = json!("hand_off");
+            }
+            Ok(Some(answer))
+        }),
         ("unknown_positions_are_gone", |_, _, answer| Ok(Some(answer))),
         ("unknown_carts_are_gone", |_, _, answer| Ok(Some(answer))),
     ];
@@ -120,7 +135,7 @@ async fn every_rule_finds_what_breaks_it() {
         assert!(!finding.cure.is_empty() && !finding.problem.is_empty());
         tried += 1;
     }
-    assert_eq!(tried, 16);
+    assert_eq!(tried, 18);
 }
 
 #[tokio::test]
@@ -136,4 +151,84 @@ async fn a_credit_beyond_what_is_due_is_found_with_its_path() {
     let report = check(&*stall, true).await;
     let finding = report.findings.iter().find(|finding| finding.rule == "amounts_add_up").expect("a finding");
     assert!(finding.problem.starts_with("$.credits[0].amount: must be at most "), "{}", finding.problem);
+}
+
+#[tokio::test]
+async fn one_piece_is_enough_to_be_checked() {
+    let stall = Stall::new();
+    stall.spoil_one(Question::CartSync, |answer| {
+        let mut less = 0;
+        for line in answer["lines"].as_array_mut().into_iter().flatten() {
+            let (price, quantity) =
+                (line["price"].as_i64().expect("a price"), line["quantity"].as_i64().expect("a number"));
+            less += price * (quantity - quantity.min(1));
+            line["quantity"] = json!(quantity.min(1));
+        }
+        answer["total"] = json!(answer["total"].as_i64().expect("a total") - less);
+    });
+    let report = check(&*stall, true).await;
+    assert!(report.kept.contains(&"amounts_add_up"), "{:#?}", report.findings);
+}
+
+#[tokio::test]
+async fn attempts_are_not_tried_where_buyers_pay_on_a_page() {
+    let stall = Stall::new();
+    stall.spoil(|question, _, mut answer| {
+        match question {
+            Question::Backend => answer["cart"]["completion"] = json!("hand_off"),
+            Question::CartSync => answer["continue_url"] = json!("https://stall.example/pay"),
+            Question::Place | Question::Order | Question::Cancel => return Err(Failure::Connect),
+            _ => {}
+        }
+        Ok(Some(answer))
+    });
+    let report = check(&*stall, true).await;
+    assert!(report.kept.contains(&"carts_lead_to_a_page"), "{:#?}", report.findings);
+    assert!(report.skipped.iter().any(|(rules, _)| *rules == "attempts"), "{:?}", report.skipped);
+    let attempts = [Question::Place, Question::Order, Question::Cancel].map(|question| stall.times(question));
+    assert_eq!(attempts, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_the_gateway_would_not_take_is_said_with_its_path() {
+    let backend = json!({
+        "contract": "1",
+        "market": { "name": "Stall", "currency": "EUR", "language": "en" },
+        "cart": { "completion": "hand_off", "codes": true },
+    });
+    let backend: Backend = serde_json::from_value(backend).expect("a shop");
+    let asked =
+        json!({ "lines": [{ "variant": "a", "quantity": 2 }, { "variant": "b", "quantity": 1 }], "codes": ["OFF"] });
+    let lines = json!([{ "variant": "a", "quantity": 1, "price": 100, "problem": { "kind": "above_maximum" } }]);
+    let cart = json!({ "cart": "c", "currency": "USD", "lines": lines, "total": 100 });
+    let judge::Judgement { rejected, told } = judge::answer(&backend, Question::CartSync, &asked, &cart);
+    let expected = [
+        "$.currency: USD must be a currency of the market",
+        "$.continue_url: must be the https URL on which buyers pay",
+    ];
+    assert_eq!(rejected, expected);
+    assert_eq!(
+        told,
+        [
+            "there are 1 of `a` instead of 2: above_maximum",
+            "there are 0 of `b` instead of 1: out_of_stock, for the line has no `problem`",
+            "the code `OFF` has no effect",
+        ]
+    );
+    for (question, answer, problem) in [
+        (Question::CartFetch, json!({ "cart": "c", "currency": "EUR", "lines": [], "total": 1 }), "$.total: must be 0"),
+        (Question::CartSync, json!({ "cart": "c" }), "$: missing field `currency`"),
+        (Question::Place, json!({ "status": "absent" }), "$.status: must not be `absent`"),
+        (Question::Order, json!({ "status": "placed", "order": { "id": " " } }), "$.order.id: must not be empty"),
+        (
+            Question::Place,
+            json!({ "status": "challenged", "reason": "", "continue_url": "x" }),
+            "$.continue_url: must be",
+        ),
+        (Question::Find, json!({ "products": [{ "id": "p" }] }), "$.products[0]: left out: missing field `title`"),
+    ] {
+        let problems = judge::answer(&backend, question, &Value::Null, &answer).rejected;
+        assert!(problems.len() == 1 && problems[0].starts_with(problem), "{problem}: {problems:?}");
+    }
+    assert_eq!(judge::answer(&backend, Question::CartAbandon, &asked, &Value::Null), judge::Judgement::default());
 }

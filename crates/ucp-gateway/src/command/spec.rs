@@ -31,6 +31,7 @@ pub(crate) fn run(options: &SpecOptions, command: Command) -> Done {
         ("docs/configuration.md".to_owned(), reference::page()),
         ("docs/cli.md".to_owned(), command_line::page(command)),
         ("docs/errors.md".to_owned(), errors::page()),
+        ("docs/mapping-reference.md".to_owned(), ucp_mapped::page()),
         ("docs/sales-terms-reference.md".to_owned(), sales_terms::page()),
     ];
     for (path, text) in documents.chain(pages) {

@@ -10,6 +10,7 @@ use ucp_mapped::{
 };
 
 use super::{Opened, RemotePlace, chance, http, monotonic, reached};
+use crate::clock;
 
 pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;
@@ -30,6 +31,7 @@ pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<Arc<
             ..usual.clone()
         },
         clock: monotonic(),
+        now: clock::timestamp,
         random: chance(),
     };
     Ok(Mapped::open(&mapping, plan, &around, launch()?, Limits::default())?.guarded())

@@ -19,7 +19,7 @@ fn fault(code: &str) -> (usize, String) {
 
 fn error(code: &str, input: &str) -> String {
     match run(code, input) {
-        Err(Stopped::Error(text)) => text,
+        Err(Stopped::Error(thrown)) => thrown.text,
         other => panic!("{code}: {other:?}"),
     }
 }
@@ -32,6 +32,9 @@ fn a_program_maps_json_to_json() {
     assert_eq!(run("@uri \"products/\\(.)\"", "\"a/b?\"").as_deref(), Ok("\"products/a%2Fb%3F\""));
     assert_eq!(run("def twice(f): f | f; twice(. + 1)", "1").as_deref(), Ok("3"));
     assert_eq!(run("[..] | length", "[[1],2]").as_deref(), Ok("4"));
+    assert_eq!(run("[.[] | IN(1, 3)]", "[1,2]").as_deref(), Ok("[true,false]"));
+    assert_eq!(run("INDEX(.id)", r#"[{"id":7}]"#).as_deref(), Ok(r#"{"7":{"id":7}}"#));
+    assert_eq!(run("[toarray, ([.] | toarray)]", "1").as_deref(), Ok("[[1],[1]]"));
     assert_eq!(run("[.[] | flatten(2)] | add", "[[[1]],[2]]").as_deref(), Ok("[1,2]"));
 }
 
@@ -72,6 +75,112 @@ fn money_is_made_exactly() {
 }
 
 #[test]
+fn money_is_rounded_by_name() {
+    for (code, input, units) in [
+        (r#"rounded("EUR"; "half_up")"#, "12.345", "1235"),
+        (r#"rounded("EUR"; "half_even")"#, "\"12.345\"", "1234"),
+        (r#"rounded("JPY"; "down")"#, "99.9", "99"),
+        (r#"times(0.19; "half_up")"#, "1999", "380"),
+        (r#"times("0.05"; "half_even")"#, "1050", "52"),
+        ("per_piece(3)", "1000", r#"{"price":334,"discount":2}"#),
+        ("per_piece(4)", "1000", r#"{"price":250}"#),
+    ] {
+        assert_eq!(run(code, input).as_deref(), Ok(units), "{code} of {input}");
+    }
+    for (code, input, reason) in [
+        (r#"rounded("EUR"; "bankers")"#, "1", "must be one of \"half_up\", \"half_even\", \"up\", \"down\""),
+        (r#". * 3 | rounded("EUR"; "up")"#, "0.1", "floating-point"),
+        (r#"times(0.1 * 3; "up")"#, "1", "floating-point"),
+        (r#"times("1"; "up")"#, "1.5", "must be an integer of minor units"),
+        ("per_piece(0)", "1", "the quantity an integer from 1"),
+        ("per_piece(1)", "-1", "an amount from 0"),
+    ] {
+        let text = error(code, input);
+        assert!(text.contains(reason), "{code} of {input}: {text}");
+    }
+}
+
+#[test]
+fn what_rounding_leaves_goes_where_the_mapping_says() {
+    let cart = |total: i64, taxes: &str| {
+        format!(
+            r#"{{"lines":[{{"price":333,"quantity":3,"discount":9}}],"delivery_options":[{{"id":"a","amount":7}},{{"id":"b","amount":1000}}],"delivery_option":"a","taxes":{taxes},"total":{total}}}"#
+        )
+    };
+    let taxes = r#"[{"title":"A","amount":1},{"title":"B","amount":2}]"#;
+    // 3 * 333 - 9 + 7 + 3 is 1000.
+    for (total, code, part, expected) in [
+        (1000, r#"balanced("taxes")"#, ".taxes", taxes),
+        (1001, r#"balanced("taxes")"#, ".taxes", r#"[{"title":"A","amount":1},{"title":"B","amount":3}]"#),
+        (998, r#"balanced("taxes")"#, ".taxes", r#"[{"title":"A","amount":1},{"title":"B","amount":0}]"#),
+        (1002, r#"balanced("fees")"#, ".fees", r#"[{"title":"Rounding","amount":2}]"#),
+        (998, r#"balanced("fees"; "Rundung")"#, ".discounts", r#"[{"title":"Rundung","amount":2}]"#),
+    ] {
+        let made = run(&format!("{code} | {part}"), &cart(total, taxes));
+        assert_eq!(made.as_deref(), Ok(expected), "{total} {code}");
+    }
+    for (total, taxes, code, reason) in [
+        (1100, taxes, r#"balanced("taxes")"#, "it must be at most half a minor unit for each amount"),
+        (996, "[]", r#"balanced("taxes")"#, "the largest of the taxes must be as large"),
+        (1001, taxes, r#"balanced("lines")"#, "must be \"taxes\" or \"fees\""),
+    ] {
+        let text = error(code, &cart(total, taxes));
+        assert!(text.contains(reason), "{total} {code}: {text}");
+    }
+}
+
+#[test]
+fn rules_say_nothing_of_the_input() {
+    let secret = r#"{"name":"Jane must be \"Doe\" as with","list":["Jane"]}"#;
+    for (code, rule) in [
+        (r#"error("no price")"#, "no price"),
+        ("error(.name)", "it ended with an `error` whose text is made of its input"),
+        (r#"error("for \(.list)")"#, "it ended with an `error` whose text is made of its input"),
+        (".name.first", "a text cannot be indexed with \"first\""),
+        (r#".list | .["x" + .[0]]"#, "an array cannot be indexed with a text"),
+        (".name | keys", "a text cannot be used as iterable (array or object)"),
+        (".name - 1", "cannot calculate a text -"),
+        (r#".name | minor("EUR")"#, "a text must be a decimal such as 12.50"),
+        (".list | plain", "an array must be a text"),
+        (r#"1.005 | minor("EUR")"#, "round it in the shop's own way, by `rounded(currency; \"half_up\")`"),
+        (r#"1e300 | minor("EUR")"#, "a number must be at most 9007199254740991 minor units"),
+        (
+            r#"0.1 * 3 | minor("EUR")"#,
+            "a number must be made into minor units before computing: it was computed with floating-point arithmetic",
+        ),
+        (r#""1" | minor("EUR"; "-")"#, "a text must be the decimal mark, \".\" or \",\""),
+        (".name as $code | 1 | minor($code)", "a text must be an ISO 4217 currency code"),
+        (r#"1 | rounded("EUR"; "x")"#, "the way to round must be one of \"half_up\", \"half_even\", \"up\", \"down\""),
+        (r#".name | decimal("EUR")"#, "must be an integer of minor units"),
+        ("-1 | per_piece(1)", "must be an amount from 0, and the quantity an integer from 1"),
+        (".name | boolean", "a text must be true or false"),
+        (".name | timestamp", "a text must be a time with its offset (RFC 3339), seconds since 1970, or a date"),
+        (r#"{total: 99} | balanced("fees")"#, "it must be at most half a minor unit for each amount"),
+        (
+            r#"{total: 1} | balanced("taxes")"#,
+            "the largest of the taxes must be as large as the difference that it takes",
+        ),
+        (r#"{total: 1} | balanced("lines")"#, "what takes the difference must be \"taxes\" or \"fees\""),
+    ] {
+        match run(code, secret) {
+            Err(Stopped::Error(thrown)) => {
+                assert_eq!(thrown.rule, rule, "{code}: {}", thrown.text);
+                assert!(!thrown.rule.contains("Jane"), "{code}: {}", thrown.rule);
+            }
+            other => panic!("{code}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_filters_hold() {
+    for FilterOfOurs { call, example: [code, input, value], .. } in FILTERS {
+        assert_eq!(run(code, input).as_deref(), Ok(value), "{code} of {input}");
+        assert!(code.contains(call.split('(').next().expect("a name")), "{call}: {code}");
+    }
+}
+
+#[test]
 fn a_computed_float_is_no_amount() {
     let refused = run("{lines: [{price: (.price * 100)}]}", r#"{"price":12.5}"#);
     assert!(
@@ -107,7 +216,7 @@ fn what_reads_the_outside_or_has_no_bound_is_not_available() {
         (". | env", 4, "`env` is not available: programs read no environment"),
         ("$ENV", 0, "variable `$ENV` is not defined"),
         ("[inputs]", 1, "`inputs` is not available"),
-        ("now", 0, "`now` is not available: programs know no clock"),
+        ("now", 0, "`now` is not available: use `$now`"),
         ("{a: \"x\\(halt)\"}", 8, "`halt` is not available"),
         ("first(repeat(1))", 6, "`repeat` is not available: it has no bound"),
         ("[.[] | recurse(.a)]", 7, "`recurse` is not available"),
@@ -187,7 +296,10 @@ fn a_program_yields_one_value() {
     assert!(
         matches!(run(".[]", "[1,2]"), Err(Stopped::Unusable(reason)) if reason.starts_with("must yield one value"))
     );
-    assert_eq!(run("error(\"no price\")", "1"), Err(Stopped::Error("no price".to_owned())));
+    assert_eq!(
+        run("error(\"no price\")", "1"),
+        Err(Stopped::Error(Thrown { text: "no price".to_owned(), rule: "no price".to_owned() }))
+    );
 }
 
 #[test]

@@ -42,7 +42,27 @@ fn faults_are_named() {
         ("[[find.step]]\nname = \"a\"\nmethod = \"BREW\"\n", "find.a: `method` must be"),
         ("[[find.step]]\nname = \"a\"\npath = \"/a\"\n", "find.a: `path` must be below"),
         ("[[find.step]]\nname = \"a\"\nvariables = \".\"\n", "find.a: must have `body`, or `graphql`"),
-        ("[[find.step]]\nname = \"a\"\naccept = [500]\n", "find.a: `accept` must be of statuses from 400 to 499"),
+        (
+            "[[find.step]]\nname = \"a\"\naccept = [503]\n",
+            "find.a: `accept` must be of statuses from 400 to 599 other than 429, 502, 503 and 504",
+        ),
+        ("[open]\nanswer = \".\"\naccept = [200]\n", "open: `accept` must be of statuses"),
+        ("[[find.step]]\nname = \"a\"\nkeep = 0\n", "find.a: `keep` must be from 1 to 86400 seconds"),
+        ("[[find.step]]\nname = \"a\"\nrequest = \"b\"\n", "find.a: `request` must name a request of the file"),
+        ("[request.a]\npath = \"a\"\n", "request.a: must be the `request` of a step"),
+        ("[request.a]\nname = \"a\"\n", "request.a: must have neither `name` nor `request`"),
+        ("[fragments]\nA = \"on B { c }\"\n", "fragments.A: must be spread by a `graphql` document"),
+        ("[[find.step]]\nname = \"a\"\ngraphql = \"{ ...A }\"\n", "find.a: `...A` must be a fragment of the document"),
+        (
+            "[[find.step]]\nname = \"a\"\nvalue = \".\"\npath = \"a\"\n",
+            "find.a: must have nothing but `when`, `each`, `gone` and `end` beside `value`",
+        ),
+        ("[[find.step]]\nname = \"a\"\nvalue = \"nosuch\"\n", "find.a.value: filter `nosuch` is not defined"),
+        (
+            "[source.other]\naddress = \"https://a.example\"\nchoose = \".\"\n",
+            "source.other: must have both `choose` and `choice`",
+        ),
+        ("[source.\"a.b\"]\naddress = \"https://a.example\"\n", "source.a.b: must have a name without dots"),
         (
             "[[find.step]]\nname = \"a\"\naccept_errors = [\"X\"]\n",
             "find.a: must not have `accept_errors` without `graphql`",

@@ -7,19 +7,30 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use ucp_contract::{
     Question, Reply, Transport,
     check::{Finding, Report, check},
+    documents::Backend,
     http::{Credential, HttpShop, SigningSecret},
+    judge,
 };
 use ucp_host::{
     backend::{chance, mapped::launch, monotonic},
     clock,
 };
-use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
-use ucp_net::{Options, outbound};
+use ucp_mapped::{
+    Exchange, Mapped, Trace,
+    file::Mapping,
+    form::{self, Form},
+    plan::Plan,
+    pool::Limits,
+    source::Surroundings,
+    worker,
+};
+use ucp_net::{Lane, Options, outbound};
 use ucp_wire::documents::pretty;
 use url::Url;
 
@@ -29,10 +40,7 @@ use crate::command::{
     runtime::{runtime, wait},
 };
 
-/// Maximum number of characters of a document that is shown.
-const SHOWN: usize = 4_000;
-
-/// Maximum number of requests of a step that are shown whole.
+/// Maximum number of requests of a repeated step that are shown, unless all are asked for.
 const SHOWN_OF_STEP: usize = 2;
 
 /// Recommended fields of a product.
@@ -49,9 +57,10 @@ pub(crate) enum BackendCommand {
         "backend check mapping.toml --allow-writes"
     ))]
     Check(CheckOptions),
-    /// Send requests with a mapping; show the requests, the raw and mapped responses, and missing fields.
+    /// Send requests with a mapping; show the requests, the raw and mapped responses, and what the gateway would reject.
     #[command(after_help = examples!(
         "backend try mapping.toml find blue shoes",
+        "backend try mapping.toml find '{\"words\": \"vase\", \"context\": {\"currency\": \"EUR\"}}'",
         "backend try mapping.toml cart/sync VARIANT=2"
     ))]
     Try {
@@ -60,9 +69,12 @@ pub(crate) enum BackendCommand {
         /// Question of the backend API: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
         #[arg(default_value = "find")]
         question: String,
-        /// Search words for `find`, IDs for `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`; for
-        /// everything else, the question as a JSON document.
+        /// The question as a JSON document, whose missing fields are completed. Instead: search words for `find`, IDs for
+        /// `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`.
         arguments: Vec<String>,
+        /// Show every request of steps that are repeated, not only the first two and a failed one.
+        #[arg(long)]
+        all: bool,
     },
     /// Print the JSON Schema of mapping files, for editors.
     #[command(after_help = examples!("backend schema"))]
@@ -91,6 +103,9 @@ pub(crate) struct CheckOptions {
     /// Also test the rules that create carts and payment attempts. No order is placed.
     #[arg(long)]
     allow_writes: bool,
+    /// Only test the form of a mapping, without its shop and its secrets.
+    #[arg(long, conflicts_with = "allow_writes")]
+    offline: bool,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
@@ -102,7 +117,7 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
             let runtime = runtime(2)?;
             wait(&runtime, checked(options))
         }
-        BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
+        BackendCommand::Try { file, question, arguments, all } => try_out(file, question, arguments, *all),
         BackendCommand::Schema => {
             output::write(format_args!("{}", pretty(&ucp_mapped::file::schema().to_value())));
             Ok(ExitCode::SUCCESS)
@@ -115,20 +130,43 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
 }
 
 async fn checked(options: &CheckOptions) -> Done {
-    let shop: Box<dyn Transport> = match options.shop.parse::<Url>() {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => Box::new(contract(options, url)?),
-        _ => {
-            let (mapping, plan) = read(Path::new(&options.shop))?;
-            Box::new(mapped(&mapping, plan)?)
+    let report = match options.shop.parse::<Url>() {
+        Ok(_) if options.offline => return Err("`--offline` is for mapping files: an adapter has to run".into()),
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            check(&contract(options, url)?, options.allow_writes).await
         }
+        _ => of_mapping(options).await?,
     };
-    let report = check(&*shop, options.allow_writes).await;
     if options.json {
         say!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print(&report);
     }
     Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tries the rules on a mapping: those of its form first, which need no shop.
+async fn of_mapping(options: &CheckOptions) -> Result<Report, Box<dyn std::error::Error>> {
+    let (mapping, plan) = read(Path::new(&options.shop))?;
+    let (mut kept, mut findings) = (vec!["the_file_is_a_mapping"], Vec::new());
+    for Form { rule, question, problem, cure } in form::examine(&mapping, &plan) {
+        let Some(problem) = problem else {
+            kept.push(rule);
+            continue;
+        };
+        let (asked, seen) = (Value::Null, "the file".to_owned());
+        findings.push(Finding { rule, question: question.path(), asked, seen, problem: problem.to_owned(), cure });
+    }
+    kept.dedup();
+    let mut report = if options.offline {
+        let reason = "`--offline`: the shop was not asked".to_owned();
+        Report { skipped: vec![("everything else", reason)], ..Report::default() }
+    } else {
+        check(&mapped(&mapping, plan)?, options.allow_writes).await
+    };
+    report.kept.splice(0..0, kept);
+    report.findings.splice(0..0, findings);
+    Ok(report)
 }
 
 fn contract(options: &CheckOptions, url: Url) -> Result<HttpShop, Box<dyn std::error::Error>> {
@@ -157,6 +195,7 @@ fn mapped(mapping: &Mapping, plan: Plan) -> Result<Mapped, Box<dyn std::error::E
         secret: &|name| std::env::var(name).ok(),
         options: &|name, address| Options::new(name, address),
         clock: monotonic(),
+        now: clock::timestamp,
         random: chance(),
     };
     Ok(Mapped::open(mapping, plan, &around, launch()?, Limits::default())?)
@@ -180,19 +219,40 @@ fn read(file: &Path) -> Result<(Mapping, Plan), String> {
     ucp_mapped::read(&text).map_err(|faulty| format!("{} cannot be used:\n{faulty}", file.display()))
 }
 
-/// Returns the document of a question.
+/// Returns the document of a question: as it is stated, or of words, and completed.
 fn document(question: Question, arguments: &[String], mapping: &Mapping) -> Result<Value, String> {
-    let context = json!({ "language": mapping.market.language, "currency": mapping.market.currency });
-    let mut document = match question {
-        Question::Find => {
-            let words = (!arguments.is_empty()).then(|| arguments.join(" "));
-            let mut document =
-                Map::from_iter([("limit".to_owned(), 10.into()), ("available".to_owned(), false.into())]);
-            document.extend(words.map(|words| ("words".to_owned(), words.into())));
-            document.into()
+    let is_json = |argument: &String| argument.trim_start().starts_with('{');
+    let mut document = match arguments {
+        [one] if is_json(one) => {
+            serde_json::from_str(one).map_err(|error| format!("the question must be JSON: {error}"))?
         }
-        Question::Resolve | Question::Open => json!({ "ids": arguments }),
-        Question::CartSync if arguments.iter().all(|argument| !argument.trim_start().starts_with('{')) => {
+        arguments if arguments.iter().any(is_json) => {
+            return Err("the question must be one JSON document, or words".to_owned());
+        }
+        arguments => of_words(question, arguments)?,
+    };
+    let defaults = match question {
+        Question::Find => json!({ "limit": 10, "available": false }),
+        Question::CartSync | Question::CartFetch => json!({ "purpose": "cart", "lines": [], "codes": [] }),
+        _ => json!({}),
+    };
+    let context = json!({ "language": mapping.market.language, "currency": mapping.market.currency });
+    complete(&mut document, &defaults);
+    if matches!(question.lane(), Lane::Browse | Lane::Cart) && question != Question::CartAbandon {
+        complete(&mut document, &json!({ "context": {} }));
+        complete(&mut document["context"], &context);
+    }
+    judge::question(question, &document).map_err(|reason| format!("the question cannot be asked: {reason}"))?;
+    Ok(document)
+}
+
+/// Returns the document that words stand for.
+fn of_words(question: Question, arguments: &[String]) -> Result<Value, String> {
+    match question {
+        Question::Find if arguments.is_empty() => Ok(json!({})),
+        Question::Find => Ok(json!({ "words": arguments.join(" ") })),
+        Question::Resolve | Question::Open => Ok(json!({ "ids": arguments })),
+        Question::CartSync => {
             let line = |argument: &String| {
                 let (variant, quantity) = argument.rsplit_once('=').unwrap_or((argument, "1"));
                 match quantity.parse::<u64>() {
@@ -201,36 +261,42 @@ fn document(question: Question, arguments: &[String], mapping: &Mapping) -> Resu
                 }
             };
             let lines: Vec<_> = arguments.iter().map(line).collect::<Result<_, _>>()?;
-            json!({ "purpose": "cart", "lines": lines, "codes": [] })
+            Ok(json!({ "lines": lines }))
         }
-        _ => match arguments {
-            [] => json!({}),
-            [one] => serde_json::from_str(one).map_err(|error| format!("the question must be JSON: {error}"))?,
-            _ => return Err("the question must be one JSON document".to_owned()),
-        },
-    };
-    let members = document.as_object_mut().ok_or("the question must be a JSON object")?;
-    members.entry("context").or_insert(context);
-    Ok(document)
+        _ if arguments.is_empty() => Ok(json!({})),
+        _ => Err(format!("the question `{}` must be a JSON document", question.path())),
+    }
 }
 
-fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
+/// Adds the members of `defaults` that an object lacks.
+fn complete(document: &mut Value, defaults: &Value) {
+    if let (Some(members), Some(defaults)) = (document.as_object_mut(), defaults.as_object()) {
+        for (name, value) in defaults {
+            members.entry(name).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done {
     let (mapping, plan) = read(file)?;
     let asked = Question::ALL.into_iter().find(|known| known.path() == question);
     let asked = asked.ok_or_else(|| format!("`{question}` must be a question, such as `find` or `cart/sync`"))?;
     let document = document(asked, arguments, &mapping)?;
     let runtime = runtime(2)?;
     let trace = Mutex::new(Trace::default());
-    let reply = wait(&runtime, async {
+    let (reply, backend) = wait(&runtime, async {
         let mapped = mapped(&mapping, plan)?;
         let reply = mapped.ask_traced(asked, document.to_string().into(), &trace).await;
-        Ok::<_, Box<dyn std::error::Error>>(reply)
+        let backend = mapped.ask(Question::Backend, Bytes::from_static(b"null")).await?;
+        Ok::<_, Box<dyn std::error::Error>>((reply, backend.read::<Backend>(Question::Backend)?))
     })?;
     let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
     say!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
     for group in trace.exchanges.chunk_by(|one, other| one.step == other.step) {
-        group.iter().take(SHOWN_OF_STEP).for_each(show);
-        if let Some(more) = group.get(SHOWN_OF_STEP..).filter(|more| !more.is_empty()) {
+        let shown = if all { group.len() } else { SHOWN_OF_STEP.min(group.len()) };
+        let (first, more) = group.split_at(shown);
+        first.iter().for_each(show);
+        if !more.is_empty() {
             let failed = more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).count();
             say!("step {}: {} more requests, {failed} of them without success\n", group[0].step, more.len());
             more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).take(1).for_each(show);
@@ -242,7 +308,16 @@ fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
             for missing in missing(answer) {
                 say!("missing  {missing}");
             }
-            ExitCode::SUCCESS
+            let answer = serde_json::from_slice(answer).unwrap_or_default();
+            let judge::Judgement { rejected, told } =
+                backend.map(|backend| judge::answer(&backend, asked, &document, &answer)).unwrap_or_default();
+            for told in &told {
+                say!("buyers   {told}");
+            }
+            for rejected in &rejected {
+                say!("rejected {rejected}");
+            }
+            if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Ok(Reply::Gone) => {
             say!("answer: there is no such thing");
@@ -274,14 +349,10 @@ fn show(exchange: &Exchange) {
     }
 }
 
-/// Text of a document, indented if it is JSON, and cut.
+/// Text of a document, indented if it is JSON.
 fn shown(document: &[u8]) -> String {
-    let text = serde_json::from_slice::<Value>(document)
-        .map_or_else(|_| String::from_utf8_lossy(document).into_owned(), |value| format!("{value:#}"));
-    match text.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text,
-    }
+    serde_json::from_slice::<Value>(document)
+        .map_or_else(|_| String::from_utf8_lossy(document).into_owned(), |value| format!("{value:#}"))
 }
 
 /// Returns the members that products or variants of an answer lack, although agents and buyers look for them.
