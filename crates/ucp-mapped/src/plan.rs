@@ -62,6 +62,8 @@ pub(super) struct Made {
     pub(super) accept: Vec<u16>,
     pub(super) accept_errors: Vec<String>,
     pub(super) optional: bool,
+    /// `true` if the request places the order: those before it do not.
+    pub(super) places: bool,
     /// Number of requests under way at once, if the step is repeated.
     pub(super) at_once: usize,
 }
@@ -181,6 +183,9 @@ impl Planner<'_> {
         if asked.batch == Some(0) || asked.batch.is_some() && !matches!(question, Question::Resolve | Question::Open) {
             self.fault(&label, "`batch` must be a number of identifiers from 1, of `resolve` or `open`");
         }
+        if asked.step.iter().filter(|step| step.places).count() > 1 {
+            self.fault(&label, "must have at most one step with `places`");
+        }
         let mut steps = Vec::new();
         for step in &asked.step {
             steps.extend(self.step(question, &label, step, &known));
@@ -239,6 +244,9 @@ impl Planner<'_> {
         if step.graphql.is_none() && !step.accept_errors.is_empty() {
             self.fault(&label, "must not have `accept_errors` without `graphql`");
         }
+        if step.places && question != Question::Place {
+            self.fault(&label, "must not state `places`: only a step of `place` places an order");
+        }
         let mut program = |member: &str, code: Option<&Code>| self.program(&format!("{label}.{member}"), code, known);
         let (when, each) = (program("when", step.when.as_ref()), program("each", step.each.as_ref()));
         let body = program("body", step.body.as_ref()).or_else(|| program("variables", step.variables.as_ref()));
@@ -284,6 +292,7 @@ impl Planner<'_> {
             accept: step.accept.clone(),
             accept_errors: step.accept_errors.clone(),
             at_once: step.at_once.map_or(if call_kind == CallKind::Read { AT_ONCE } else { 1 }, usize::from),
+            places: step.places,
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
         })
     }
