@@ -162,7 +162,8 @@ fn what_a_shop_knows_is_told_in_every_release_over_every_transport_on_both_store
             shop.does(|acts| acts.more = json!({ "unmet_codes": problems }));
             let checkout = shopper.create(&wanted());
             assert_eq!(checkout["status"], "ready_for_complete", "{way}: {checkout}");
-            assert_eq!(said_at(&checkout, "warning"), ["discount_code_expired $.discounts.codes[0]"], "{way}");
+            let expired = "discount_code_expired $.discounts.codes[0]".to_owned();
+            assert!(said_at(&checkout, "warning").contains(&expired), "{way}: {checkout}");
             shop.does(|acts| acts.more = json!({}));
 
             // A cart that is empty for no reason of the buyer is filled before anything is said of it.
@@ -235,7 +236,9 @@ fn the_currency_is_that_of_the_address_for_whoever_asks_for_none() {
             assert_eq!(complete(&shopper, &checkout)["status"], "completed");
             let stated = shopper.create(&wanted());
             assert_eq!(stated["currency"], "USD", "{stated}");
-            assert!(!said_at(&stated, "warning").iter().any(|said| said.starts_with("currency_changed")), "{stated}");
+            // The first releases have no context.
+            let is_moved = said_at(&stated, "warning").iter().any(|said| said.starts_with("currency_changed"));
+            assert!(shopper.founding() || !is_moved, "{stated}");
         }
         let priced = |context: Value| {
             let found = gateway.rest("search_catalog", &json!({ "query": "vase", "context": context }));
