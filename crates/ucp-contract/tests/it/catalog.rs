@@ -212,3 +212,19 @@ async fn facts_that_were_kept_state_their_age_until_an_event_about_them() {
     assert!(!said().await.contains("facts_as_of") && !looked_up().await.contains("facts_as_of"));
     assert_eq!((stall.times(Question::Find), stall.times(Question::Resolve)), (2, 2));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_being_read_when_an_event_arrives_is_not_kept() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    stall.delay(Question::Find, Duration::from_secs(2));
+    let event = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shop.forget(&["apples".to_owned()]);
+    };
+    let (first, ()) = tokio::join!(found(&shop, "ripe"), event);
+    assert_eq!((first.len(), found(&shop, "ripe").await.len()), (3, 3));
+    assert_eq!(stall.times(Question::Find), 2, "it may be older than the event");
+    found(&shop, "ripe").await;
+    assert_eq!(stall.times(Question::Find), 2);
+}
