@@ -14,7 +14,8 @@
 //!
 //! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
 //! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
-//! [`placing`] is about orders that the gateway places, while it is killed; [`shops`] about shops that nobody here wrote;
+//! [`placing`] is about orders that the gateway places, while it is killed; [`reasons`] about what a shop has to tell;
+//! [`shops`] about shops that nobody here wrote;
 //! [`down`] is about a start while a shop is down; [`one_caller`] about what goes wrong for one caller or one kind of call.
 
 mod bot;
@@ -26,6 +27,7 @@ mod notices;
 mod one_caller;
 mod orphans;
 mod placing;
+mod reasons;
 mod shops;
 mod strangers;
 mod subjects;

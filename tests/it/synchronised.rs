@@ -46,6 +46,8 @@ struct Stock {
     unresolved: bool,
     /// Delay of the shop's clock.
     behind: Duration,
+    /// `true` if it sells in dollars, too, to buyers who are shown them.
+    abroad: bool,
 }
 
 /// A shop behind the backend contract that cannot search.
@@ -69,10 +71,14 @@ impl CopiedShop {
             let asked: Value = serde_json::from_slice(request.body()).unwrap_or_default();
             let mut stock = of_server.lock().unwrap_or_else(PoisonError::into_inner);
             let document = match request.uri().path() {
-                "/backend" => json!({
-                    "contract": "1", "market": { "name": "Vases", "currency": "EUR", "language": "en" },
-                    "catalog": { "updated_since": true },
-                }),
+                "/backend" => {
+                    let mut market = json!({ "name": "Vases", "currency": "EUR", "language": "en" });
+                    if stock.abroad {
+                        market["currencies"] = json!(["USD"]);
+                        market["countries"] = json!({ "US": "USD" });
+                    }
+                    json!({ "contract": "1", "market": market, "catalog": { "updated_since": true } })
+                }
                 "/find" => {
                     let slow = stock.slow;
                     let page = stock.page(&asked);
@@ -155,7 +161,8 @@ impl Stock {
 
     fn resolved(&mut self, asked: &Value) -> Value {
         let ids: Vec<_> = elements(&asked["ids"]).iter().map(|id| id.as_str().expect("a text").to_owned()).collect();
-        self.asked.push(format!("ids {}", ids.join(" ")));
+        let abroad = self.abroad && asked["context"]["currency"] == "USD";
+        self.asked.push(format!("ids {}{}", if abroad { "in USD " } else { "" }, ids.join(" ")));
         let named = |(id, (product, _)): (&String, &(Option<Value>, Timestamp))| {
             let is_named = ids.iter().any(|own| own == id || *own == format!("{id}-1"));
             product.clone().filter(|_| is_named)
@@ -163,6 +170,10 @@ impl Stock {
         let mut products: Vec<_> = self.goods.iter().filter(|_| !self.empty).filter_map(named).collect();
         if asked["context"]["customer_group"] == "trade" {
             products.iter_mut().for_each(|product| product["variants"][0]["price"]["amount"] = json!(800));
+        }
+        if abroad {
+            let price = json!({ "amount": 1_200, "currency": "USD" });
+            products.iter_mut().for_each(|product| product["variants"][0]["price"] = price.clone());
         }
         json!({ "products": products })
     }
@@ -264,6 +275,31 @@ fn a_customer_group_is_told_its_prices_by_the_shop() {
     }
     let again = gateway.lookup(&json!({ "ids": ["vase004"] }));
     assert_eq!((price(&again), codes(&again)), (json!(1_000), vec!["facts_as_of"]), "{again}");
+}
+
+#[test]
+fn search_and_product_page_are_in_one_currency() {
+    let (shop, data) = (CopiedShop::with(25), folder());
+    shop.stock().abroad = true;
+    let setup = shop.setup("");
+    told(&catalog(&setup, data.path(), &["sync", "--full"]));
+    let asked = shop.asked();
+    let pages = asked.iter().filter(|asked| asked.starts_with("all")).count();
+    let priced = asked.iter().filter(|asked| asked.starts_with("ids in USD")).count();
+    assert_eq!((pages, priced), (3, 3), "one more question for each page: {asked:?}");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    eventually("the copy", PATIENCE, || (all(&gateway) == 25).then_some(()));
+    for (context, expected) in [
+        (json!({ "address_country": "US" }), json!({ "amount": 1_200, "currency": "USD" })),
+        (json!({ "currency": "USD" }), json!({ "amount": 1_200, "currency": "USD" })),
+        (json!({}), json!({ "amount": 1_000, "currency": "EUR" })),
+    ] {
+        let query = json!({ "query": "number7", "context": context });
+        let found = gateway.search(&query)["products"][0]["variants"][0]["price"].clone();
+        let page = gateway.rest("get_product", &json!({ "id": "vase007", "context": context }));
+        let shown = page.answer()["product"]["variants"][0]["price"].clone();
+        assert_eq!((&found, &shown), (&expected, &expected), "{context}");
+    }
 }
 
 #[test]

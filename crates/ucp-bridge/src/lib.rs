@@ -51,16 +51,19 @@ mod twice;
 mod validation;
 pub mod webhook;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::HeaderValue;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -92,6 +95,9 @@ use ucp_net::{
     self, Clock, CoalescingCache, Counters, Failure, Filled, Key, Random, Reach, Served, Staleness,
     coalescing::Capacity, outbound::SetupError as ClientError,
 };
+
+/// Age from which an answer says as of when its facts are.
+const DATED_FROM: Duration = Duration::from_secs(10);
 
 /// Returns the key to sign with, if there is one.
 pub type KeySource = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
@@ -398,6 +404,12 @@ impl Bridge {
             );
             let messages = batch::elements(told.body.to_mut(), "messages");
             messages.push(json!({ "type": "warning", "code": "stale", "content": content }));
+        } else if age >= DATED_FROM
+            && let Ok(as_of) = (self.0.options.now)().checked_sub(SignedDuration::try_from(age).unwrap_or_default())
+        {
+            let content = format!("Prices and availability are those of {as_of:.0}, when the shop was asked last.");
+            let messages = batch::elements(told.body.to_mut(), "messages");
+            messages.push(json!({ "type": "info", "code": "facts_as_of", "content": content }));
         }
         Ok(told)
     }

@@ -439,6 +439,10 @@ pub struct Upstream {
     pub write_timeout_ms: Milliseconds<10_000>,
     /// Timeout for placing an order, in milliseconds. A preceding update has its own timeout.
     pub complete_timeout_ms: Milliseconds<25_000>,
+    /// With "http" and "mapped": time in seconds after which an attempt to place an order that the shop doesn't know
+    /// counts as lost. Until then, the checkout stays `complete_in_progress` if a response was lost. At least
+    /// `complete_timeout_ms` and 5 s.
+    pub lost_attempt_s: Number<1, 3_600, 90>,
     /// Maximum number of concurrent catalog requests. Unregistered callers together use at most three quarters of them, and
     /// one of them three eighths.
     pub reads_in_flight: Number<1, 100_000, 32>,

@@ -4,18 +4,24 @@
 //! engine makes the answer, as it does on the terms of the embedded shop: identifiers of lines, destinations and groups,
 //! what is missing, what is reduced to the stock. The total of the engine has to be the one that the shop states.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use ucp_core::{
+    catalog::market::{Market, Presentation},
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{DISCOUNT, FULFILLMENT},
     ports::{
-        self, Catalog as _, PortError, SalesCapabilities,
+        self, Catalog, CatalogCapabilities, Named, Page, PortError, Query, SalesCapabilities,
         caller::BuyerSignals,
-        remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
+        remote_cart::{OrderOutcome, OrderRefusal, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
     },
     pricing::{
         quote,
@@ -27,10 +33,10 @@ use ucp_core::{
     purchase::{
         buyer::PostalAddress,
         discount::Method,
-        draft::Draft,
-        fulfillment::{self, MethodKind},
+        draft::{Draft, LineDraft},
+        fulfillment::{self, MethodKind, destination_path},
         payment,
-        quote::{Credit, Facts, Good, LineProblem, NamedGood, Purpose, Quote},
+        quote::{Credit, Facts, Good, LineProblem, NamedGood, Previous, Purpose, Quote, UnmetCode},
         remote_cart_ref::RemoteCartRef,
         totals::{TotalKind, amount_of},
     },
@@ -42,8 +48,8 @@ use uuid::Uuid;
 
 use crate::{
     documents::{
-        Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Outcome, Payment,
-        PlaceOrder, WantedLine,
+        Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, FieldProblemKind,
+        Outcome, Payment, PlaceOrder, WantedLine,
     },
     shop::ContractShop,
     transport::{Question, Reply, is_definite},
@@ -58,12 +64,18 @@ const SHORT_PAUSE: Duration = Duration::from_secs(5);
 /// Pauses before each question for a cart whose making was not answered.
 const SEARCHES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(15), Duration::from_secs(60)];
 
-/// Time after the beginning of an attempt from which no `/place` can reach the shop any more.
-const PLACE_DEADLINE: Duration = Duration::from_secs(90);
-
 /// A country that nobody lives in (ISO 3166-1, user-assigned): the rate that stands for delivery as such reaches
 /// nowhere, so that the engine asks for an address and says where there is no way.
 const NOWHERE: &str = "ZZ";
+
+/// Maximum number of problems of fields that are told of one cart.
+const MOST_PROBLEMS: usize = 20;
+
+/// Maximum length of the name of a member, in bytes.
+const LONGEST_MEMBER: usize = 40;
+
+/// Number of goods that the shop is asked about at once because kept facts say that they cannot be bought.
+const ASKED_ANEW: usize = 8;
 
 const NEITHER: &[&str] = &[];
 const CODES: &[&str] = &[DISCOUNT];
@@ -75,6 +87,8 @@ struct Inquiry<'a> {
     request: PriceRequest<'a>,
     abilities: CartAbilities,
     currency: Currency,
+    /// Country of the address, if it alone decides about the currency.
+    moved_to: Option<String>,
     goods: Vec<NamedGood>,
     now: Timestamp,
 }
@@ -98,7 +112,15 @@ impl ContractShop {
 
     async fn inquiry<'a>(&self, request: PriceRequest<'a>) -> Result<Inquiry<'a>, PortError> {
         let abilities = self.cart_abilities().ok_or_else(PortError::internal)?;
-        let of_draft = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
+        let PriceRequest { draft, caller, .. } = request;
+        let mut of_draft = goods::of(self, draft, &caller.buyer_signals).await?;
+        let lines = draft.line_items.iter().zip(&of_draft.by_line);
+        let refused: HashSet<_> =
+            lines.filter(|(line, named)| is_refused(line, named)).map(|(line, _)| line.item.as_str()).collect();
+        if !refused.is_empty() {
+            // What the shop said a while ago is no reason to refuse anything.
+            of_draft = goods::of(&Anew { shop: self, ids: refused }, draft, &caller.buyer_signals).await?;
+        }
         let (currency, mut goods) = (of_draft.currency, of_draft.by_line);
         if !abilities.delivery && !abilities.pickup && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
@@ -108,14 +130,41 @@ impl ContractShop {
                 }
             }
         }
-        Ok(Inquiry { request, abilities, currency, goods, now: self.now() })
+        Ok(Inquiry { request, abilities, currency, moved_to: None, goods, now: self.now() })
+    }
+
+    /// Returns the country of the address of a draft, if buyers there are shown another currency than the context asks
+    /// for, which states none.
+    fn moved(&self, draft: &Draft, wanted: &Priced) -> Option<String> {
+        if draft.context.currency.is_some() {
+            return None;
+        }
+        let country = wanted.address.as_ref()?.address_country.clone()?;
+        let market = self.market();
+        let currency = |country: Option<&str>| {
+            let country = country.map(str::to_ascii_uppercase);
+            let own = country.and_then(|country| market.countries.get(&country).copied());
+            own.filter(|own| market.trades_in(*own)).unwrap_or(market.currency)
+        };
+        (currency(Some(&country)) != currency(draft.context.country.as_deref())).then_some(country)
     }
 
     /// Asks for the price of a draft by `question`; `None` if the shop no longer has the cart.
     async fn price(&self, request: PriceRequest<'_>, question: Question) -> Result<Option<PriceQuote>, PortError> {
-        let inquiry = self.inquiry(request).await?;
+        let mut inquiry = self.inquiry(request).await?;
         // Refuses what no shop could price, and finds out where the goods are to go.
         let mut wanted = inquiry.price(None)?;
+        // Where they go decides about the currency of whoever asks for none.
+        let there;
+        if let Some(country) = self.moved(request.draft, &wanted) {
+            let mut draft = request.draft.clone();
+            draft.context.country = Some(country.clone());
+            there = draft;
+            let before = inquiry.currency;
+            inquiry = self.inquiry(PriceRequest { draft: &there, ..request }).await?;
+            inquiry.moved_to = Some(country).filter(|_| inquiry.currency != before);
+            wanted = inquiry.price(None)?;
+        }
         let nothing = inquiry.goods.iter().all(|named| named.one().is_none());
         let held = request.remote_cart.map(|cart| cart.reference.clone());
         if nothing && held.is_none() {
@@ -228,7 +277,7 @@ impl ContractShop {
             said = self.ask::<Outcome>(Question::Cancel, &question).await;
         }
         match said {
-            Ok(Some(Outcome::Absent | Outcome::Declined { .. })) => declined(),
+            Ok(Some(Outcome::Absent | Outcome::Declined { .. } | Outcome::Refused { .. })) => declined(),
             Ok(outcome @ Some(Outcome::Placed { .. } | Outcome::Pending | Outcome::Challenged { .. })) => {
                 ended(outcome, &attempt.id)
             }
@@ -343,9 +392,24 @@ impl Inquiry<'_> {
             amount: credit.amount,
         });
         let credits = credits.collect();
-        let facts = Facts { currency, own_currency: currency, goods, taxes, credits, now: self.now };
+        let unmet_codes = answer.iter().flat_map(|answer| &answer.unmet_codes).map(|unmet| UnmetCode {
+            code: unmet.code.clone(),
+            kind: unmet.kind,
+            text: unmet.text.as_deref().and_then(ucp_import::text::line),
+        });
+        let unmet_codes = unmet_codes.collect();
+        let facts = Facts { currency, own_currency: currency, goods, taxes, credits, unmet_codes, now: self.now };
         let terms = self.terms(answer);
-        let quote = quote(purpose, draft, &facts, &terms, caller, previous)?;
+        let mut quote = quote(purpose, draft, &facts, &terms, caller, previous)?;
+        if let Some(answer) = answer {
+            if purpose == Purpose::Checkout {
+                tell_problems(answer, &mut quote);
+            }
+            if let Some(country) = &self.moved_to {
+                let content = format!("Prices are in {currency}, because the goods go to {country}.");
+                quote.messages.push(Message::warning("currency_changed", content).at("$.currency"));
+            }
+        }
         let method = quote.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();
         let Chosen { address, option, place } = method.map(chosen).unwrap_or_default();
         let before = previous.fulfillment.iter().flat_map(|before| &before.methods);
@@ -425,6 +489,68 @@ impl Inquiry<'_> {
             fees: fees.collect(),
             ..Terms::default()
         }
+    }
+}
+
+/// Returns `true` if what is known of the goods of a line refuses it.
+fn is_refused(line: &LineDraft, named: &NamedGood) -> bool {
+    match named {
+        NamedGood::One(good) => !good.available || good.quantity_rule.at_most(line.quantity).is_none(),
+        NamedGood::Nothing => true,
+        NamedGood::Several(_) => false,
+    }
+}
+
+/// The catalog of a shop, some of whose goods are asked for anew, whatever was kept of them.
+struct Anew<'a> {
+    shop: &'a ContractShop,
+    /// Identifiers that are asked for.
+    ids: HashSet<&'a str>,
+}
+
+#[async_trait]
+impl Catalog for Anew<'_> {
+    fn capabilities(&self) -> CatalogCapabilities {
+        Catalog::capabilities(self.shop)
+    }
+
+    fn market(&self) -> Arc<Market> {
+        self.shop.market()
+    }
+
+    async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError> {
+        self.shop.find(query, buyer_signals).await
+    }
+
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        buyer_signals: &BuyerSignals,
+    ) -> Result<Vec<Named>, PortError> {
+        let (anew, kept): (Vec<_>, Vec<_>) = ids.iter().partition(|id| self.ids.contains(**id));
+        let mut named = Vec::new();
+        if !kept.is_empty() {
+            named = self.shop.resolve(&kept, presentation, buyer_signals).await?;
+        }
+        let mut fresh = Vec::with_capacity(anew.len());
+        for ids in anew.chunks(ASKED_ANEW) {
+            let asked = ids.iter().map(|id| self.shop.opened_anew(id, presentation));
+            fresh.extend(join_all(asked).await);
+        }
+        let fresh: Vec<_> = fresh.into_iter().collect::<Result<_, Failure>>()?;
+        let (mut kept, mut fresh) = (named.into_iter(), fresh.into_iter());
+        let next = |id: &&str| if self.ids.contains(*id) { fresh.next() } else { kept.next() };
+        Ok(ids.iter().filter_map(next).collect())
+    }
+
+    async fn open(
+        &self,
+        id: &str,
+        presentation: &Presentation,
+        buyer_signals: &BuyerSignals,
+    ) -> Result<Named, PortError> {
+        self.shop.open(id, presentation, buyer_signals).await
     }
 }
 
@@ -578,7 +704,18 @@ impl RemoteCart for ContractShop {
     }
 
     async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
-        self.price(request, Question::CartFetch).await
+        let fetched = self.price(request, Question::CartFetch).await?;
+        // A cart may lack what nobody took out: an attempt that was called off empties carts of some shops. It is brought
+        // up to date before anything is said of it, unless its buyer may have changed it on a page of the shop.
+        let is_own = self.cart_abilities().is_some_and(|abilities| abilities.completion == Completion::Place);
+        let lacks = fetched.as_ref().is_some_and(|priced| lacks(&priced.quote, request.previous));
+        match request.remote_cart.filter(|_| is_own && lacks) {
+            Some(cart) => {
+                let _lock = self.lock(&cart.reference).await?;
+                self.price(request, Question::CartSync).await
+            }
+            None => Ok(fetched),
+        }
     }
 
     async fn abandon(&self, cart: &RemoteCartRef, _: &BuyerSignals) -> Result<(), PortError> {
@@ -653,12 +790,28 @@ impl RemoteCart for ContractShop {
 
     async fn cancel(&self, attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> bool {
         let canceled = self.ask::<Outcome>(Question::Cancel, &asked_for(attempt, cart)).await;
-        matches!(canceled, Ok(Some(Outcome::Absent | Outcome::Declined { .. })))
+        matches!(canceled, Ok(Some(Outcome::Absent | Outcome::Declined { .. } | Outcome::Refused { .. })))
     }
 
     fn place_deadline(&self) -> Duration {
-        PLACE_DEADLINE
+        self.latest_place()
     }
+}
+
+/// Returns `true` if a quote has fewer of something than the answer before, or no way to deliver that was chosen there.
+fn lacks(quote: &Quote, previous: &Previous) -> bool {
+    let is_short = |message: &Message| matches!(message, Message::Error { code, .. } if ["out_of_stock", "item_unavailable"].contains(&&**code));
+    let fewer = previous.line_items.iter().any(|before| {
+        let now = quote.line_items.iter().find(|line| line.id == before.id);
+        now.is_none_or(|now| now.quantity < before.quantity)
+    });
+    let chosen = |fulfillment: Option<&fulfillment::Fulfillment>| {
+        let methods = fulfillment.into_iter().flat_map(|fulfillment| &fulfillment.methods);
+        methods.flat_map(|method| &method.groups).filter(|group| group.selected_option_id.is_some()).count()
+    };
+    fewer
+        || quote.messages.iter().any(is_short)
+        || chosen(quote.fulfillment.as_ref()) < chosen(previous.fulfillment.as_ref())
 }
 
 fn asked_for(attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> Attempt {
@@ -674,6 +827,12 @@ fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
             permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
         }),
         Some(Outcome::Declined { reason }) => OrderOutcome::Declined { reason: for_buyer(&reason) },
+        Some(Outcome::Refused { kind, variants, field, reason }) => OrderOutcome::Refused(OrderRefusal {
+            kind,
+            variants,
+            field: field.filter(|field| is_member(field)),
+            reason: reason.as_deref().and_then(ucp_import::text::line),
+        }),
         Some(Outcome::Challenged { reason, continue_url }) => OrderOutcome::Challenged {
             reason: for_buyer(&reason),
             continue_url: ucp_import::text::address(&continue_url),
@@ -684,6 +843,50 @@ fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
             OrderOutcome::Unknown
         }
     }
+}
+
+/// Returns `true` for the name of a member of the buyer or of an address.
+fn is_member(field: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    (1..=LONGEST_MEMBER).contains(&field.len()) && field.bytes().all(is_letter)
+}
+
+/// Returns the messages about values that the shop does not accept, each at its member, and removes what the engine says
+/// about the same destination.
+fn tell_problems(answer: &Cart, quote: &mut Quote) {
+    let to = destination_path(quote.fulfillment.as_ref());
+    let mut told = Vec::new();
+    for problem in answer.field_problems.iter().take(MOST_PROBLEMS) {
+        let (of, member) = problem.field.split_once('.').map_or((&*problem.field, None), |(of, rest)| (of, Some(rest)));
+        let root = match of {
+            "address" => to.clone(),
+            "buyer" => "$.buyer".to_owned(),
+            _ => {
+                tracing::warn!("upstream states a problem of a field that is neither of the buyer nor of the address");
+                continue;
+            }
+        };
+        let member = member.filter(|member| is_member(member));
+        let path = member.map_or_else(|| root.clone(), |member| format!("{root}.{member}"));
+        let what = member.map_or_else(|| format!("The {of}"), |member| format!("`{member}` of the {of}"));
+        let (code, content) = match problem.kind {
+            FieldProblemKind::Required => ("field_required", format!("{what} is needed.")),
+            FieldProblemKind::Undeliverable => {
+                ("address_undeliverable", "The shop does not deliver to this address.".to_owned())
+            }
+            FieldProblemKind::Invalid => ("field_invalid", format!("{what} is not accepted.")),
+        };
+        let said = problem.text.as_deref().and_then(ucp_import::text::line);
+        told.push(Message::error(code, said.unwrap_or(content), Severity::Recoverable).at(path));
+    }
+    if told.iter().any(|message| message.path().is_some_and(|path| path.starts_with(&to))) {
+        let generic = |message: &Message| {
+            let is_code = |code: &str| ["address_undeliverable", "fulfillment_unavailable"].contains(&code);
+            matches!(message, Message::Error { code, .. } if is_code(code)) && message.path() == Some(&to)
+        };
+        quote.messages.retain(|message| !generic(message));
+    }
+    quote.messages.extend(told);
 }
 
 /// Returns a reason of the shop as a buyer can be shown it.

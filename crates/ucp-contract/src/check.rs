@@ -7,13 +7,16 @@ use std::{collections::HashSet, fmt::Display};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use ucp_core::catalog::{market::Market, record::Record};
+use ucp_core::{
+    catalog::{market::Market, record::Record},
+    money::Currency,
+};
 use ucp_import::jsonl::typed;
 use uuid::Uuid;
 
 use crate::{
     documents::{Backend, Cart, CatalogAbilities, Completion, Found, Outcome, Resolved},
-    shop::market,
+    shop::{market, price_in},
     transport::{Question, Reply, Transport},
 };
 
@@ -22,6 +25,9 @@ const MOST_PRODUCTS: usize = 60;
 
 /// Maximum length of an answer in a finding, in characters.
 const LONGEST_SEEN: usize = 600;
+
+/// Maximum number of currencies and countries in which the shop is asked.
+const MOST_REGIONS: usize = 20;
 
 /// An identifier that no shop has.
 const NOTHING: &str = "ucp-gateway-check-nothing";
@@ -181,6 +187,11 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
         unknown_identifiers_name_nothing,
         one_product_is_the_same_everywhere,
     }
+    if shop.market.currencies.is_empty() && shop.market.countries.is_empty() {
+        report.skipped.push(("every_currency_is_priced", "the market has one currency".to_owned()));
+    } else {
+        rules! { every_currency_is_priced }
+    }
     if shop.backend.cart.is_none() {
         report.skipped.push(("carts and attempts", "the shop has a catalog alone".to_owned()));
     } else if allow_writes {
@@ -206,6 +217,9 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
             report.skipped.push(("attempts", "buyers pay on a page of the shop".to_owned()));
         } else {
             rules! { unknown_attempts_are_absent, canceled_attempts_place_nothing }
+        }
+        if !shop.regions().is_empty() {
+            rules! { carts_are_in_the_currency_that_is_shown }
         }
     } else {
         report.skipped.push(("carts and attempts", "they write at the shop; `--allow-writes` permits it".to_owned()));
@@ -358,6 +372,71 @@ impl<'a> CheckedShop<'a> {
                 let differs = format_args!("`{}` has other variants or prices than in `/find`", listed.id).to_string();
                 trial.must(variants(own) == variants(listed), differs)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Returns the contexts in which buyers are shown another currency than the market's own: one for each currency, and
+    /// one for each country.
+    fn regions(&self) -> Vec<(Currency, Value)> {
+        let language = &self.market.language;
+        let other = |currency: &&Currency| **currency != self.market.currency;
+        let currencies = self.market.currencies.iter().filter(other);
+        let by_currency = currencies.map(|own| (*own, json!({ "language": language, "currency": own })));
+        let by_country = self
+            .market
+            .countries
+            .iter()
+            .map(|(country, own)| (*own, json!({ "language": language, "currency": own, "country": country })));
+        by_currency.chain(by_country).take(MOST_REGIONS).collect()
+    }
+
+    async fn every_currency_is_priced(&self) -> Judged<()> {
+        let cure = "state the prices in `context.currency`, as `price` or among `prices`, in each currency of the market \
+                    and for buyers of each of its countries; leave currencies out of `market` that nothing is priced in";
+        let mut trial = self.trial("every_currency_is_priced", cure);
+        for (currency, context) in self.regions() {
+            trial.must(self.market.trades_in(currency), format_args!("{currency} is not among `market.currencies`"))?;
+            let of = format!("in {currency}, for the context {context}");
+            let found: Found = trial
+                .ask_existing(Question::Find, json!({ "context": context, "available": false, "limit": 5 }))
+                .await?;
+            trial.must(!found.products.is_empty(), format_args!("there are no products {of}"))?;
+            let id = found.products[0]["id"].clone();
+            let opened: Resolved =
+                trial.ask_existing(Question::Open, json!({ "ids": [id], "context": context })).await?;
+            for product in found.products.iter().chain(&opened.products) {
+                let variants = product["variants"].as_array().into_iter().flatten();
+                let unpriced = variants.into_iter().find(|variant| price_in(currency, variant).is_none());
+                let unpriced = unpriced.map(|variant| variant["id"].as_str().unwrap_or_default());
+                trial.must(unpriced.is_none(), format_args!("`{}` has no price {of}", unpriced.unwrap_or_default()))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn carts_are_in_the_currency_that_is_shown(&self) -> Judged<()> {
+        let cure = "price `/cart/sync` in `context.currency`, at the prices that `/open` states in that context";
+        let mut trial = self.trial("carts_are_in_the_currency_that_is_shown", cure);
+        let [one, _] = self.bought(&trial)?;
+        for (currency, context) in self.regions() {
+            let mut asked = self.cart(None, &[(one, 1)]);
+            asked["context"] = context.clone();
+            let cart: Cart = trial.ask_existing(Question::CartSync, asked).await?;
+            let problem = format!("the cart is in {}, and {currency} is shown in the context {context}", cart.currency);
+            trial.must(cart.currency == currency, problem)?;
+            let line = cart.lines.iter().find(|line| line.variant == one && line.quantity > 0).map(|line| line.price);
+            let cart_id = json!({ "cart": cart.cart });
+            let opened: Resolved =
+                trial.ask_existing(Question::Open, json!({ "ids": [one], "context": context })).await?;
+            let variants = opened.products.iter().filter_map(|product| product["variants"].as_array()).flatten();
+            let shown = variants.into_iter().find(|variant| variant["id"] == one);
+            let shown = shown.and_then(|variant| price_in(currency, variant)).map(|price| price["amount"].clone());
+            if let (Some(line), Some(shown)) = (line, shown) {
+                let problem = format!("`{one}` costs {} in the cart, and {shown} in the catalog", line.minor());
+                trial.must(json!(line.minor()) == shown, problem)?;
+            }
+            let _: Option<Value> = trial.ask(Question::CartAbandon, cart_id).await?;
         }
         Ok(())
     }

@@ -14,9 +14,10 @@ use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{product::Link, record::Record},
     money::{Amount, Currency},
+    ports::remote_cart::RefusalKind,
     purchase::{
         buyer::{Buyer, PostalAddress},
-        quote::{CreditKind, ProblemKind},
+        quote::{CodeProblem, CreditKind, ProblemKind},
     },
 };
 
@@ -361,6 +362,13 @@ pub struct Cart {
     /// Fees.
     #[serde(default)]
     pub fees: Vec<Charge>,
+    /// Codes of the question that the shop knows and does not apply, each with the reason. A code that is neither here
+    /// nor among the discounts and credits does not exist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmet_codes: Vec<UnmetCode>,
+    /// Values of the buyer and of the address that the shop does not accept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub field_problems: Vec<FieldProblem>,
     /// Taxes, besides those that prices contain.
     #[serde(default)]
     pub taxes: Vec<Charge>,
@@ -439,6 +447,43 @@ pub struct LineProblem {
     /// Words for the buyer, in the language of the context; a sentence of the gateway's own if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// A code that the shop knows and does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnmetCode {
+    /// Code, one of the `codes` of the question.
+    pub code: String,
+    /// Kind of the reason.
+    pub kind: CodeProblem,
+    /// Words for the buyer, in the language of the context; a sentence of the gateway's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A value of the buyer or of the address that the shop does not accept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FieldProblem {
+    /// Member of the question that it is about, such as `buyer.email`, `address.postal_code` or `address`.
+    pub field: String,
+    /// Kind of the problem.
+    pub kind: FieldProblemKind,
+    /// Words for the buyer, in the language of the context; a sentence of the gateway's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Kind of a problem with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldProblemKind {
+    /// It is missing.
+    Required,
+    /// Nothing can be delivered there.
+    Undeliverable,
+    /// It is not accepted, for the reason that the text says.
+    #[serde(other)]
+    Invalid,
 }
 
 /// A discount in effect.
@@ -605,6 +650,21 @@ pub enum Outcome {
     Declined {
         /// Reason, for the buyer.
         reason: String,
+    },
+    /// The order was not taken, for a reason beside the payment: there is no order, and no money moved.
+    Refused {
+        /// Kind of the reason.
+        kind: RefusalKind,
+        /// With `sold_out`: identifiers of the variants.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        variants: Vec<String>,
+        /// With `undeliverable` and `buyer`: member of the address or of the buyer that is the reason, such as
+        /// `postal_code`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<String>,
+        /// Reason, for the buyer; a sentence of the gateway's own if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// The buyer has to authenticate on a page of the shop. There is no order, and there will be none for this attempt.
     Challenged {

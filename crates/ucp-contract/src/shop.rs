@@ -1,7 +1,7 @@
 //! A shop behind the contract: what it states about itself, and its catalog.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -9,9 +9,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::Instant};
 use ucp_core::{
     Code, Refusal,
@@ -22,6 +22,7 @@ use ucp_core::{
         record::Record,
     },
     message::Message,
+    money::Currency,
     operation::{Freshness, Operation},
     ports::{
         Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target, caller::BuyerSignals,
@@ -58,6 +59,12 @@ const MOST_PRODUCTS: usize = 500;
 /// Maximum number of carts whose making was not answered that are looked for at once.
 const SEARCHED: usize = 32;
 
+/// Time after the beginning of an attempt from which no `/place` can reach the shop any more, unless it is configured.
+const PLACE_DEADLINE: Duration = Duration::from_secs(90);
+
+/// Age from which an answer says as of when its facts are.
+const DATED_FROM: Duration = Duration::from_secs(10);
+
 /// Interval at which the shop is asked what it is.
 pub const RENEWAL: Duration = Duration::from_secs(300);
 
@@ -90,6 +97,7 @@ struct ShopState {
     pages: CoalescingCache<Arc<Listing>>,
     resolved: CoalescingCache<Arc<Listing>>,
     locks: ResourceLocks,
+    place_deadline: Duration,
     /// Places of carts whose making was not answered and that are looked for.
     searches: Semaphore,
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -188,9 +196,39 @@ impl ContractShop {
             pages: cache(),
             resolved: cache(),
             locks: ResourceLocks::default(),
+            place_deadline: PLACE_DEADLINE,
             searches: Semaphore::new(SEARCHED),
             now,
         })))
+    }
+
+    /// Returns the shop with this time after the beginning of an attempt from which no `/place` can reach the shop any
+    /// more. Default: 90 s. Has no effect once there are clones.
+    #[must_use]
+    pub fn placing_within(mut self, place_deadline: Duration) -> Self {
+        if let Some(state) = Arc::get_mut(&mut self.0) {
+            state.place_deadline = place_deadline;
+        }
+        self
+    }
+
+    /// Returns the time after the beginning of an attempt from which no `/place` can reach the shop any more.
+    pub(crate) fn latest_place(&self) -> Duration {
+        self.0.place_deadline
+    }
+
+    /// Forgets what is kept of these products, and of pages and lookups that found nothing.
+    pub fn forget(&self, products: &[String]) {
+        let products: HashSet<&str> = products.iter().map(String::as_str).collect();
+        let concerns = |listing: &Arc<Listing>| {
+            let is_named = |product: &Arc<Product>| {
+                let variants = || product.variants.iter().any(|variant| products.contains(variant.id.as_str()));
+                products.contains(product.id.as_str()) || variants()
+            };
+            listing.products.is_empty() || listing.products.iter().any(is_named)
+        };
+        self.0.pages.forget(concerns);
+        self.0.resolved.forget(concerns);
     }
 
     /// Asks the shop again what it is. Market and limits hold from then on; what is offered to platforms waits for a
@@ -287,7 +325,11 @@ impl ContractShop {
         match self.ask::<Found>(Question::Find, &find).await? {
             // A shop always has a first page: that there is none is its failure.
             None if after.is_none() => Err(Failure::Unreadable(Unreadable::Unexpected)),
-            found => Ok(found),
+            None => Ok(None),
+            Some(mut found) => {
+                self.price_in_others(&mut found.products).await?;
+                Ok(Some(found))
+            }
         }
     }
 
@@ -301,6 +343,7 @@ impl ContractShop {
             // A product that is unknown is missing in the answer: that there is no answer is a failure.
             products.extend(resolved.ok_or(Failure::Unreadable(Unreadable::Unexpected))?.products);
         }
+        self.price_in_others(&mut products).await?;
         Ok(products)
     }
 
@@ -359,6 +402,7 @@ impl ContractShop {
     /// Returns the products of an answer that can be shown. Any other is left out with a line in the log.
     fn listing(&self, values: Vec<Value>, presentation: &Presentation) -> Listing {
         let market = self.market();
+        let mut in_others: BTreeMap<Currency, Market> = BTreeMap::new();
         let mut ids = HashSet::new();
         let mut listing = Listing::default();
         for (position, mut value) in values.into_iter().take(MOST_PRODUCTS).enumerate() {
@@ -368,9 +412,16 @@ impl ContractShop {
             // A product in memory and its renderings take about three times its JSON.
             listing.weight += 3 * value.to_string().len();
             let id: String = value["id"].as_str().unwrap_or_default().chars().take(200).collect();
-            let record = typed::<Record>(value);
-            let record = record.and_then(|record| record.check(&market).map_err(|fault| (fault.path, fault.reason)));
-            match record {
+            let checked = |record: Record| {
+                // A shop may state its prices in the currency of the buyer alone.
+                let stated = record.variants.first().map(|variant| variant.price.currency);
+                let market = match stated.filter(|stated| *stated != market.currency && market.trades_in(*stated)) {
+                    Some(stated) => in_others.entry(stated).or_insert_with(|| market.priced_in(stated)),
+                    None => &*market,
+                };
+                record.check(market).map_err(|fault| (fault.path, fault.reason))
+            };
+            match typed::<Record>(value).and_then(checked) {
                 Ok(record) if ids.insert(record.id.clone()) => {
                     listing.products.push(Arc::new(record.present(presentation)));
                 }
@@ -445,6 +496,97 @@ impl ContractShop {
         };
         self.0.resolved.get(&key, freshness(operation), fill).await
     }
+}
+
+impl ContractShop {
+    /// Returns the message that says how old facts are that were kept for a while.
+    fn dated(&self, served: &Served<Arc<Listing>>) -> Option<Message> {
+        if served.stale == Some(Staleness::Failed) {
+            return Some(stale(served.age));
+        }
+        let age = SignedDuration::try_from(served.age).ok().filter(|_| served.age >= DATED_FROM)?;
+        let as_of = self.now().checked_sub(age).ok()?;
+        let content = format!("Prices and availability are those of {as_of:.0}, when the shop was asked last.");
+        Some(Message::info("facts_as_of", content))
+    }
+
+    /// Returns what an identifier names, with the age of the facts.
+    fn named(&self, found: Vec<Match>, served: &Served<Arc<Listing>>) -> Named {
+        match self.dated(served) {
+            Some(message) if served.stale == Some(Staleness::Failed) => Named::Stale(found, message),
+            Some(message) if !found.is_empty() => Named::Dated(found, message),
+            _ => Named::Found(found),
+        }
+    }
+
+    /// Adds the prices in the other currencies of the market to products that state none, as the shop states them to a
+    /// buyer who is shown the currency. Fails with [`Failure`] if the shop cannot be asked or gives no answer.
+    async fn price_in_others(&self, products: &mut [Value]) -> Result<(), Failure> {
+        let market = self.market();
+        for currency in market.currencies.iter().copied().filter(|currency| *currency != market.currency) {
+            let lacks = |product: &&Value| {
+                let variants = product["variants"].as_array().into_iter().flatten();
+                let states = |variant: &Value| {
+                    let mut prices = variant["prices"].as_array().into_iter().flatten();
+                    prices.any(|price| price["currency"] == currency.as_str())
+                };
+                product["deleted"] != true && variants.into_iter().any(|variant| !states(variant))
+            };
+            let lacking = products.iter().filter(lacks).filter_map(|product| product["id"].as_str());
+            let lacking: Vec<String> = lacking.map(str::to_owned).collect();
+            let country =
+                market.countries.iter().find(|(_, own)| **own == currency).map(|(country, _)| country.clone());
+            let context = self.context(&Presentation { currency, ..market.own() }, country, &BuyerSignals::default());
+            let mut priced: HashMap<String, Value> = HashMap::new();
+            for ids in lacking.chunks(self.capabilities().most_ids) {
+                let question = Resolve { ids: ids.to_vec(), context: context.clone() };
+                let answer = self.ask::<Resolved>(Question::Resolve, &question).await?;
+                let answer = answer.ok_or(Failure::Unreadable(Unreadable::Unexpected))?;
+                for mut product in answer.products {
+                    for variant in product["variants"].as_array_mut().into_iter().flatten() {
+                        if let Some(id) = variant["id"].as_str().map(str::to_owned)
+                            && let Some(price) = price_in(currency, variant)
+                        {
+                            priced.insert(id, price);
+                        }
+                    }
+                }
+            }
+            for variant in products.iter_mut().filter_map(|product| product["variants"].as_array_mut()).flatten() {
+                let Some(price) = variant["id"].as_str().and_then(|id| priced.remove(id)) else { continue };
+                let Some(variant) = variant.as_object_mut() else { continue };
+                let prices = variant.entry("prices").or_insert_with(|| Value::Array(Vec::new()));
+                if let Some(prices) = prices.as_array_mut() {
+                    prices.push(price);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks what an identifier names now, whatever was kept of it. Fails with [`Failure`] if the shop cannot be asked or
+    /// gives no answer.
+    pub(crate) async fn opened_anew(&self, id: &str, presentation: &Presentation) -> Result<Named, Failure> {
+        let context = self.context(presentation, presentation.country.clone(), &BuyerSignals::default());
+        let question = Resolve { ids: vec![id.to_owned()], context };
+        let Resolved { products } = self.ask(Question::Open, &question).await?.unwrap_or_default();
+        Ok(Named::Found(matches(&self.listing(products, presentation), id)))
+    }
+}
+
+/// Returns the price of a variant in a currency, as an entry of `prices`.
+pub(crate) fn price_in(currency: Currency, variant: &Value) -> Option<Value> {
+    let is_in = |price: &Value| price["currency"] == currency.as_str();
+    if is_in(&variant["price"]) {
+        let list_amount =
+            Some(&variant["list_price"]).filter(|price| is_in(price)).map(|price| price["amount"].clone());
+        let mut price = json!({ "amount": variant["price"]["amount"], "currency": currency });
+        if let Some(list_amount) = list_amount {
+            price["list_amount"] = list_amount;
+        }
+        return Some(price);
+    }
+    variant["prices"].as_array()?.iter().find(|price| is_in(price)).cloned()
 }
 
 async fn asked(transport: &dyn Transport) -> Result<Bytes, Failure> {
@@ -546,8 +688,8 @@ impl Catalog for ContractShop {
             if listing.lost {
                 return Err(lost());
             }
-            if served.stale == Some(Staleness::Failed) && page.messages.is_empty() {
-                page.messages.push(stale(served.age));
+            if page.messages.is_empty() {
+                page.messages.extend(self.dated(&served));
             }
             if number == 0 && (native || !filtered) {
                 page.total = listing.total;
@@ -604,10 +746,7 @@ impl Catalog for ContractShop {
             match answer {
                 Ok(served) => {
                     let found = slice.iter().map(|id| matches(&served.value, id));
-                    named.extend(found.map(|found| match served.stale {
-                        Some(Staleness::Failed) => Named::Stale(found, stale(served.age)),
-                        _ => Named::Found(found),
-                    }));
+                    named.extend(found.map(|found| self.named(found, &served)));
                 }
                 Err(failure) => {
                     tracing::warn!(%failure, ids = slice.len(), "some identifiers could not be checked upstream");
@@ -620,10 +759,6 @@ impl Catalog for ContractShop {
 
     async fn open(&self, id: &str, presentation: &Presentation, _: &BuyerSignals) -> Result<Named, PortError> {
         let served = self.resolved(Question::Open, &[id], presentation).await?;
-        let found = matches(&served.value, id);
-        Ok(match served.stale {
-            Some(Staleness::Failed) => Named::Stale(found, stale(served.age)),
-            _ => Named::Found(found),
-        })
+        Ok(self.named(matches(&served.value, id), &served))
     }
 }

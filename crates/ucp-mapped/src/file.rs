@@ -273,6 +273,11 @@ pub struct Step {
     /// Number of requests under way at once, with `each`: from 1 to 16. Default: 8 for requests that change nothing, 1 for
     /// others, one after the other.
     pub at_once: Option<u8>,
+    /// `true` if the request is the one of `place` that places the order: where a step before it fails, no order was
+    /// placed, and the purchase can be tried again at once. Without such a step, the end of an attempt that failed is
+    /// asked for (`order`).
+    #[serde(default)]
+    pub places: bool,
     /// `true` if the request changes nothing, whatever its method. Requests for questions that only read never do.
     pub reads: Option<bool>,
     /// Number of seconds, from 1 to 86,400, for which a successful answer is kept for all equal requests that only read.

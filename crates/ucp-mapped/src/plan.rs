@@ -80,6 +80,8 @@ pub(super) struct Made {
     pub(super) accept: Vec<u16>,
     pub(super) accept_errors: Vec<String>,
     pub(super) optional: bool,
+    /// `true` if the request places the order: those before it do not.
+    pub(super) places: bool,
     /// Number of requests under way at once, if the step is repeated.
     pub(super) at_once: usize,
     /// Time for which answers are kept.
@@ -244,6 +246,9 @@ impl Planner<'_> {
             self.fault(&label, "`batch` must be a number of identifiers from 1, of `resolve` or `open`");
         }
         self.statuses(&label, &asked.accept);
+        if asked.step.iter().filter(|step| step.places).count() > 1 {
+            self.fault(&label, "must have at most one step with `places`");
+        }
         let mut steps = Vec::new();
         for step in &asked.step {
             let step = self.whole(&label, step);
@@ -404,6 +409,9 @@ impl Planner<'_> {
         if step.graphql.is_none() && !step.accept_errors.is_empty() {
             self.fault(&label, "must not have `accept_errors` without `graphql`");
         }
+        if step.places && question != Question::Place {
+            self.fault(&label, "must not state `places`: only a step of `place` places an order");
+        }
         let mut program = |member: &str, code: Option<&Code>| self.program(&format!("{label}.{member}"), code, known);
         let (when, each) = (program("when", step.when.as_ref()), program("each", step.each.as_ref()));
         let body = program("body", step.body.as_ref()).or_else(|| program("variables", step.variables.as_ref()));
@@ -450,6 +458,7 @@ impl Planner<'_> {
             accept: step.accept.clone(),
             accept_errors: step.accept_errors.clone(),
             at_once: step.at_once.map_or(if call_kind == CallKind::Read { AT_ONCE } else { 1 }, usize::from),
+            places: step.places,
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
             keep: step.keep.map(|seconds| Freshness::seconds(seconds.into(), 0, 0, 0)),
         })

@@ -320,10 +320,17 @@ impl Mapped {
         };
         self.choose(&mut asking, way).await?;
         let mut ended = None;
+        // Steps before the one that places the order place none.
+        let mut prepares = way.steps.iter().any(|made| made.places);
         for made in &way.steps {
+            let places = made.places && made.each.is_none();
+            prepares &= !made.places || places;
             // What came before a refused request of an order may have placed it.
-            let halts = question == Question::Place && (asking.wrote || made.each.is_some());
+            let halts = question == Question::Place && !prepares && (asking.wrote || made.each.is_some());
             let value = self.step(&mut asking, made).await.map_err(|end| match end {
+                End::Failure(failure) if prepares && (!places || failure.never_sent()) => {
+                    End::Reply(Reply::Refused(format!("`{}`: {failure}; nothing was ordered", made.name)))
+                }
                 End::Failure(failure) if asking.wrote && failure.never_sent() => Failure::Broken { sent: true }.into(),
                 End::Reply(Reply::Refused(reason)) if halts => End::Reply(Reply::Halted(reason)),
                 End::Reply(Reply::Gone) if halts => End::Reply(Reply::Halted("there is no such thing".to_owned())),
@@ -343,6 +350,7 @@ impl Mapped {
                 ended = Some((Some(program), answer));
                 break;
             }
+            prepares &= !made.places;
             asking.values.push(value);
         }
         let last = asking.values.last().unwrap_or(&asking.document).clone();

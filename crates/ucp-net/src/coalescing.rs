@@ -10,7 +10,12 @@
 //!   fails.
 //! - What is kept is bounded by the bytes it takes, and calls under way by their number.
 
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
@@ -112,6 +117,8 @@ struct CacheState<V> {
     kept: Cache<Key, Arc<Entry<V>>, InBytes>,
     in_flight: InFlight<Key, Result<V, Failure>>,
     most: usize,
+    /// Time of the last [`forget`](CoalescingCache::forget): what was requested before is not kept.
+    forgotten: Mutex<Option<Instant>>,
     weigh: fn(&V) -> usize,
     clock: Clock,
     counters: Arc<Counters>,
@@ -145,7 +152,14 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// `Arc`.
     pub fn new(capacity: Capacity, weigh: fn(&V) -> usize, clock: Clock, counters: Arc<Counters>) -> Self {
         let (kept, in_flight) = (cache(capacity.bytes), InFlight::default());
-        Self(Arc::new(CacheState { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
+        let (most, forgotten) = (capacity.fills, Mutex::default());
+        Self(Arc::new(CacheState { kept, in_flight, most, forgotten, weigh, clock, counters }))
+    }
+
+    /// Drops the values that `concerns` names. What is being read is not kept either.
+    pub fn forget(&self, concerns: impl Fn(&V) -> bool) {
+        *self.0.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some((self.0.clock)());
+        self.0.kept.retain(|_, entry| !concerns(&entry.value));
     }
 
     /// Returns the size of the kept entries, in bytes, as they are weighed.
@@ -265,7 +279,8 @@ impl<V: Clone> CacheState<V> {
             Filled::Missing(value) => (value, keep, true),
             Filled::Once(value) => (value, false, false),
         };
-        if keep {
+        let forgotten = *self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        if keep && forgotten.is_none_or(|forgotten| forgotten < since) {
             let own = (self.weigh)(&value);
             let weight = (OVERHEAD + key.0.len() + own + own / ROUNDED) as u64;
             self.kept.insert(key, Arc::new(Entry { value: value.clone(), since, missing, weight }));

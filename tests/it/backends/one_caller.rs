@@ -365,6 +365,22 @@ fn a_cart_of_many_lines_has_one_deadline() {
     assert_eq!(cart(1).0, 201);
 }
 
+#[test]
+fn a_cart_of_many_lines_is_made_side_by_side_where_the_mapping_allows_it() {
+    let slow = |_: &Request| {
+        thread::sleep(Duration::from_millis(500));
+        Answer::json(&json!({}))
+    };
+    let side_by_side = MANY_LINES.replace("each = \"$question.lines\"", "each = \"$question.lines\"\nat_once = 16");
+    // One after the other, forty would take twenty seconds.
+    let (server, setup) = mapped(slow, &side_by_side, "write_timeout_ms = 15000\n");
+    let gateway = setup.start_on(folder());
+    let names: Vec<_> = (0..40).map(|number| format!("v{number}")).collect();
+    let goods: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
+    let made = shopper(&gateway).call("create_cart", None, &json!({ "line_items": lines(&goods) })).document();
+    assert_eq!((made["line_items"].as_array().map(Vec::len), times(&server, "/lines")), (Some(40), 40), "{made}");
+}
+
 const BATCHES: &str = r#"
 [find]
 answer = "{products: []}"

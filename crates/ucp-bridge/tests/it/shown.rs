@@ -166,3 +166,26 @@ async fn an_answer_that_names_a_member_twice_is_none() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_were_kept_for_a_while_state_their_age() {
+    for transport in [Transport::Rest, Transport::Mcp] {
+        let stub = Stub::of(NEWEST).await;
+        let bridge = bridge(&stub, transport).await;
+        let found = json!({ "ucp": ucp(NEWEST), "products": [], "pagination": { "has_next_page": false } });
+        let said = found.clone();
+        stub.usually(move |got| match transport {
+            Transport::Rest => Act::json(200, &said),
+            Transport::Mcp => Act::json(200, &tool(got, &said)),
+        });
+        let search = || ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": "tea" })));
+        for waited in [0, 3] {
+            tokio::time::advance(std::time::Duration::from_secs(waited)).await;
+            assert_eq!(document(search().await.expect("an answer")), found);
+        }
+        tokio::time::advance(std::time::Duration::from_secs(12)).await;
+        let dated = document(search().await.expect("an answer"));
+        assert_eq!(dated["messages"][0]["code"], "facts_as_of", "{dated}");
+        assert_eq!(stub.got().len(), 1, "it was kept");
+    }
+}

@@ -63,6 +63,12 @@ messages! {
     "capabilities_incompatible" Error CHANGED "":
         "The platform does not declare a capability that the operation requires." => "Declare the capability in the platform's profile; `ucp-gateway explain negotiation` shows the details.",
         "The platform does not declare `dev.ucp.shopping.cart`.";
+    "cart_lost" Warning CHANGED "":
+        "The shop no longer has the cart; it gave the cart up." => "Update the resource, or complete the checkout: the shop makes another cart with the same contents.",
+        "The shop no longer has the cart of this checkout, and prices are the last known ones.";
+    "cart_renewed" Info NO "":
+        "The shop no longer had the cart of the checkout and has made another one." => "Check the totals: they are those of the new cart.",
+        "The shop no longer had the cart of this checkout, and has made another one with the same contents.";
     "catalog_incomplete" Info LATER "":
         "The first catalog sync is still running; the search covers only what has been synced." => "Search again later. Products in the results can be bought.",
         "The shop's catalog is being read for the first time; there may be more products than are found.";
@@ -78,12 +84,12 @@ messages! {
     "complete_in_progress" Error LATER "$.status":
         "The payment is in progress." => "Get the checkout again after a few seconds. Retry the completion only with the same idempotency key.",
         "A checkout that is `complete_in_progress` cannot be updated.";
-    "concluded_elsewhere" Info NO "":
-        "The buyer completed the checkout on the shop's page." => "Show the order.",
-        "The checkout was completed on the page of the shop.";
     "credit_applied" Info NO "$.discounts.codes[0]":
         "The code belongs to a gift card or store credit, which pays part of the total." => "Show the entry `gift_card` or `store_credit` of `totals`.",
         "20.00 USD of the total are paid by \"Gift card\".";
+    "currency_changed" Warning NO "$.currency":
+        "The country of the address decides about the currency." => "Show the new prices to the buyer.",
+        "Prices are in EUR: the goods go to DE.";
     "delivery_options_incomplete" Warning LATER "$.fulfillment.methods[0].groups":
         "The shop did not return all fulfillment options in time." => "Get the checkout again for the others.",
         "The shop may have more delivery options.";
@@ -126,6 +132,9 @@ messages! {
     "facts_as_of" Info NO "":
         "The search used a synced copy of the catalog." => "No action needed: `get_product` and carts return current prices and availability.",
         "Prices and availability are those of 2026-09-01T12:00:00Z, when the shop's catalog was read last.";
+    "field_invalid" Error CHANGED "$.buyer.email":
+        "The value of a field is not accepted." => "Correct the field at `path`; ask the buyer for personal data.",
+        "The buyer's `email` must be an email address.";
     "field_required" Error CHANGED "$.buyer.email":
         "A required field is missing." => "Add the field at `path`; ask the buyer for personal data.",
         "The buyer's `email` is needed.";

@@ -1,6 +1,12 @@
 //! Carts and orders: amounts, what is gone, what is not known.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use ucp_contract::{ContractShop, Question};
@@ -40,7 +46,15 @@ struct Gateway {
 
 impl Gateway {
     async fn new() -> Self {
+        Self::on(|_, _, answer| Ok(Some(answer))).await
+    }
+
+    /// A gateway before a stall whose answers are changed by `spoil` from the beginning.
+    async fn on(
+        spoil: impl Fn(Question, &Value, Value) -> Result<Option<Value>, Failure> + Send + Sync + 'static,
+    ) -> Self {
         let stall = Stall::new();
+        stall.spoil(spoil);
         let contract: ContractShop = stall.connect().await;
         let mut shop = TestShop::new(Terms { required: Vec::new(), ..Terms::default() });
         shop.sales = SalesService {
@@ -120,7 +134,10 @@ async fn where_nothing_is_delivered_and_what_has_no_address_is_said() {
     assert_eq!(codes(&view), ["fulfillment_required"]);
     let mut far = sent(None);
     far.fulfillment.as_mut().expect("stated").methods[0].destinations[0].address.address_country = Some("NZ".into());
-    assert_eq!(codes(&gateway.made(far).await), ["address_undeliverable"]);
+    let view = gateway.made(far).await;
+    assert_eq!(codes(&view), ["address_undeliverable"]);
+    let told = view.checkout.totals.iter().filter(|total| total.kind == TotalKind::Fulfillment).count();
+    assert_eq!(told, 0, "that it is free is not said: {:?}", view.checkout.totals);
 }
 
 #[tokio::test]
@@ -317,35 +334,255 @@ async fn the_shop_is_asked_for_what_it_sells_and_for_nothing_else() {
     assert!(asked.get("buyer").is_none());
 }
 
-#[tokio::test]
-async fn a_cart_that_the_shop_lost_is_made_anew_and_a_checkout_never_is() {
-    let gateway = Gateway::new().await;
-    let Ok(Outcome::Answer(Answer::Cart(view))) =
-        gateway.call(SaleRequest::CreateCart(cart::Create { draft: draft(&[("apples-kg", 1)]) })).await
-    else {
-        panic!("a cart")
-    };
-    let checkout = gateway.made(sent(Some("cart"))).await.checkout;
-    gateway.stall.spoil(|question, asked, answer| {
-        let lost = matches!(question, Question::CartSync | Question::CartFetch)
-            && ["secret-1", "secret-2"].contains(&asked["cart"].as_str().unwrap_or_default());
-        Ok((!lost).then_some(answer))
+/// Has the stall give up the carts that it has made so far.
+fn gives_up(gateway: &Gateway, page: bool) {
+    let lost = gateway.stall.carts();
+    gateway.stall.spoil(move |question, asked, mut answer| {
+        if page && question == Question::CartSync {
+            answer["continue_url"] = json!("https://stall.example/pay");
+        }
+        let is_lost = lost.iter().any(|own| asked["cart"] == own.as_str());
+        Ok((!is_lost || !matches!(question, Question::CartSync | Question::CartFetch)).then_some(answer))
     });
-    let update = cart::Update { id: view.cart.id.clone(), draft: draft(&[("pears-kg", 1)]) };
+}
+
+#[tokio::test]
+async fn a_cart_that_the_shop_gave_up_is_made_anew_by_the_next_change() {
+    let gateway = Gateway::new().await;
+    let create = SaleRequest::CreateCart(cart::Create { draft: draft(&[("apples-kg", 1)]) });
+    let Ok(Outcome::Answer(Answer::Cart(view))) = gateway.call(create).await else { panic!("a cart") };
+    let id = view.cart.id;
+    let checkout = gateway.made(sent(Some("cart"))).await.checkout.id;
+    gives_up(&gateway, false);
+    // Who looks cancels nothing.
+    for _ in 0..2 {
+        let Ok(Outcome::Answer(Answer::Cart(view))) = gateway.call(SaleRequest::GetCart(ById { id: id.clone() })).await
+        else {
+            panic!("a cart")
+        };
+        assert_eq!(serde_json::to_string(&view.messages).expect("JSON").matches("cart_lost").count(), 1);
+        let view = gateway.checkout(SaleRequest::GetCheckout(ById { id: checkout.clone() })).await;
+        assert_eq!((codes(&view), view.checkout.status()), (vec!["cart_lost".to_owned()], Status::ReadyForComplete));
+        assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 3_355);
+    }
+    let made = |purpose: &str| {
+        let asked = gateway.stall.state().asked.clone();
+        asked.iter().filter(|(_, asked)| asked["purpose"] == purpose && asked.get("cart").is_none()).count()
+    };
+    assert_eq!((made("cart"), made("checkout")), (1, 1));
+    let update = cart::Update { id: id.clone(), draft: draft(&[("pears-kg", 1)]) };
     assert!(matches!(gateway.call(SaleRequest::UpdateCart(update)).await, Ok(Outcome::Answer(Answer::Cart(_)))));
-    let update = checkout::Update { id: checkout.id.clone(), draft: sent(Some("horse")) };
-    let outcome = gateway.call(SaleRequest::UpdateCheckout(update)).await.expect("an answer");
-    assert!(matches!(outcome, Outcome::NoResource { .. }), "{outcome:?}");
+    let update = checkout::Update { id: checkout.clone(), draft: sent(Some("horse")) };
+    let view = gateway.checkout(SaleRequest::UpdateCheckout(update)).await;
+    assert_eq!((codes(&view), view.checkout.status()), (vec!["cart_renewed".to_owned()], Status::ReadyForComplete));
+    assert_eq!((made("cart"), made("checkout")), (2, 2));
+    // Completing is a change, too.
+    gives_up(&gateway, false);
+    let view = gateway.paid(&checkout).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    assert_eq!(made("checkout"), 3);
+}
+
+#[tokio::test]
+async fn a_cart_that_the_buyer_could_pay_at_the_shop_gets_no_successor() {
+    let gateway = Gateway::new().await;
+    gives_up(&gateway, true);
+    let checkout = gateway.made(sent(Some("cart"))).await.checkout.id;
+    gives_up(&gateway, true);
+    let update = checkout::Update { id: checkout.clone(), draft: sent(Some("horse")) };
+    for request in [SaleRequest::GetCheckout(ById { id: checkout }), SaleRequest::UpdateCheckout(update)] {
+        let view = gateway.checkout(request).await;
+        assert_eq!(
+            (codes(&view), view.checkout.status()),
+            (vec!["purchase_unconfirmed".to_owned()], Status::RequiresEscalation)
+        );
+    }
     assert_eq!(
         gateway
             .stall
             .state()
             .asked
             .iter()
-            .filter(|(_, asked)| asked["purpose"] == "checkout" && asked.get("cart").is_none())
+            .filter(|(own, asked)| *own == Question::CartSync && asked.get("cart").is_none())
             .count(),
         1
     );
+}
+
+#[tokio::test]
+async fn a_cart_that_lacks_what_nobody_took_out_is_brought_up_to_date_before_it_is_told() {
+    let gateway = Gateway::new().await;
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    gateway.stall.spoil_one(Question::CartFetch, |answer| {
+        answer["lines"] = json!([]);
+        answer["delivery_options"] = json!([]);
+        answer["delivery_option"] = json!(null);
+        answer["taxes"] = json!([]);
+        answer["total"] = json!(0);
+    });
+    let before = gateway.stall.times(Question::CartSync);
+    let view = gateway.checkout(SaleRequest::GetCheckout(ById { id: id.clone() })).await;
+    assert_eq!((codes(&view), view.checkout.status()), (Vec::<String>::new(), Status::ReadyForComplete));
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 3_355);
+    assert_eq!(gateway.stall.times(Question::CartSync), before + 1);
+    // A cart that has everything is only looked at.
+    gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+    gateway.checkout(SaleRequest::GetCheckout(ById { id })).await;
+    assert_eq!(gateway.stall.times(Question::CartSync), before + 1);
+}
+
+#[tokio::test]
+async fn nothing_is_refused_from_kept_facts() {
+    let gateway = Gateway::new().await;
+    let stocked = Arc::new(AtomicBool::new(false));
+    let there = Arc::clone(&stocked);
+    gateway.stall.spoil(move |question, _, mut answer| {
+        if matches!(question, Question::Resolve | Question::Open) && !there.load(Ordering::Relaxed) {
+            for product in answer["products"].as_array_mut().into_iter().flatten() {
+                product["variants"][0]["availability"] = json!({ "available": false, "status": "out_of_stock" });
+            }
+        }
+        Ok(Some(answer))
+    });
+    let create = || SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    assert!(matches!(gateway.call(create()).await, Ok(Outcome::NoResource { .. })));
+    assert_eq!(gateway.stall.times(Question::Open), 1);
+    stocked.store(true, Ordering::Relaxed);
+    let view = gateway.made(sent(Some("cart"))).await;
+    assert_eq!((codes(&view), view.checkout.status()), (Vec::<String>::new(), Status::ReadyForComplete));
+    assert_eq!(gateway.stall.times(Question::Resolve), 1, "which is kept");
+    // What cannot be asked for anew is not refused either.
+    gateway.stall.spoil(|question, _, answer| match question {
+        Question::Open => Err(Failure::Connect),
+        _ => Ok(Some(answer)),
+    });
+    assert_eq!(gateway.call(create()).await.expect_err("nothing is known").code, Code::Unavailable);
+}
+
+#[tokio::test]
+async fn an_order_that_is_not_taken_says_why_and_where() {
+    let cases = [
+        (json!({ "kind": "sold_out", "variants": ["apples-kg"] }), "out_of_stock", "$.line_items[0]"),
+        (json!({ "kind": "sold_out" }), "out_of_stock", "$.line_items"),
+        (
+            json!({ "kind": "undeliverable", "field": "postal_code" }),
+            "address_undeliverable",
+            "$.fulfillment.methods[0].destinations[0].postal_code",
+        ),
+        (
+            json!({ "kind": "buyer", "field": "email", "reason": "No mail gets there." }),
+            "field_invalid",
+            "$.buyer.email",
+        ),
+        (json!({ "kind": "buyer", "field": "e.m[a]il" }), "field_invalid", "$.buyer"),
+        (json!({ "kind": "price_changed" }), "total_changed", "$.totals"),
+        (json!({ "kind": "moonrise", "reason": "Not at night." }), "shop_error", ""),
+    ];
+    for (refused, code, path) in cases {
+        let gateway = Gateway::new().await;
+        let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+        let mut outcome = refused.clone();
+        outcome["status"] = json!("refused");
+        gateway.stall.spoil_one(Question::Place, move |answer| answer.clone_from(&outcome));
+        let view = gateway.paid(&id).await;
+        let said = serde_json::to_value(&view.messages[0]).expect("JSON");
+        assert_eq!((view.messages.len(), &said["code"]), (1, &json!(code)), "{refused}: {said}");
+        assert_eq!(said["path"].as_str().unwrap_or_default(), path, "{refused}: {said}");
+        if let Some(reason) = refused["reason"].as_str() {
+            assert_eq!(said["content"], reason);
+        }
+        assert!(view.checkout.status().is_open(), "{refused}");
+        gateway.stall.state().attempts.clear();
+        gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+        assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn why_a_code_does_not_apply_is_said() {
+    for (kind, code) in [
+        ("expired", "discount_code_expired"),
+        ("combination", "discount_code_combination_disallowed"),
+        ("minimum", "discount_code_user_ineligible"),
+        ("buyer", "discount_code_user_ineligible"),
+        ("currency", "discount_code_user_ineligible"),
+        ("items", "discount_code_user_ineligible"),
+        ("weather", "discount_code_not_applied"),
+    ] {
+        for text in [None, Some("From 50 euros.")] {
+            let gateway = Gateway::new().await;
+            gateway.stall.spoil_one(Question::CartSync, move |answer| {
+                answer["unmet_codes"] = json!([{ "code": "SPRING", "kind": kind, "text": text }]);
+            });
+            let view = gateway.made(with_code("spring")).await;
+            assert_eq!((codes(&view), view.checkout.status()), (vec![code.to_owned()], Status::ReadyForComplete));
+            let said = serde_json::to_value(&view.messages[0]).expect("JSON");
+            assert_eq!(said["path"], "$.discounts.codes[0]");
+            assert!(text.is_none_or(|text| said["content"] == text), "{said}");
+        }
+    }
+    let gateway = Gateway::new().await;
+    assert_eq!(codes(&gateway.made(with_code("NOBODY")).await), ["discount_code_invalid"]);
+}
+
+#[tokio::test]
+async fn fields_that_the_shop_does_not_accept_are_named() {
+    let at = "$.fulfillment.methods[0].destinations[0]";
+    for (field, kind, code, path) in [
+        ("address.postal_code", "invalid", "field_invalid", format!("{at}.postal_code")),
+        ("address", "undeliverable", "address_undeliverable", at.to_owned()),
+        ("buyer.phone_number", "required", "field_required", "$.buyer.phone_number".to_owned()),
+        ("buyer.email", "strange", "field_invalid", "$.buyer.email".to_owned()),
+        ("buyer.e[0]", "invalid", "field_invalid", "$.buyer".to_owned()),
+    ] {
+        let gateway = Gateway::new().await;
+        gateway.stall.spoil_one(Question::CartSync, move |answer| {
+            answer["field_problems"] = json!([{ "field": field, "kind": kind, "text": "Not like that." }]);
+        });
+        let view = gateway.made(sent(Some("cart"))).await;
+        assert_eq!((codes(&view), view.checkout.status()), (vec![code.to_owned()], Status::Incomplete), "{field}");
+        let said = serde_json::to_value(&view.messages[0]).expect("JSON");
+        assert_eq!((&said["path"], &said["content"]), (&json!(path), &json!("Not like that.")));
+    }
+}
+
+#[tokio::test]
+async fn the_country_of_the_address_decides_about_the_currency_of_whoever_asks_for_none() {
+    let gateway = Gateway::on(|question, asked, mut answer| {
+        if question == Question::Backend {
+            answer["market"]["currencies"] = json!(["CHF"]);
+            answer["market"]["countries"] = json!({ "AT": "CHF" });
+        }
+        if asked["context"]["currency"] == "CHF" {
+            for product in answer["products"].as_array_mut().into_iter().flatten() {
+                product["variants"][0]["price"]["currency"] = json!("CHF");
+            }
+            if matches!(question, Question::CartSync | Question::CartFetch) {
+                answer["currency"] = json!("CHF");
+            }
+        }
+        Ok(Some(answer))
+    })
+    .await;
+    let view = gateway.made(sent(Some("cart"))).await;
+    assert_eq!((codes(&view), view.checkout.status()), (vec!["currency_changed".to_owned()], Status::ReadyForComplete));
+    assert_eq!(view.checkout.currency.as_str(), "CHF");
+    let asked = gateway.stall.state().asked.last().expect("a question").1["context"].clone();
+    assert_eq!((&asked["currency"], &asked["country"]), (&json!("CHF"), &json!("AT")));
+    let view = gateway.checkout(SaleRequest::GetCheckout(ById { id: view.checkout.id })).await;
+    assert_eq!((codes(&view), view.checkout.currency.as_str()), (vec!["currency_changed".to_owned()], "CHF"));
+    let view = gateway.paid(&view.checkout.id).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    // Whoever asks for a currency gets it.
+    let mut asking = sent(Some("cart"));
+    asking.context.currency = Some("EUR".to_owned());
+    let view = gateway.made(asking).await;
+    assert_eq!((codes(&view), view.checkout.currency.as_str()), (Vec::<String>::new(), "EUR"));
+    // A context with the country says it already.
+    let mut asking = sent(Some("cart"));
+    asking.context.country = Some("AT".to_owned());
+    let view = gateway.made(asking).await;
+    assert_eq!((codes(&view), view.checkout.currency.as_str()), (Vec::<String>::new(), "CHF"));
 }
 
 #[tokio::test]

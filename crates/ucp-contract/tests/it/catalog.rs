@@ -1,6 +1,6 @@
 //! Products that can be used and others, positions, what is kept while the shop is down.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use ucp_contract::{ContractShop, Question, Transport};
@@ -137,4 +137,94 @@ async fn what_is_kept_for_one_customer_group_is_shown_to_no_other() {
         assert_eq!(resolved.products[0].product.variants[0].price.amount.minor(), cents, "{group:?}");
     }
     assert_eq!(stall.times(Question::Resolve), 3);
+}
+
+/// Has the stall state prices in dollars to buyers who are shown them.
+fn dollars(stall: &Stall) {
+    stall.spoil(|question, asked, mut answer| {
+        if question == Question::Backend {
+            answer["market"]["currencies"] = json!(["USD"]);
+            answer["market"]["countries"] = json!({ "US": "USD" });
+        }
+        if asked["context"]["currency"] == "USD" {
+            for product in answer["products"].as_array_mut().into_iter().flatten() {
+                let price = &mut product["variants"][0]["price"];
+                *price = json!({ "amount": price["amount"].as_i64().unwrap_or(0) + 1_000, "currency": "USD" });
+            }
+        }
+        Ok(Some(answer))
+    });
+}
+
+#[tokio::test]
+async fn products_may_be_priced_in_the_currency_of_the_buyer_alone() {
+    let stall = Stall::new();
+    dollars(&stall);
+    let shop = stall.connect().await;
+    for (currency, expected) in [("USD", ("USD", 1_290)), ("EUR", ("EUR", 290)), ("GBP", ("EUR", 290))] {
+        let context = Context { currency: Some(currency.to_owned()), ..Context::default() };
+        let request = search::Request { query: Some("apples".into()), context, ..search::Request::default() };
+        let page = search(&shop, &PlainCursors, &request, &BuyerSignals::default()).await.expect("a page");
+        let price = page.products[0].product.variants[0].price;
+        assert_eq!((price.currency.as_str(), price.amount.minor()), expected, "{currency}");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_has_the_prices_of_every_currency() {
+    let stall = Stall::new();
+    dollars(&stall);
+    let shop = stall.connect().await;
+    let page = shop.page_of_all(None, None, 2).await.expect("a page").expect("the first one");
+    let stated = shop.stated(&["plums".to_owned()]).await.expect("products");
+    for (product, cents) in page.products.iter().chain(&stated).zip([290, 340, 410]) {
+        let variant = &product["variants"][0];
+        assert_eq!(variant["price"], json!({ "amount": cents, "currency": "EUR" }), "{product}");
+        assert_eq!(variant["prices"], json!([{ "amount": cents + 1_000, "currency": "USD" }]), "{product}");
+    }
+    let asked = stall.state().asked.clone();
+    let others = asked.iter().filter(|(_, asked)| asked["context"]["currency"] == "USD");
+    let others: Vec<_> = others.map(|(question, asked)| (*question, asked["context"]["country"].clone())).collect();
+    assert_eq!(others, [(Question::Resolve, json!("US")), (Question::Resolve, json!("US"))], "one question for a page");
+}
+
+#[tokio::test(start_paused = true)]
+async fn facts_that_were_kept_state_their_age_until_an_event_about_them() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    let request = search::Request { query: Some("ripe".into()), ..search::Request::default() };
+    let said = async || {
+        let page = search(&shop, &PlainCursors, &request, &BuyerSignals::default()).await.expect("a page");
+        serde_json::to_value(&page.messages).expect("JSON").to_string()
+    };
+    let looked_up = async || {
+        let request = lookup::Request { ids: vec!["apples".into()], ..lookup::Request::default() };
+        let found = lookup(&shop, &request, &BuyerSignals::default()).await.expect("an answer");
+        serde_json::to_value(&found.messages).expect("JSON").to_string()
+    };
+    assert!(!said().await.contains("facts_as_of") && !looked_up().await.contains("facts_as_of"));
+    tokio::time::advance(Duration::from_secs(15)).await;
+    assert!(said().await.contains("facts_as_of") && looked_up().await.contains("facts_as_of"));
+    shop.forget(&["bananas".to_owned()]);
+    assert!(said().await.contains("facts_as_of"));
+    assert_eq!((stall.times(Question::Find), stall.times(Question::Resolve)), (1, 1));
+    shop.forget(&["apples".to_owned()]);
+    assert!(!said().await.contains("facts_as_of") && !looked_up().await.contains("facts_as_of"));
+    assert_eq!((stall.times(Question::Find), stall.times(Question::Resolve)), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_being_read_when_an_event_arrives_is_not_kept() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    stall.delay(Question::Find, Duration::from_secs(2));
+    let event = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shop.forget(&["apples".to_owned()]);
+    };
+    let (first, ()) = tokio::join!(found(&shop, "ripe"), event);
+    assert_eq!((first.len(), found(&shop, "ripe").await.len()), (3, 3));
+    assert_eq!(stall.times(Question::Find), 2, "it may be older than the event");
+    found(&shop, "ripe").await;
+    assert_eq!(stall.times(Question::Find), 2);
 }

@@ -15,7 +15,7 @@ async fn a_shop_that_keeps_the_contract_has_no_findings() {
     assert_eq!((report.kept.len(), report.skipped.len()), (16, 1));
     let stall = Stall::new();
     let report = check(&*stall, false).await;
-    assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 8, 1));
+    assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 8, 2));
     let written = |question: &Question| {
         !matches!(question, Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::Order)
     };
@@ -231,4 +231,65 @@ async fn what_the_gateway_would_not_take_is_said_with_its_path() {
         assert!(problems.len() == 1 && problems[0].starts_with(problem), "{problem}: {problems:?}");
     }
     assert_eq!(judge::answer(&backend, Question::CartAbandon, &asked, &Value::Null), judge::Judgement::default());
+}
+
+/// Has the stall sell in dollars, too, to buyers who are shown them.
+fn in_dollars(question: Question, asked: &Value, mut answer: Value) -> Value {
+    if question == Question::Backend {
+        answer["market"]["currencies"] = json!(["USD"]);
+        answer["market"]["countries"] = json!({ "US": "USD" });
+    }
+    if asked["context"]["currency"] == "USD" {
+        for product in answer["products"].as_array_mut().into_iter().flatten() {
+            product["variants"][0]["price"]["currency"] = json!("USD");
+        }
+        if question == Question::CartSync {
+            answer["currency"] = json!("USD");
+        }
+    }
+    answer
+}
+
+#[tokio::test]
+async fn each_currency_and_country_of_the_market_is_tried() {
+    let stall = Stall::new();
+    stall.spoil(|question, asked, answer| Ok(Some(in_dollars(question, asked, answer))));
+    let report = check(&*stall, true).await;
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+    assert_eq!((report.kept.len(), report.skipped.len()), (18, 0));
+    let asked = stall.state().asked.clone();
+    for context in [
+        json!({ "language": "en", "currency": "USD" }),
+        json!({ "language": "en", "currency": "USD", "country": "US" }),
+    ] {
+        for question in [Question::Find, Question::Open, Question::CartSync] {
+            assert!(asked.iter().any(|(own, asked)| *own == question && asked["context"] == context), "{question:?}");
+        }
+    }
+    assert!(stall.carts().is_empty() || stall.times(Question::CartAbandon) > 0);
+
+    let broken: [Broken; 3] = [
+        ("every_currency_is_priced", |question, asked, answer| {
+            let silent = question == Question::Find && asked["context"]["currency"] == "USD";
+            Ok(Some(if silent { answer } else { in_dollars(question, asked, answer) }))
+        }),
+        ("carts_are_in_the_currency_that_is_shown", |question, asked, answer| {
+            Ok(Some(if question == Question::CartSync { answer } else { in_dollars(question, asked, answer) }))
+        }),
+        ("carts_are_in_the_currency_that_is_shown", |question, asked, answer| {
+            let mut answer = in_dollars(question, asked, answer);
+            if question == Question::Open && asked["context"]["country"] == "US" {
+                for product in answer["products"].as_array_mut().into_iter().flatten() {
+                    product["variants"][0]["price"]["amount"] = json!(7);
+                }
+            }
+            Ok(Some(answer))
+        }),
+    ];
+    for (rule, spoil) in broken {
+        let stall = Stall::new();
+        stall.spoil(spoil);
+        let report = check(&*stall, true).await;
+        assert!(report.findings.iter().any(|finding| finding.rule == rule), "{rule}: {:?}", report.findings);
+    }
 }

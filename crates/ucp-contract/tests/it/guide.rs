@@ -3,9 +3,13 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ucp_contract::documents::{
-    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome, PickupPlace,
+    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, FieldProblem, OrderPlaced, Outcome, PickupPlace,
+    UnmetCode,
 };
-use ucp_core::catalog::{market::Market, record::Record};
+use ucp_core::{
+    catalog::{market::Market, record::Record},
+    purchase::quote::CodeProblem,
+};
 use ucp_import::jsonl::typed;
 
 const PAGES: [&str; 2] =
@@ -65,7 +69,11 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     let credits: Vec<Credit> = whole("cart-credits");
     let paid: i64 = credits.iter().map(|credit| credit.amount.minor()).sum();
     assert!(paid < cart.total.minor());
+    let codes: Vec<UnmetCode> = whole("cart-unmet-codes");
+    assert!(codes.iter().all(|unmet| unmet.kind != CodeProblem::Other));
+    whole::<Vec<FieldProblem>>("cart-field-problems");
     whole::<Outcome>("outcome");
+    whole::<Outcome>("outcome-refused");
     let placed: OrderPlaced = whole("order-placed");
     assert_eq!(placed.total, cart.total);
     whole::<CatalogChanged>("catalog-changed");

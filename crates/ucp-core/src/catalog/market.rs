@@ -86,6 +86,19 @@ impl Market {
         currency == self.currency || self.currencies.contains(&currency)
     }
 
+    /// Returns the market for products that are priced in `currency` above all.
+    #[must_use]
+    pub fn priced_in(&self, currency: Currency) -> Self {
+        let others = self.currencies.iter().chain([&self.currency]).filter(|other| **other != currency);
+        let mut currencies = Vec::new();
+        for other in others {
+            if !currencies.contains(other) {
+                currencies.push(*other);
+            }
+        }
+        Self { currency, currencies, ..self.clone() }
+    }
+
     /// Returns a country whose buyers are shown another currency than the default one, with that currency; `None` if a
     /// currency can be chosen without a country. Of several countries it is the one that the currency is named after,
     /// as the first two letters of an ISO 4217 code say, and otherwise the first by its code.

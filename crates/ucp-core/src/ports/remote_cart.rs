@@ -8,6 +8,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     PortError, SalesCapabilities,
@@ -40,7 +42,7 @@ pub trait RemoteCart: Send + Sync {
     /// of the quote.
     ///
     /// Returns `None` if the shop no longer has the cart of a checkout: the buyer has paid there, or the shop discarded
-    /// it. The checkout never gets another cart, which could be paid a second time. Fails with
+    /// it. A cart that buyers could pay at the shop gets no successor, which could be paid a second time. Fails with
     /// [`Unavailable`](crate::Code::Unavailable) if the state of the shop's cart is unknown.
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
@@ -99,6 +101,9 @@ pub enum OrderOutcome {
         /// Reason, for the buyer.
         reason: String,
     },
+    /// The shop did not take the order for a reason that is not about the payment. There is no order, and no money
+    /// moved.
+    Refused(OrderRefusal),
     /// The buyer has to authenticate first. There is no order, and there will be none for this attempt.
     Challenged {
         /// Reason, for the buyer.
@@ -110,6 +115,36 @@ pub enum OrderOutcome {
     Unknown,
     /// The shop does not know the attempt. Only [`placed`](RemoteCart::placed) returns this.
     Absent,
+}
+
+/// Reason of a shop for not taking an order, beside the payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderRefusal {
+    /// Kind of the reason.
+    pub kind: RefusalKind,
+    /// Identifiers of the variants that it is about; empty if it is about the whole purchase.
+    pub variants: Vec<String>,
+    /// Member of the buyer or of the address that it is about, such as `email`.
+    pub field: Option<String>,
+    /// The shop's own words for the buyer.
+    pub reason: Option<String>,
+}
+
+/// Kind of a reason for which a shop does not take an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// Lines are sold out.
+    SoldOut,
+    /// Nothing can be delivered to the address.
+    Undeliverable,
+    /// The shop does not take this buyer, or not with these data.
+    Buyer,
+    /// The purchase has another price than the buyer agreed to.
+    PriceChanged,
+    /// Another reason, which the text says.
+    #[serde(other)]
+    Other,
 }
 
 /// An order as the shop names it.

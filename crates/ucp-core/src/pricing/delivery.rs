@@ -394,7 +394,10 @@ impl Work<'_, '_> {
             amount += chosen;
             method.groups.push(group);
         }
-        self.delivery.charges.push(Charge { kind, amount, place: Some(place) });
+        // Where nothing can be delivered, nothing is charged for it either: 0 would say that it is free.
+        if method.groups.iter().any(|group| group.selected_option_id.is_some()) {
+            self.delivery.charges.push(Charge { kind, amount, place: Some(place) });
+        }
         Ok(method)
     }
 

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::{
     message::Message,
-    money::{Amount, MAX_AMOUNT},
+    money::{Amount, Currency, MAX_AMOUNT},
     purchase::{
         discount::{Allocation, Applied, Method},
         draft::Draft,
-        quote::Facts,
+        quote::{CodeProblem, Facts, UnmetCode},
     },
     text::fold,
 };
@@ -100,11 +100,36 @@ pub(crate) fn reduce(
         match case.by_code(code, &chosen) {
             Ok(discount) => chosen.push((discount, Some(code))),
             Err(Rejection::Invalid) if facts.credits.iter().any(|credit| credit.is_for(code)) => {}
-            Err(rejection) => messages.push(rejection.message(code).at(format!("$.discounts.codes[{position}]"))),
+            Err(rejection) => {
+                let unmet = facts.unmet_codes.iter().find(|unmet| fold(unmet.code.trim()) == fold(code.trim()));
+                let message = match (rejection, unmet) {
+                    (Rejection::Invalid, Some(unmet)) => unmet_code(code, unmet, facts.currency),
+                    (rejection, _) => rejection.message(code),
+                };
+                messages.push(message.at(format!("$.discounts.codes[{position}]")));
+            }
         }
     }
     chosen.sort_by_key(|(discount, _)| discount.priority);
     case.apply(&chosen)
+}
+
+/// Returns the message about a code that the shop knows and does not apply.
+fn unmet_code(code: &str, UnmetCode { kind, text, .. }: &UnmetCode, currency: Currency) -> Message {
+    let (name, content) = match kind {
+        CodeProblem::Expired => ("expired", format!("The code `{code}` has expired.")),
+        CodeProblem::Combination => {
+            ("combination_disallowed", format!("The code `{code}` cannot be combined with another discount."))
+        }
+        CodeProblem::Minimum => {
+            ("user_ineligible", format!("The code `{code}` does not apply: the purchase is below its minimum."))
+        }
+        CodeProblem::Buyer => ("user_ineligible", format!("The code `{code}` is for other buyers.")),
+        CodeProblem::Currency => ("user_ineligible", format!("The code `{code}` is not available in {currency}.")),
+        CodeProblem::Items => ("user_ineligible", format!("The code `{code}` is for other items.")),
+        CodeProblem::Other => ("not_applied", format!("The code `{code}` does not apply to this purchase.")),
+    };
+    Message::warning(format!("discount_code_{name}"), text.clone().unwrap_or(content))
 }
 
 /// Returns a chosen discount that `discount` cannot be combined with.

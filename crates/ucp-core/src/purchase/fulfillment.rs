@@ -106,6 +106,17 @@ pub(crate) fn fulfillable_on(lead_times: impl Iterator<Item = LeadTime>, now: Ti
     }
 }
 
+/// Returns the JSONPath of the destination that goods are sent to; of the delivery if none is chosen.
+pub fn destination_path(fulfillment: Option<&Fulfillment>) -> String {
+    let methods = fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).enumerate();
+    let mut chosen = methods.filter(|(_, method)| method.kind == MethodKind::Shipping).filter_map(|(nth, method)| {
+        let selected = method.selected_destination_id.as_ref()?;
+        let at = method.destinations.iter().position(|destination| destination.id == *selected)?;
+        Some(format!("$.fulfillment.methods[{nth}].destinations[{at}]"))
+    });
+    chosen.next().unwrap_or_else(|| "$.fulfillment".to_owned())
+}
+
 /// A fulfillment method that could be used.
 #[ucp_macros::omit_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -41,8 +41,42 @@ pub struct Facts {
     pub taxes: Vec<(String, Amount)>,
     /// Gift cards and store credit that pay a part of the purchase, in the order in which they are used.
     pub credits: Vec<Credit>,
+    /// Codes that a shop behind another API knows and does not apply.
+    pub unmet_codes: Vec<UnmetCode>,
     /// Current time, UTC.
     pub now: Timestamp,
+}
+
+/// A discount code that a shop behind another API knows and does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmetCode {
+    /// Code that the platform submitted, as one of `discounts.codes`.
+    pub code: String,
+    /// Reason.
+    pub kind: CodeProblem,
+    /// The shop's own words for the buyer.
+    pub text: Option<String>,
+}
+
+/// Reason for which a discount code does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeProblem {
+    /// It is no longer valid.
+    Expired,
+    /// The purchase is below the smallest amount.
+    Minimum,
+    /// It is for other buyers.
+    Buyer,
+    /// It cannot be combined with another code or discount.
+    Combination,
+    /// It is not available in the currency.
+    Currency,
+    /// It is for other items.
+    Items,
+    /// Another reason, which the text says.
+    #[serde(other)]
+    Other,
 }
 
 /// A gift card or store credit that pays a part of a purchase.

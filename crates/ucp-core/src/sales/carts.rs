@@ -1,6 +1,6 @@
 //! Operations on carts: create, get, update and cancel.
 
-use super::{SalesService, no_cart, not_found, nothing_to_buy};
+use super::{SalesService, checkouts::cart_lost, no_cart, not_found, nothing_to_buy};
 use crate::{
     Answer, Outcome, Refusal,
     cart::{Cart, Create, Update, View},
@@ -101,10 +101,20 @@ impl SalesService {
 
     /// Brings a cart up to date with the shop behind another API; `None` if the shop no longer has it.
     async fn looked_at(&self, caller: &Caller, cart: Cart) -> Result<Option<Cart>, Refusal> {
-        let Some(shop) = &self.remote_carts else { return Ok(Some(cart)) };
+        let Some(shop) = self.remote_carts.as_ref().filter(|_| cart.remote_cart.is_some()) else {
+            return Ok(Some(cart));
+        };
         let previous = cart.previous();
         let request = estimate(&cart.draft, caller, &previous, cart.remote_cart.as_ref());
-        let Some(priced) = shop.fetch(request).await? else { return Ok(None) };
+        let Some(priced) = shop.fetch(request).await? else {
+            // Nobody can have paid it: the next change makes another one.
+            let is_payable = cart.remote_cart.as_ref().is_some_and(|held| held.continue_url.is_some());
+            return Ok((!is_payable).then(|| {
+                let mut cart = cart;
+                cart.messages.push(cart_lost("cart"));
+                cart
+            }));
+        };
         Ok(Some(Cart {
             id: cart.id,
             owner: cart.owner,

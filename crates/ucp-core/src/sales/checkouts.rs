@@ -205,7 +205,8 @@ impl SalesService {
     /// Brings an open checkout up to date with the shop behind another API. Returns `true` with one
     /// whose cart the shop no longer has: it may have been bought there.
     async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<(Checkout, bool), Refusal> {
-        let Some(shop) = self.remote_carts.as_ref().filter(|_| checkout.status().is_open()) else {
+        let is_held = checkout.status().is_open() && checkout.remote_cart.is_some();
+        let Some(shop) = self.remote_carts.as_ref().filter(|_| is_held) else {
             return Ok((checkout, false));
         };
         let (previous, draft) = (checkout.previous(), checkout.draft.clone());
@@ -216,6 +217,11 @@ impl SalesService {
                 checkout.expires_at = expires_at;
                 Ok((checkout, false))
             }
+            // Nobody can have paid it: the next change makes another one.
+            None if !checkout.is_payable_elsewhere() => {
+                checkout.messages.push(cart_lost("checkout"));
+                Ok((checkout, false))
+            }
             None => {
                 self.lose_cart(&mut checkout).map_err(|illegal| unreachable_transition(&illegal))?;
                 Ok((checkout, true))
@@ -223,13 +229,23 @@ impl SalesService {
         }
     }
 
-    /// Replaces the draft of an open checkout and prices it anew. A checkout whose cart the shop behind another API no
-    /// longer has stays as it is: another cart in its place could be paid a second time.
+    /// Replaces the draft of an open checkout and prices it anew, with another cart at a shop behind another API that no
+    /// longer has the one it made. A checkout whose cart the buyer could pay there stays as it is: another cart in its
+    /// place could be paid a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
-        let restated = match self.price(checkout.price_request(caller, &draft, &previous)).await? {
+        let request = checkout.price_request(caller, &draft, &previous);
+        let restated = match self.price(request).await? {
             Some(priced) => self.reprice(checkout, draft, priced),
-            None => self.lose_cart(checkout),
+            None if checkout.is_payable_elsewhere() => self.lose_cart(checkout),
+            None => {
+                let priced = self.price(PriceRequest { remote_cart: None, ..request }).await?.ok_or_else(no_cart)?;
+                let repriced = self.reprice(checkout, draft, priced);
+                let content = "The shop no longer had the cart of this checkout, and has made another one with the same \
+                               contents.";
+                checkout.messages.push(Message::info("cart_renewed", content));
+                repriced
+            }
         };
         restated.map_err(|illegal| unreachable_transition(&illegal))
     }
@@ -361,6 +377,11 @@ impl Checkout {
         })
     }
 
+    /// Returns `true` if the buyer may pay its cart on a page of the shop behind another API.
+    fn is_payable_elsewhere(&self) -> bool {
+        self.remote_cart.as_ref().is_some_and(|cart| cart.continue_url.is_some())
+    }
+
     /// Records that the buyer approves the checkout in person as it stands.
     pub(crate) fn approve(&mut self, now: Timestamp) {
         let stated = Approved {
@@ -408,6 +429,15 @@ impl Checkout {
             lines_ever: self.lines_ever,
         }
     }
+}
+
+/// Returns the message about a resource whose cart the shop behind another API no longer has.
+pub(super) fn cart_lost(what: &str) -> Message {
+    let content = format!(
+        "The shop no longer has the cart of this {what}, and prices are the last known ones. The next change makes another \
+         cart with the same contents."
+    );
+    Message::warning("cart_lost", content)
 }
 
 /// Checks that a draft has at least one line.

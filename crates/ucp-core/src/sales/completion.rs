@@ -30,11 +30,11 @@ use crate::{
         caller::Caller,
         ledger::{Change, Movement, Stored},
         payment_handler::Handler,
-        remote_cart::{OrderOutcome, RemoteCart, ShopOrder},
+        remote_cart::{OrderOutcome, OrderRefusal, RefusalKind, RemoteCart, ShopOrder},
     },
     purchase::{
         buyer::PostalAddress,
-        fulfillment::fulfillable_on,
+        fulfillment::{destination_path, fulfillable_on},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, AuthenticationStep, Challenge, Settlement, Tender},
         totals::{Total, TotalKind, amount_of},
@@ -251,13 +251,12 @@ impl SalesService {
 
     /// Returns the decision for the end of an attempt; `None` as long as it is open.
     pub(super) fn settled(&self, checkout: &Checkout, version: u64, ending: Ending) -> Option<Decision> {
-        let reopened = |message: Message, page: Option<String>| {
+        let reopened = |messages: Vec<Message>, page: Option<String>| {
             let mut checkout = checkout.clone();
             if let (Some(page), Some(cart)) = (page, &mut checkout.remote_cart) {
                 cart.continue_url = Some(page);
             }
             let (stock, id) = (movements(&checkout, 1), checkout.id.clone());
-            let messages = vec![message];
             checkout.state = checkout.state.reopen(&messages).ok()?;
             checkout.messages = messages;
             let mut decision = self.changed_checkout(checkout, version);
@@ -268,7 +267,7 @@ impl SalesService {
         let chosen = checkout.draft.chosen_instrument();
         let failed = |code: &str, reason: String, severity, page| {
             let path = format!("$.payment.instruments[{chosen}]");
-            reopened(Message::error(code, reason, severity).at(path), page)
+            reopened(vec![Message::error(code, reason, severity).at(path)], page)
         };
         match ending {
             Ending::Captured { reference } => self.concluded(checkout.clone(), version, reference, None, None),
@@ -277,6 +276,7 @@ impl SalesService {
             }
             Ending::Placed(order) => self.concluded(checkout.clone(), version, order.id.clone(), None, Some(order)),
             Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
+            Ending::Refused(refusal) => reopened(refused_order(checkout, refusal), None),
             Ending::Challenged { reason, continue_url } => {
                 failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
             }
@@ -369,6 +369,8 @@ pub(super) enum Ending {
     Placed(ShopOrder),
     /// No money moved, and none will.
     Declined { reason: String },
+    /// The shop did not take the order for a reason beside the payment. No money moved, and none will.
+    Refused(OrderRefusal),
     /// The buyer has to authenticate first. No money moved, and none will for this attempt.
     Challenged { reason: String, continue_url: Option<String> },
     /// None yet: the attempt goes on once the buyer has authenticated.
@@ -406,8 +408,47 @@ impl From<OrderOutcome> for Ending {
         match outcome {
             OrderOutcome::Placed(order) => Self::Placed(order),
             OrderOutcome::Declined { reason } => Self::Declined { reason },
+            OrderOutcome::Refused(refusal) => Self::Refused(refusal),
             OrderOutcome::Challenged { reason, continue_url } => Self::Challenged { reason, continue_url },
             OrderOutcome::Unknown | OrderOutcome::Absent => Self::Open,
+        }
+    }
+}
+
+/// Returns the messages about an order that the shop did not take, each at what it is about.
+fn refused_order(checkout: &Checkout, refusal: OrderRefusal) -> Vec<Message> {
+    let OrderRefusal { kind, variants, field, reason } = refusal;
+    let field = field.map(|field| format!(".{field}")).unwrap_or_default();
+    let said = |own: &str| reason.clone().unwrap_or_else(|| own.to_owned());
+    let error = |code: &str, own: &str, path: String| Message::error(code, said(own), Severity::Recoverable).at(path);
+    match kind {
+        RefusalKind::SoldOut => {
+            let lines = checkout.line_items.iter().enumerate();
+            let lines = lines.filter(|(_, line)| variants.contains(&line.item.id));
+            let sold_out = |own: &str, path| error("out_of_stock", own, path);
+            let mut messages: Vec<_> = lines
+                .map(|(position, line)| {
+                    sold_out(&format!("{} is out of stock.", line.item.title), format!("$.line_items[{position}]"))
+                })
+                .collect();
+            if messages.is_empty() {
+                messages.push(sold_out("Some of the items are out of stock.", "$.line_items".to_owned()));
+            }
+            messages
+        }
+        RefusalKind::Undeliverable => {
+            let path = format!("{}{field}", destination_path(checkout.fulfillment.as_ref()));
+            vec![error("address_undeliverable", "The shop does not deliver to this address.", path)]
+        }
+        RefusalKind::Buyer => {
+            vec![error("field_invalid", "The shop does not take the order of this buyer.", format!("$.buyer{field}"))]
+        }
+        RefusalKind::PriceChanged => {
+            let own = "The price has changed. Show the new total to the buyer before completing the checkout.";
+            vec![Message::warning("total_changed", said(own)).at("$.totals")]
+        }
+        RefusalKind::Other => {
+            vec![Message::error("shop_error", said("The shop does not take the order."), Severity::Recoverable)]
         }
     }
 }

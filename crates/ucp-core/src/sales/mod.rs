@@ -204,7 +204,8 @@ impl SalesService {
             }
         }
         let own_currency = self.catalog.market().currency;
-        Ok((Facts { currency, own_currency, goods, taxes: Vec::new(), credits: Vec::new(), now: self.now() }, messages))
+        let (taxes, credits, unmet_codes) = (Vec::new(), Vec::new(), Vec::new());
+        Ok((Facts { currency, own_currency, goods, taxes, credits, unmet_codes, now: self.now() }, messages))
     }
 }
 

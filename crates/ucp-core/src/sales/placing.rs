@@ -91,16 +91,10 @@ impl SalesService {
         Ok((checkout, order))
     }
 
-    /// Records that the shop no longer has the cart of an open checkout. If the buyer could pay there, it is not known
+    /// Records that the shop no longer has the cart of an open checkout which the buyer could pay there. It is not known
     /// whether that happened: the checkout stays open until the shop tells, or until it expires. Another cart in its
     /// place could be paid a second time.
     pub(super) fn lose_cart(&self, checkout: &mut Checkout) -> Result<(), Illegal> {
-        if checkout.remote_cart.as_ref().is_none_or(|cart| cart.continue_url.is_none()) {
-            checkout.state = checkout.state.cancel()?;
-            checkout.messages =
-                vec![Message::info("concluded_elsewhere", "The shop gave the cart of this checkout up.")];
-            return Ok(());
-        }
         let content = if self.order_inbox.is_some() {
             "The shop no longer has the cart of this checkout: the buyer has paid on the shop's page, or the shop gave the \
              cart up. The checkout becomes `completed` when the shop reports the order, and `canceled` at `expires_at` \

@@ -120,6 +120,7 @@ impl RemoteCart for Remote {
             own_currency: currency,
             taxes: Vec::new(),
             credits: Vec::new(),
+            unmet_codes: Vec::new(),
             goods: request.draft.line_items.iter().map(|line| NamedGood::One(good(&line.item))).collect(),
             now: jiff::Timestamp::UNIX_EPOCH,
         };

@@ -1,6 +1,6 @@
 //! Backend for shops that implement the backend contract over HTTP, in any language.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use ucp_config::{Settings, Upstream};
@@ -15,6 +15,9 @@ use ucp_net::coalescing::Capacity;
 
 use super::{Opened, RemotePlace, chance, down, monotonic, reached, synchronised};
 use crate::clock;
+
+/// Time that a request may need to arrive after the gateway has given it up.
+const LATE: Duration = Duration::from_secs(5);
 
 pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Error>> {
     let transport = transport(place.settings, place.upstream)?;
@@ -47,7 +50,11 @@ pub(super) async fn connect(
     // There are two caches.
     let capacity = Capacity { bytes: settings.sections.upstream.cache_mb.bytes() / 2, ..Capacity::default() };
     let connected = ContractShop::connect(transport, capacity, monotonic(), Arc::new(clock::timestamp), last);
-    connected.await.map_err(|error| down(error.is_passing(), error))
+    let upstream = &settings.sections.upstream;
+    let lost = Duration::from_secs(upstream.lost_attempt_s.count() as u64);
+    let place_deadline = lost.max(upstream.complete_timeout_ms.time() + LATE);
+    let connected = connected.await.map_err(|error| down(error.is_passing(), error))?;
+    Ok(connected.placing_within(place_deadline))
 }
 
 /// Opens a shop that answers the questions of the contract, and signs its events with `secret`.
@@ -75,8 +82,15 @@ pub(super) async fn open_by(
             renewed.renew().await;
         }
     });
-    if let Some(catalog) = &place.settings.catalog {
-        synchronised::before_shop(&mut opened, place, catalog, copied, upstream_secret).await?;
+    match (&place.settings.catalog, upstream_secret) {
+        (Some(catalog), secret) => {
+            synchronised::before_shop(&mut opened, place, catalog, copied, secret).await?;
+        }
+        (None, Some(secret)) => {
+            let router = std::mem::take(&mut opened.router);
+            opened.router = router.merge(synchronised::events_of(copied, secret, place));
+        }
+        (None, None) => {}
     }
     Ok(opened)
 }

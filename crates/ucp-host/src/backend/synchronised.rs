@@ -43,17 +43,20 @@ const EVENTS: usize = 8;
 pub(super) struct Copy {
     pub(super) catalog: SynchronisedCatalog,
     synchroniser: Synchroniser,
+    /// Shop that the copy is of, whose answers are kept for a while, too.
+    shop: Option<ContractShop>,
     secret: Option<SigningSecret>,
 }
 
 impl Copy {
     /// Has the copy kept up to date, and its shop's events taken.
     pub(super) fn keep(self, opened: &mut Opened, settings: &Settings, bodies: &BodyLimit) {
-        let Self { synchroniser, secret, .. } = self;
+        let Self { synchroniser, shop, secret, .. } = self;
         opened.tasks.spawn(synchroniser.clone().keep());
         if let Some(secret) = secret {
             let router = std::mem::take(&mut opened.router);
-            opened.router = router.merge(events(secret, synchroniser.clone(), settings, bodies));
+            let told = Told { synchroniser: Some(synchroniser.clone()), shop };
+            opened.router = router.merge(events(secret, told, settings, bodies));
         }
         opened.synchroniser = Some(synchroniser);
     }
@@ -83,7 +86,7 @@ pub(super) fn of_embedded(
     let source = source(settings, copy, None)?;
     let synchroniser = Synchroniser::new(Arc::clone(shop.database()), source, runs(settings, None))?;
     let catalog = SynchronisedCatalog::new(shop.clone(), None, synchroniser.clone());
-    Ok(Copy { catalog, synchroniser, secret: secret(copy) })
+    Ok(Copy { catalog, synchroniser, shop: None, secret: secret(copy) })
 }
 
 /// Puts a copy of its catalog in front of a shop behind the contract.
@@ -114,12 +117,12 @@ pub(super) async fn before_shop(
     let shared = place.data.database.as_ref().map(|database| Shared(database.store().clone()));
     let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
     let synchroniser = Synchroniser::new(Arc::clone(products.database()), source, runs(place.settings, shared))?;
-    let catalog = SynchronisedCatalog::new(products, Some(shop), synchroniser.clone());
+    let catalog = SynchronisedCatalog::new(products, Some(shop.clone()), synchroniser.clone());
     if let ports::ShopPort::Facts { catalog: own, .. } = &mut opened.shop {
         *own = Arc::new(catalog.clone());
     }
     let secret = secret(copy).or(upstream_secret);
-    Copy { catalog, synchroniser, secret }.keep(opened, place.settings, place.bodies);
+    Copy { catalog, synchroniser, shop: Some(shop), secret }.keep(opened, place.settings, place.bodies);
     Ok(())
 }
 
@@ -214,17 +217,29 @@ impl SharedEvents for Shared {
 /// State of the endpoint for events about products that changed.
 struct Events {
     secret: SigningSecret,
-    synchroniser: Synchroniser,
+    told: Told,
     reception: Reception,
 }
 
-fn events(secret: SigningSecret, synchroniser: Synchroniser, settings: &Settings, bodies: &BodyLimit) -> Router {
-    let events = Events { secret, synchroniser, reception: Reception::new(settings, bodies, EVENTS) };
+/// Those who are told which products changed.
+struct Told {
+    synchroniser: Option<Synchroniser>,
+    shop: Option<ContractShop>,
+}
+
+/// Returns the route for events about products of a shop without a copy, whose answers are forgotten then.
+pub(super) fn events_of(shop: ContractShop, secret: SigningSecret, place: &RemotePlace<'_>) -> Router {
+    events(secret, Told { synchroniser: None, shop: Some(shop) }, place.settings, place.bodies)
+}
+
+fn events(secret: SigningSecret, told: Told, settings: &Settings, bodies: &BodyLimit) -> Router {
+    let events = Events { secret, told, reception: Reception::new(settings, bodies, EVENTS) };
     Router::new().route(CHANGES_PATH, post(changed)).with_state(Arc::new(events))
 }
 
 impl Events {
-    /// Accepts an event. The products that it names are on disk when this returns. Fails with [`Refusal`] if a limit is
+    /// Accepts an event. What was kept of the products that it names is forgotten, and with a copy of the catalog they are
+    /// on disk when this returns. Fails with [`Refusal`] if a limit is
     /// exceeded, the event is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let opened = self.reception.take(request, |notice| {
@@ -232,7 +247,12 @@ impl Events {
             Ok(changes::read(notice.body))
         });
         let (products, _place) = opened.await?;
-        match self.synchroniser.changed(products?).await {
+        let products = products?;
+        if let Some(shop) = &self.told.shop {
+            shop.forget(&products);
+        }
+        let Some(synchroniser) = &self.told.synchroniser else { return Ok(()) };
+        match synchroniser.changed(products).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::unavailable("Too many changed products are waiting to be fetched.", 60)),
             Err(error) => {

@@ -5,7 +5,7 @@ use ucp_contract::{Question, Reply};
 use ucp_net::Failure;
 use ucp_testkit::{host::Request, server::Answer};
 
-use super::{MappedShop, context};
+use super::{MARKET, MappedShop, context};
 
 const MAPPING: &str = r#"
 session_cookies = ["sid"]
@@ -294,4 +294,71 @@ async fn a_failure_after_a_write_never_says_that_nothing_was_sent() {
     assert!(matches!(&asked, Err(failure) if !failure.never_sent()), "{asked:?}");
     let asked = shop.ask(Question::CartFetch, wanted(None)).await;
     assert!(matches!(&asked, Err(Failure::Unsendable(_))), "{asked:?}");
+}
+
+/// The mapping with a payment session before the order, which is marked as the request that places it, or not.
+fn with_session(places: bool) -> String {
+    let session =
+        "[[place.step]]\nname = \"session\"\npath = \"session\"\nbody = \"{}\"\n\n[[place.step]]\nname = \"order\"";
+    let mapping = MAPPING.replacen("[[place.step]]\nname = \"order\"", session, 1);
+    if places { mapping.replacen("accept = [402]", "accept = [402]\nplaces = true", 1) } else { mapping }
+}
+
+#[tokio::test]
+async fn what_fails_before_the_order_is_placed_places_none() {
+    let question = || json!({ "reference": "r1", "total": 2_500 });
+    for (places, lost) in [(true, "session"), (false, "session"), (true, "checkout")] {
+        let mapped = MappedShop::new(&with_session(places), move |request| {
+            if request.uri().path().ends_with(lost) {
+                Answer::HangUp
+            } else {
+                Answer::json(&json!({ "number": "O-1" }))
+            }
+        });
+        let reply = mapped.ask(Question::Place, question()).await;
+        if places && lost == "session" {
+            assert!(matches!(reply, Ok(Reply::Refused(_))), "{reply:?}");
+        } else {
+            assert!(matches!(&reply, Err(failure) if !failure.never_sent()), "{places} {lost}: {reply:?}");
+        }
+    }
+}
+
+#[test]
+fn only_one_step_of_an_order_places_it() {
+    for (wrong, expected) in [
+        (MAPPING.replacen("name = \"added\"", "name = \"added\"\nplaces = true", 1), "only a step of `place`"),
+        (with_session(true).replacen("name = \"session\"", "name = \"session\"\nplaces = true", 1), "at most one step"),
+    ] {
+        let text = format!("{MARKET}\n[source.shop]\naddress = \"https://shop.example/\"\n{wrong}");
+        let faulty = ucp_mapped::read(&text).expect_err("cannot be used").to_string();
+        assert!(faulty.contains(expected), "{faulty}");
+    }
+}
+
+#[tokio::test]
+async fn a_fault_of_a_cart_names_program_path_and_rule_without_data() {
+    for (cart, path, rule) in [
+        (r#"taxes: [{title: "VAT", amount: -190}]"#, "$.taxes[0].amount", "must be an integer of minor units from 0"),
+        (r#"buyer: 1, total: "secret""#, "$.total", "must be "),
+        ("total: 7", "$.total", "must be 0 (lines 0"),
+    ] {
+        let (log, _guard) = ucp_testkit::log::Log::of_this_thread();
+        let sync = format!(
+            "[cart]\ncompletion = \"hand_off\"\n\n[cart.sync]\nanswer = '{{cart: \"c\", currency: \"EUR\", lines: [], total: 0}} + {{{cart}}}'\n[cart.fetch]\nanswer = \"null\"\n[cart.abandon]\nanswer = \"null\"\n"
+        );
+        let mapping =
+            format!("[find]\nanswer = \"{{products: []}}\"\n[resolve]\nanswer = \"{{products: []}}\"\n{sync}");
+        let mapped = MappedShop::new(&mapping, |_| Answer::status(404));
+        mapped
+            .ask(Question::CartSync, json!({ "lines": [], "purpose": "cart", "context": context() }))
+            .await
+            .expect_err(path);
+        let text = log.text();
+        let line = text.lines().find(|line| line.contains("cannot be used")).unwrap_or_else(|| panic!("{text}"));
+        for part in ["cart.sync.answer", path, rule] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        assert!(!line.contains("-190") && !line.contains("secret"), "{line}");
+    }
 }

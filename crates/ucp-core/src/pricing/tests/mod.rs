@@ -78,7 +78,8 @@ pub(crate) fn good(id: &str, price: i64) -> Good {
 pub(crate) fn facts(goods: Vec<Option<Good>>) -> Facts {
     let now = "2026-06-01T12:34:56Z".parse().expect("a time");
     let goods = goods.into_iter().map(|good| good.map_or(NamedGood::Nothing, NamedGood::One)).collect();
-    Facts { currency: Currency::USD, own_currency: Currency::USD, goods, taxes: Vec::new(), credits: Vec::new(), now }
+    let (taxes, credits, unmet_codes) = (Vec::new(), Vec::new(), Vec::new());
+    Facts { currency: Currency::USD, own_currency: Currency::USD, goods, taxes, credits, unmet_codes, now }
 }
 
 pub(crate) fn line(item: &str, quantity: u64) -> LineDraft {
