@@ -3,7 +3,7 @@
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. A command goes on over lines while a quotation mark is open or a backslash ends a
 //! line, and JSON that begins with a bracket alone in its line may be wrapped and indented: it is compared without white space between its tokens. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
-//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are.
+//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are, and `toml` blocks are parts of mappings that are checked.
 //! Those of `docs/clients.md` and `docs/quickstart-client.md` are tried with the packages of clients and generators, those of
 //! `docs/behind-a-proxy.md` with the proxies, in lanes. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
@@ -244,6 +244,11 @@ fn every_block_is_run_somewhere() {
                         text.contains(&format!("(\"{name}\")"))
                     };
                     assert!(readers.iter().any(reads), "{at}: nothing reads it");
+                }
+                Some(("toml", name)) => {
+                    let text =
+                        fs::read_to_string(repository().join("tests/it/mapped.rs")).expect("the tests of mappings");
+                    assert!(text.contains(&format!("(\"{name}\")")), "{at}: nothing reads it");
                 }
                 Some(("sh", name)) => {
                     let runs = gates.contains(&format!("$(documented {name})"));

@@ -42,8 +42,8 @@ use uuid::Uuid;
 
 use crate::{
     documents::{
-        Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Outcome, Payment,
-        PlaceOrder, WantedLine,
+        Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Order, Outcome,
+        Payment, PaymentProgress, PlaceOrder, WantedLine,
     },
     shop::ContractShop,
     transport::{Question, Reply, is_definite},
@@ -547,7 +547,15 @@ impl RemoteCart for ContractShop {
         let abilities = self.cart_abilities();
         let purchases = abilities.is_some();
         let completion = Completion::HandOff;
-        let catalog = CartAbilities { completion, codes: false, delivery: false, pickup: false, keys: false };
+        let catalog = CartAbilities {
+            completion,
+            codes: false,
+            delivery: false,
+            pickup: false,
+            keys: false,
+            finds_orders: false,
+            order_status: false,
+        };
         let CartAbilities { completion, codes, delivery, pickup, .. } = abilities.unwrap_or(catalog);
         SalesCapabilities {
             purchases,
@@ -668,11 +676,7 @@ fn asked_for(attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> Attemp
 /// Returns the end of an attempt to place an order.
 fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
     match outcome {
-        Some(Outcome::Placed { order }) => OrderOutcome::Placed(ShopOrder {
-            id: order.id,
-            label: order.label.as_deref().and_then(ucp_import::text::line),
-            permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
-        }),
+        Some(Outcome::Placed { order, .. }) => OrderOutcome::Placed(named(order)),
         Some(Outcome::Declined { reason }) => OrderOutcome::Declined { reason: for_buyer(&reason) },
         Some(Outcome::Challenged { reason, continue_url }) => OrderOutcome::Challenged {
             reason: for_buyer(&reason),
@@ -683,6 +687,16 @@ fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
             tracing::error!(attempt, "upstream answered `/place` as if the attempt were unknown");
             OrderOutcome::Unknown
         }
+    }
+}
+
+/// Returns an order as the shop names it.
+pub(crate) fn named(order: Order) -> ShopOrder {
+    ShopOrder {
+        id: order.id,
+        label: order.label.as_deref().and_then(ucp_import::text::line),
+        permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
+        is_authorized: order.payment == Some(PaymentProgress::Authorized),
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `cart` | carts, and orders that are placed |
 //! | [`check`](mod@check) | rules of the contract, tried on a shop |
 //! | [`openapi`] | the contract as an OpenAPI document |
-//! | [`orders`] | events about orders that buyers place on the shop's pages |
+//! | [`orders`] | orders that buyers place on the shop's pages, and what becomes of all of them |
 //! | [`changes`] | events about products that changed |
 //! | [`event`] | signatures of events |
 

@@ -6,6 +6,7 @@
 //! | [`plan`] | its programs, checked and numbered, and the requests that they make |
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
+//! | `event` | signatures of the shop's events |
 //! | `session` | cookies of carts |
 //! | `check` | what answers must be, whatever program made them |
 //! | [`decimal`] | minor units from decimal texts, exactly |
@@ -15,6 +16,7 @@
 
 mod check;
 pub mod decimal;
+mod event;
 pub mod file;
 pub mod plan;
 pub mod pool;

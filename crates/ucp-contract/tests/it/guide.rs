@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ucp_contract::documents::{
-    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderPlaced, Outcome, PickupPlace,
+    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, OrderChanged, OrderPlaced, Outcome, PickupPlace,
 };
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
@@ -67,6 +67,8 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     assert!(paid < cart.total.minor());
     whole::<Outcome>("outcome");
     let placed: OrderPlaced = whole("order-placed");
-    assert_eq!(placed.total, cart.total);
+    assert_eq!(placed.bought.total, cart.total);
+    whole::<OrderChanged>("order-changed");
+    ucp_contract::orders::check(block("order-changed").to_string().as_bytes()).expect("an event");
     whole::<CatalogChanged>("catalog-changed");
 }
