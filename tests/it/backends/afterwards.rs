@@ -15,7 +15,7 @@ use crate::{
     harness::{Ends as _, Gateway, binary, folder},
     platforms::host::Host,
     purchase::{
-        shopper::{Shopper, id, lines, paying_in},
+        shopper::{Shopper, id, lines, new_key, paying_in},
         webhooks::{self, receiver::Receiver},
     },
     setup::{Setup, Transport},
@@ -141,7 +141,7 @@ fn bought(shopper: &Shopper<'_>, release: Release) -> String {
     let checkout = shopper.create(&wanted);
     assert_eq!(checkout["status"], "ready_for_complete", "{checkout}");
     let paying = paying_in(release, "vases", "token");
-    let completed = shopper.keyed(Some("one"), "complete_checkout", Some(id(&checkout)), &paying).document();
+    let completed = shopper.keyed(Some(&new_key()), "complete_checkout", Some(id(&checkout)), &paying).document();
     assert_eq!(completed["status"], "completed", "{completed}");
     let order = completed.get("order").map_or_else(|| completed["order_id"].as_str(), |order| order["id"].as_str());
     order.unwrap_or_else(|| panic!("an order: {completed}")).to_owned()
@@ -227,7 +227,7 @@ fn what_becomes_of_an_order_reaches_its_platform_in_every_release() {
         let link = shown["permalink_url"].as_str().expect("a link");
         let path = link.find("/order/").map(|at| &link[at..]).expect("our page");
         let page = gateway.send("GET", path, &[("Accept", "text/html")], b"");
-        assert_eq!((page.status, page.text().contains("T1")), (200, true), "{page:?}");
+        assert_eq!((page.status, page.body.contains("T1")), (200, true), "{page:?}");
         assert_eq!(gateway.send("GET", "/order/0123456789abcdef", &[], b"").status, 404);
     }
     // A gateway that is killed right after it has answered knows it.
