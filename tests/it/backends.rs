@@ -12,12 +12,14 @@
 //! | [`buying`] | carts and checkouts: contents, amounts, retries, ownership, how purchases end |
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
+//! [`afterwards`] is about what becomes of orders.
 //! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
 //! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
 //! [`placing`] is about orders that the gateway places, while it is killed; [`reasons`] about what a shop has to tell;
 //! [`shops`] about shops that nobody here wrote;
 //! [`down`] is about a start while a shop is down; [`one_caller`] about what goes wrong for one caller or one kind of call.
 
+mod afterwards;
 mod bot;
 mod browsing;
 mod buying;

@@ -267,6 +267,12 @@ fn every_block_is_run_somewhere() {
                     let tests = fs::read_to_string(repository().join("crates/ucp-mapped/tests/it/guide.rs"));
                     assert!(tests.expect("the tests of blocks").contains("src/page.md"), "{at}: nothing reads it");
                 }
+                Some(("toml", "mapping-part")) => {
+                    let name = "mapping-part";
+                    let text =
+                        fs::read_to_string(repository().join("tests/it/mapped.rs")).expect("the tests of mappings");
+                    assert!(text.contains(&format!("(\"{name}\")")), "{at}: nothing reads it");
+                }
                 Some(("toml", file)) => {
                     let page = fs::read_to_string(&page).expect("a page");
                     assert!(page.contains(&format!(" {file}")), "{at}: no command reads it");

@@ -121,6 +121,22 @@ fn a_mapping_is_checked_without_its_shop() {
     assert!(!output.status.success() && printed(&output).contains("is for mapping files"), "{}", printed(&output));
 }
 
+/// A block of the reference of mappings.
+fn block(name: &str) -> String {
+    let page = fs::read_to_string(repository().join("docs/mapping-reference.md")).expect("a page");
+    let opening = format!("```toml {name}\n");
+    let text = page.split(&opening).nth(1).and_then(|rest| rest.split("```").next());
+    text.unwrap_or_else(|| panic!("a block `{name}`")).to_owned()
+}
+
+#[test]
+fn the_parts_in_the_reference_are_of_mappings() {
+    let carts = "[find]\nanswer = '{products: []}'\n[cart]\ncompletion = 'hand_off'\n[cart.sync]\nanswer = 'null'\n[cart.fetch]\nanswer = 'null'\n[cart.abandon]\nanswer = 'null'\n";
+    let setup = Setup::new("[upstream]\nbackend = \"mapped\"\nmapping_file = \"shop.toml\"\n");
+    let setup = setup.file("shop.toml", &format!("{HEAD}{carts}{}", block("mapping-part")));
+    setup.run("check-config").unwrap_or_else(|said| panic!("{said}"));
+}
+
 #[test]
 fn a_program_cannot_take_the_gateway_with_it() {
     // The first bound that is reached depends on the machine.

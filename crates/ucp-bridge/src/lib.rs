@@ -12,6 +12,7 @@
 //! | [`platform`] | the gateway's profiles as a platform |
 //! | `owners` | ownership of carts, checkouts and orders that the shop stores |
 //! | [`webhook`] | the shop's webhook events about orders |
+//! | [`following`] | orders that the shop is asked about |
 //! | `demands` | what the shop's release requires of a payload |
 //! | `discovery` | discovery of the shop by its profile |
 //! | `peer` | calls of the shop, and verification of its answers |
@@ -39,6 +40,7 @@
 mod batch;
 mod demands;
 mod discovery;
+pub mod following;
 mod introduction;
 mod mandates;
 mod mcp;

@@ -71,6 +71,9 @@ impl Bridge {
             owners.extend(kind, &id, until).await?;
         }
         if let Some(order) = body.get("order").and_then(|order| order["id"].as_str()) {
+            if owners.owned(Kind::Order, order).await?.is_none() {
+                self.follow(order, String::new()).await?;
+            }
             owners.claim(Kind::Order, order, owner, until).await?;
         }
         Ok(())

@@ -30,6 +30,9 @@ const MAX_ID: usize = 255;
 /// Members that the first releases add to the order: the identifier and the time of the event.
 const EVENT: [&str; 2] = ["event_id", "created_time"];
 
+/// Members of an order that say nothing about its state.
+const BESIDE: [&str; 4] = ["ucp", "messages", "event_id", "created_time"];
+
 /// Webhook event of the shop, for the platform that placed the order.
 #[derive(Debug)]
 pub struct ShopWebhook {
@@ -42,6 +45,8 @@ pub struct ShopWebhook {
     pub order: String,
     /// Order in the release of the platform, with the shop's own envelope.
     pub body: Map<String, Value>,
+    /// Digest of its state.
+    pub state: String,
 }
 
 /// Headers of an event, by which many invalid events are refused before their bodies are read.
@@ -151,8 +156,9 @@ impl Bridge {
         if let Some(checkout) = name("checkout_id") {
             self.note(Kind::Purchase, checkout, &owner).await;
         }
+        let state = state(&order);
         let body = relay::answer(self.0.release, owner.release, Operation::GetOrder, order);
-        Ok(ShopWebhook { id: proven.id, owner, order: number, body })
+        Ok(ShopWebhook { id: proven.id, owner, order: number, body, state })
     }
 
     fn is_fresh(&self, stated: Option<&str>) -> Result<(), Refusal> {
@@ -166,6 +172,16 @@ impl Bridge {
         Err(Refusal::new(Code::InvalidRequest, "The webhook is too old, or has no timestamp.")
             .accepting("a `Webhook-Timestamp` that is no more than 5 minutes away"))
     }
+}
+
+/// Returns a digest of the state of an order, in which the sequence of members does not matter.
+pub(super) fn state(order: &Map<String, Value>) -> String {
+    let mut order = order.clone();
+    BESIDE.iter().for_each(|name| drop(order.shift_remove(*name)));
+    relay::without_nulls(&mut order);
+    let mut order = Value::Object(order);
+    order.sort_all_objects();
+    digest_id(order.to_string().as_bytes())
 }
 
 /// Returns the identifier that the body of an event states.

@@ -128,7 +128,7 @@ impl From<NotTaken> for Failure {
             NotTaken::Impossible(_) | NotTaken::NotCaptured(_) | NotTaken::NotRefunded(_) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
-            NotTaken::Seen(_) | NotTaken::KeyReused => StatusCode::CONFLICT,
+            NotTaken::Seen(_) | NotTaken::KeyReused | NotTaken::Ambiguous(..) => StatusCode::CONFLICT,
             NotTaken::Unknown(_) => StatusCode::BAD_GATEWAY,
             NotTaken::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
@@ -466,8 +466,8 @@ async fn list(State(running): State<Arc<Running>>, of: Of) -> Answer {
 }
 
 async fn show(State(running): State<Arc<Running>>, of: Of, Path(Identified { id, .. }): Path<Identified>) -> Answer {
-    let order = of.store(&running).await?.any_order(&id).await?;
-    Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
+    let store = of.store(&running).await?;
+    Ok(Document(orders::shown(&orders::named(&*store, &id).await?)))
 }
 
 async fn step(

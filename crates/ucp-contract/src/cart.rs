@@ -49,7 +49,7 @@ use uuid::Uuid;
 use crate::{
     documents::{
         Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, FieldProblemKind,
-        Outcome, Payment, PlaceOrder, WantedLine,
+        Order, Outcome, Payment, PaymentProgress, PlaceOrder, WantedLine,
     },
     shop::ContractShop,
     transport::{Question, Reply, is_definite},
@@ -673,7 +673,15 @@ impl RemoteCart for ContractShop {
         let abilities = self.cart_abilities();
         let purchases = abilities.is_some();
         let completion = Completion::HandOff;
-        let catalog = CartAbilities { completion, codes: false, delivery: false, pickup: false, keys: false };
+        let catalog = CartAbilities {
+            completion,
+            codes: false,
+            delivery: false,
+            pickup: false,
+            keys: false,
+            finds_orders: false,
+            order_status: false,
+        };
         let CartAbilities { completion, codes, delivery, pickup, .. } = abilities.unwrap_or(catalog);
         SalesCapabilities {
             purchases,
@@ -821,11 +829,7 @@ fn asked_for(attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> Attemp
 /// Returns the end of an attempt to place an order.
 fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
     match outcome {
-        Some(Outcome::Placed { order }) => OrderOutcome::Placed(ShopOrder {
-            id: order.id,
-            label: order.label.as_deref().and_then(ucp_import::text::line),
-            permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
-        }),
+        Some(Outcome::Placed { order, .. }) => OrderOutcome::Placed(named(order)),
         Some(Outcome::Declined { reason }) => OrderOutcome::Declined { reason: for_buyer(&reason) },
         Some(Outcome::Refused { kind, variants, field, reason }) => OrderOutcome::Refused(OrderRefusal {
             kind,
@@ -887,6 +891,16 @@ fn tell_problems(answer: &Cart, quote: &mut Quote) {
         quote.messages.retain(|message| !generic(message));
     }
     quote.messages.extend(told);
+}
+
+/// Returns an order as the shop names it.
+pub(crate) fn named(order: Order) -> ShopOrder {
+    ShopOrder {
+        id: order.id,
+        label: order.label.as_deref().and_then(ucp_import::text::line),
+        permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
+        is_authorized: order.payment == Some(PaymentProgress::Authorized),
+    }
 }
 
 /// Returns a reason of the shop as a buyer can be shown it.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use ucp_core::{
     catalog::{product::Link, record::Record},
     money::{Amount, Currency},
+    order::{AdjustmentStatus, report::OccurrenceKind},
     ports::remote_cart::RefusalKind,
     purchase::{
         buyer::{Buyer, PostalAddress},
@@ -99,6 +100,13 @@ pub struct CartAbilities {
     /// gateway finds a cart by it whose making was not answered, and abandons it.
     #[serde(default)]
     pub keys: bool,
+    /// With `hand_off`: `true` if `/order` finds the order that the buyer has placed from a cart. The gateway asks while the
+    /// buyer may pay on the page of the shop.
+    #[serde(default)]
+    pub finds_orders: bool,
+    /// `true` if `/order/status` says what has become of an order. The gateway asks while anything may happen to it.
+    #[serde(default)]
+    pub order_status: bool,
 }
 
 /// Means by which purchases are completed.
@@ -626,7 +634,8 @@ pub struct Payment {
 
 /// Question of `POST /order` and `POST /cancel`: an attempt to place an order.
 ///
-/// `/order` is answered with [`Outcome`]. `/cancel` makes sure that a `/place` with the reference that arrives late
+/// `/order` is answered with [`Outcome`]. With `hand_off`, `reference` is the one that came with the cart, and the answer is
+/// `absent` until the buyer has placed the order. `/cancel` makes sure that a `/place` with the reference that arrives late
 /// places no order; it is answered with `absent` if it will not, or with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
@@ -645,6 +654,9 @@ pub enum Outcome {
     Placed {
         /// The order.
         order: Order,
+        /// What was bought, if the buyer may have changed it on a page of the shop. Default: what the cart held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bought: Option<Box<Bought>>,
     },
     /// The payment or the order was declined: there is no order, and no money moved.
     Declined {
@@ -690,6 +702,19 @@ pub struct Order {
     /// URL of the shop's page about the order.
     #[serde(default, deserialize_with = "text_or_none", skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Progress of its payment. Default: captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<PaymentProgress>,
+}
+
+/// Progress of the payment of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PaymentProgress {
+    /// The money is reserved. An event `captured` or `released` follows.
+    Authorized,
+    /// The money was taken.
+    Captured,
 }
 
 /// Reads a text that only is shown; of a number its digits. Anything else is none: an order is placed whatever is wrong
@@ -709,6 +734,14 @@ pub struct OrderPlaced {
     pub reference: String,
     /// The order.
     pub order: Order,
+    /// What was bought.
+    #[serde(flatten)]
+    pub bought: Bought,
+}
+
+/// What a buyer has bought on a page of the shop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bought {
     /// Currency of all amounts.
     pub currency: Currency,
     /// Lines that were bought.
@@ -749,6 +782,79 @@ pub struct BoughtLine {
     /// Discount on the whole line.
     #[serde(default)]
     pub discount: Option<Amount>,
+}
+
+/// Question of `POST /order/status`: an order of this gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderQuestion {
+    /// Identifier of the order, as the shop stated it.
+    pub order: String,
+}
+
+/// What has become of an order: the answer to `/order/status`, which lists everything so far, and an event of the shop,
+/// `POST /upstream/orders` of the gateway, which lists what is new, or everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderChanged {
+    /// Reference that came with the cart or with `/place`. An event that states it is to be sent again if the gateway does not
+    /// know the order yet; without it, an order that the gateway does not know is one of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The order.
+    pub order: Order,
+    /// Currency of all amounts: that of the order.
+    pub currency: Currency,
+    /// What has happened, oldest first; at most 1,000.
+    pub events: Vec<OrderEvent>,
+}
+
+/// Something that has happened to an order. What the gateway knows of it is not applied again, so that an event may be
+/// repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderEvent {
+    /// Identifier, unique within the order, of 1 to 200 characters.
+    pub id: String,
+    /// Kind.
+    pub kind: OccurrenceKind,
+    /// Time, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub at: jiff::Timestamp,
+    /// Items that it is about. Default: all that are left; of `refunded`, none in particular.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<EventLine>,
+    /// Amount of `refunded` and `captured`, from 1. Default: what was paid for the lines, or was authorized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Amount>,
+    /// Progress of `refunded`, `returned` or `canceled`: `pending`, `completed` or `failed`. Default: completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("enum" = ["pending", "completed", "failed"]))]
+    pub status: Option<AdjustmentStatus>,
+    /// Carrier of `shipped` or another event of a parcel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<String>,
+    /// Number of the parcel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracking_number: Option<String>,
+    /// Page on which the buyer follows the parcel, https.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracking_url: Option<String>,
+    /// Reason, for the buyer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Items of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventLine {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Number of pieces, at least 1.
+    pub quantity: u64,
+    /// Name shown to the buyer, of items that are `added`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Price of one piece, of items that are `added`. Default: the price of those that the order has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Amount>,
 }
 
 /// Event of the shop, `POST /upstream/catalog` of the gateway: products that changed, appeared or are no longer sold.

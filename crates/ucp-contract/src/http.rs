@@ -73,9 +73,12 @@ impl SigningSecret {
         Self(secret.as_bytes().into())
     }
 
+    fn keyed(&self) -> Hmac<Sha256> {
+        Hmac::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
+    }
+
     fn mac(&self, timestamp: &str, method: &str, path: &str, body: &[u8]) -> Hmac<Sha256> {
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+        let mut mac = self.keyed();
         for part in [timestamp, method, path] {
             mac.update(part.as_bytes());
             mac.update(b"\n");
@@ -94,13 +97,24 @@ impl SigningSecret {
     /// Returns `true` if `signature` is that of a request or an event, in a time that does not depend on where they
     /// differ.
     pub fn verify(&self, signature: &str, timestamp: &str, method: &str, path: &str, body: &[u8]) -> bool {
-        let Some(hex) = signature.strip_prefix("sha256=").filter(|hex| hex.is_ascii() && hex.len() == 64) else {
-            return false;
-        };
-        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).ok();
-        let digest: Option<Vec<u8>> = (0..64).step_by(2).map(byte).collect();
+        let digest = signature.strip_prefix("sha256=").and_then(unhex);
         digest.is_some_and(|digest| self.mac(timestamp, method, path, body).verify_slice(&digest).is_ok())
     }
+
+    /// Returns `true` if `digest` is the HMAC-SHA256 of a body alone, in a time that does not depend on where they differ.
+    pub fn has_signed(&self, body: &[u8], digest: &[u8]) -> bool {
+        let mut mac = self.keyed();
+        mac.update(body);
+        mac.verify_slice(digest).is_ok()
+    }
+}
+
+/// Returns the bytes that a text of hexadecimal digits stands for: at most 64 digits, for digests.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    if text.len() > 64 || !text.len().is_multiple_of(2) || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
 /// A shop that implements the contract over HTTP.

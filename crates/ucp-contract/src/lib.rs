@@ -12,7 +12,7 @@
 //! | [`check`](mod@check) | rules of the contract, tried on a shop |
 //! | [`judge`] | what the gateway makes of one answer, for people who try a shop |
 //! | [`openapi`] | the contract as an OpenAPI document |
-//! | [`orders`] | events about orders that buyers place on the shop's pages |
+//! | [`orders`] | orders that buyers place on the shop's pages, and what becomes of all of them |
 //! | [`changes`] | events about products that changed |
 //! | [`event`] | signatures of events |
 

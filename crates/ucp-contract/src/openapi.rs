@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::{
     changes::CHANGES_PATH,
     documents::{
-        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, PlaceOrder,
-        Problem, Resolve, Resolved, VERSION,
+        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderChanged, OrderPlaced,
+        OrderQuestion, Outcome, PlaceOrder, Problem, Resolve, Resolved, VERSION,
     },
     orders::EVENTS_PATH,
     transport::Question,
@@ -46,6 +46,18 @@ pub fn document() -> Value {
         "requestBody": { "required": true, "content": { "application/json": { "schema": event } } },
         "responses": { "2XX": { "description": "The event was stored; anything else has to be sent again." } },
     } });
+    let becoming = generator.subschema_for::<OrderChanged>();
+    let becoming = json!({ "post": {
+        "operationId": "order_changed",
+        "summary": "Told to the gateway: what has become of an order.",
+        "description": format!("Sent to `{EVENTS_PATH}` of the gateway, signed with the shared secret."),
+        "requestBody": { "required": true, "content": { "application/json": { "schema": becoming } } },
+        "responses": {
+            "2XX": { "description": "The event was stored." },
+            "400": { "description": "The event does not fit the order; nothing was stored." },
+            "503": { "description": "The event has to be sent again." },
+        },
+    } });
     let changed = generator.subschema_for::<CatalogChanged>();
     let changes = json!({ "post": {
         "operationId": "catalog_changed",
@@ -66,7 +78,7 @@ pub fn document() -> Value {
         "servers": [{ "url": "https://shop.example.com/ucp-backend" }],
         "security": [{ "bearer": [] }, { "signature": [], "signature_timestamp": [] }],
         "paths": paths,
-        "webhooks": { "order_placed": webhook, "catalog_changed": changes },
+        "webhooks": { "order_placed": webhook, "order_changed": becoming, "catalog_changed": changes },
         "components": {
             "schemas": generator.take_definitions(true),
             "securitySchemes": {
@@ -108,6 +120,7 @@ fn shapes(question: Question, generator: &mut SchemaGenerator) -> (&'static str,
             ("Place an order and take its payment, once for each reference.", of::<PlaceOrder, Outcome>(generator))
         }
         Question::Order => ("Result of an attempt to place an order.", of::<Attempt, Outcome>(generator)),
+        Question::OrderStatus => ("What has become of an order.", of::<OrderQuestion, OrderChanged>(generator)),
         Question::Cancel => {
             ("Keep an attempt from placing an order if it arrives late.", of::<Attempt, Outcome>(generator))
         }

@@ -361,6 +361,10 @@ impl ContractShop {
         (self.0.now)()
     }
 
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        &*self.0.transport
+    }
+
     pub(crate) fn locks(&self) -> &ResourceLocks {
         &self.0.locks
     }

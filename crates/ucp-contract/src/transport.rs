@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
+use ucp_core::{Refusal, ports::Notice};
 use ucp_net::{CallKind, Counters, Failure, Lane, Unreadable};
 
 ucp_core::named! {
@@ -30,6 +31,8 @@ ucp_core::named! {
         Place = "place",
         /// Result of an attempt to place one.
         Order = "order",
+        /// What has become of an order.
+        OrderStatus = "order/status",
         /// Keep an attempt from placing one late.
         Cancel = "cancel",
     }
@@ -52,7 +55,13 @@ impl Question {
     /// Returns the kind of call: only reads are ever sent twice.
     pub const fn call_kind(self) -> CallKind {
         match self {
-            Self::Backend | Self::Find | Self::Resolve | Self::Open | Self::CartFetch | Self::Order => CallKind::Read,
+            Self::Backend
+            | Self::Find
+            | Self::Resolve
+            | Self::Open
+            | Self::CartFetch
+            | Self::Order
+            | Self::OrderStatus => CallKind::Read,
             Self::CartSync | Self::CartAbandon | Self::Cancel => CallKind::Write,
             Self::Place => CallKind::Conclude,
         }
@@ -63,7 +72,7 @@ impl Question {
         match self {
             Self::Backend | Self::Find | Self::Resolve | Self::Open => Lane::Browse,
             Self::CartSync | Self::CartFetch | Self::CartAbandon => Lane::Cart,
-            Self::Place | Self::Order | Self::Cancel => Lane::Payment,
+            Self::Place | Self::Order | Self::OrderStatus | Self::Cancel => Lane::Payment,
         }
     }
 }
@@ -117,6 +126,21 @@ pub trait Transport: Send + Sync {
     /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`]. Fails with [`Failure`] if the
     /// shop cannot be asked or gives no answer.
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure>;
+
+    /// Returns `true` if the shop's events have signatures and a form of their own, which [`event`](Self::event) translates.
+    fn has_events(&self) -> bool {
+        false
+    }
+
+    /// Verifies an event, and translates it to one of the contract; `None` if it is about nothing that the contract knows.
+    /// Fails with [`SignatureMissing`](ucp_core::Code::SignatureMissing) or
+    /// [`SignatureInvalid`](ucp_core::Code::SignatureInvalid) if it is not the shop's,
+    /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) if it cannot be read, and
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if it has to be sent again.
+    async fn event(&self, notice: &Notice<'_>) -> Result<Option<Bytes>, Refusal> {
+        let _ = notice;
+        Ok(None)
+    }
 
     /// Returns the counters of the calls to the shop.
     fn counters(&self) -> &Arc<Counters>;

@@ -98,6 +98,15 @@ pub fn router(options: Options) -> Router {
         .with_state(state)
 }
 
+/// Returns the route of the pages of orders alone, for a shop on whose own pages buyers go on.
+pub fn order_router(options: Options) -> Router {
+    let state = Arc::new(options);
+    Router::new()
+        .route("/order/{token}", get(order).fallback(wrong_method))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), admitted))
+        .with_state(state)
+}
+
 /// Time after which a page looks again whether the buyer's device has been looked at, in seconds.
 const DEVICE_REFRESH: &str = "3";
 

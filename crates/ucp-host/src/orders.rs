@@ -126,6 +126,9 @@ pub enum NotTaken {
     /// No order has this identifier.
     #[error("order `{0}` not found; see `ucp-gateway orders list`")]
     NoSuchOrder(String),
+    /// Several orders have this label or identifier of the shop.
+    #[error("`{0}` means several orders: {1}; name one of these")]
+    Ambiguous(String, String),
     /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
@@ -246,7 +249,27 @@ impl Step {
     }
 }
 
-/// Takes a step of the order with this identifier, and returns the changed order.
+/// Maximum number of orders of one name that are told apart.
+const NAMESAKES: usize = 9;
+
+/// Returns the order that a name means: its identifier, its identifier at a shop behind another API, or its label. Fails with
+/// [`NotTaken`] if there is none, or more than one.
+pub async fn named(store: &dyn Store, name: &str) -> Result<Stored<Order>, NotTaken> {
+    if let Some(order) = store.any_order(name).await? {
+        return Ok(order);
+    }
+    let mut orders = store.orders_named(name, NAMESAKES).await?;
+    match orders.len() {
+        0 => Err(NotTaken::NoSuchOrder(name.to_owned())),
+        1 => Ok(orders.swap_remove(0)),
+        _ => {
+            let ids: Vec<_> = orders.iter().map(|order| &*order.document.id).collect();
+            Err(NotTaken::Ambiguous(name.to_owned(), ids.join(", ")))
+        }
+    }
+}
+
+/// Takes a step of the order that a name means, and returns the changed order.
 ///
 /// Money is moved by the handler that took it, or has authorized it: what is to move is stored first, so that it is
 /// known whatever happens, and is moved once. Money that another step has begun to move is moved before. A refund of
@@ -257,11 +280,12 @@ impl Step {
 pub async fn take(
     store: &dyn Store,
     handlers: &[Arc<dyn Handler>],
-    id: &str,
+    name: &str,
     step: &Step,
     once: Once<'_>,
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
+    let id = &*named(store, name).await?.document.id;
     let identity: [u8; 32] = Sha256::digest(format!("{id:?} {step:?}")).into();
     let key = once.key.map(|key| {
         let (owner, resource, key) = ("operator".to_owned(), id.to_owned(), key.to_owned());
@@ -390,6 +414,7 @@ pub fn shown(order: &Stored<Order>) -> Value {
     json!({
         "id": order.id,
         "label": order.label,
+        "shop_order_id": order.remote.as_ref().map(|remote| &remote.reference),
         "version": version,
         "platform": order.owner,
         "checkout_id": order.checkout_id,

@@ -213,12 +213,14 @@ impl Shop {
         let statement = is_fixed.then(|| {
             Arc::new(Statement { name: name.clone(), offering: offering.clone(), handlers: Arc::clone(&handlers) })
         });
+        let followed = bridge.clone();
         let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
         publications.publish(&keys);
         publications.follow(&signing_key);
-        if let Some(sales) = sales.as_ref().filter(|_| pages) {
+        if let Some(sales) = &sales {
             let plain = settings.policy == ucp_config::Policy::Development;
-            router = router.merge(pages_of(settings, sales.clone(), ingress.clone(), public_url, plain));
+            let options = page_options(settings, sales.clone(), ingress.clone(), public_url, plain);
+            router = router.merge(pages_of(options, pages));
         }
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
             router = router.merge(payments::router(sales.clone(), settings, &pool.bodies));
@@ -231,7 +233,7 @@ impl Shop {
         let agenda = Arc::new(Counts::default());
         let runner = Runner {
             agenda: Arc::clone(&store) as _,
-            worker: Arc::new(Errands { sales: sales.clone(), dispatcher }),
+            worker: Arc::new(Errands { sales: sales.clone(), bridge: followed, store: Arc::clone(&store), dispatcher }),
             clock: Arc::new(clock::timestamp),
             random: Arc::new(clock::jitter),
             claimant: uuid::Uuid::new_v4().to_string(),
@@ -310,11 +312,23 @@ fn about(name: &str, settings: &Settings, shop: &ports::ShopPort, data: &DataDir
         .selling(catalog, products)
 }
 
-/// Returns the pages on which buyers go on; `plain` allows them over http.
-fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_url: &Url, plain: bool) -> Router {
+/// Returns the pages on which buyers go on if `all` is `true`, otherwise those of orders: a shop behind another API need have
+/// none.
+fn pages_of(options: ucp_handoff::Options, all: bool) -> Router {
+    if all { ucp_handoff::router(options) } else { ucp_handoff::order_router(options) }
+}
+
+/// Returns the options of the pages of a shop; `plain` allows them over http.
+fn page_options(
+    settings: &Settings,
+    sales: SalesService,
+    ingress: Ingress,
+    public_url: &Url,
+    plain: bool,
+) -> ucp_handoff::Options {
     let ucp_config::Pages { name, color, logo_url, .. } = &settings.sections.pages;
     let color = color.as_ref().map(|color| color.color);
-    ucp_handoff::router(ucp_handoff::Options {
+    ucp_handoff::Options {
         sales,
         ingress,
         name: name.clone(),
@@ -323,7 +337,7 @@ fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_u
         brand: Brand::new(color, logo_url.as_ref().map(|url| url.0.clone())),
         public_url: public_url.clone(),
         plain,
-    })
+    }
 }
 
 /// Returns the routes of a shop that is paused.
@@ -335,22 +349,26 @@ pub fn paused(origins: Origins) -> Router {
 /// Worker for the tasks of a shop. A shop that is a UCP business elsewhere has no sales of its own.
 struct Errands {
     sales: Option<SalesService>,
+    bridge: Option<Bridge>,
+    store: Arc<dyn Store>,
     dispatcher: WebhookDispatcher,
 }
 
 #[async_trait]
 impl Worker for Errands {
     async fn carry_out(&self, task: &Claimed) -> Result<Next, Refusal> {
-        match (task.kind, &self.sales) {
-            (Kind::Tell, _) => Ok(self.dispatcher.tell(task).await),
-            (_, Some(sales)) => sales.carry_out(task).await,
-            (_, None) => Ok(Next::Done),
+        match (task.kind, &self.sales, &self.bridge) {
+            (Kind::Tell, ..) => Ok(self.dispatcher.tell(task).await),
+            (_, Some(sales), _) => sales.carry_out(task).await,
+            (Kind::FollowOrder, None, Some(bridge)) => backend::ucp::look_after(bridge, &*self.store, task).await,
+            (_, None, _) => Ok(Next::Done),
         }
     }
 
     async fn rests(&self, kind: Kind) -> bool {
         match kind {
             Kind::Tell => self.dispatcher.rests().await,
+            Kind::FollowOrder => self.sales.is_none() && self.bridge.is_none(),
             _ => self.sales.is_none(),
         }
     }
@@ -478,7 +496,7 @@ fn use_keys(current: &CurrentKey, keyring: &Keyring) {
 pub struct Desktop {
     /// MCP server for the agent.
     pub server: Server,
-    /// Pages on which buyers continue, unless the shop has its own.
+    /// Pages on which buyers continue, or those of their orders alone if the shop has its own.
     pub pages: Option<Router>,
     _tasks: JoinSet<()>,
 }
@@ -518,11 +536,12 @@ impl Desktop {
             .allowing(callers::allowances(settings));
         let openrpc = publication.openrpc();
         let server = Server::new(handler, Endpoint::Root, &offering.operations, openrpc.bytes(), about, true);
-        let pages = sales.filter(|_| pages).map(|sales| {
+        let pages = sales.map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
             let ingress = Ingress::new(rules, bots, platforms);
             let plain = public_url.scheme() != "https";
-            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain), |_| Origins::default())
+            let options = page_options(settings, sales, ingress, public_url, plain);
+            ucp_rest::surrounded(pages_of(options, pages), |_| Origins::default())
         });
         Ok(Self { server, pages, _tasks: tasks })
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use ucp_contract::{
     Question,
     documents::{Cart, Outcome},
+    orders,
 };
 use ucp_core::money::Price;
 
@@ -99,6 +100,7 @@ pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), Wrong> {
             (Question::Place, Outcome::Absent) => Err("$.status: must not be `absent` for `place`".to_owned().into()),
             _ => Ok(()),
         },
+        Question::OrderStatus => orders::check(answer),
         Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::CartAbandon => Ok(()),
     }
 }

@@ -54,8 +54,12 @@ pub struct Mapping {
     pub cart: Option<Carts>,
     /// Placing an order.
     pub place: Option<Asked>,
-    /// Result of an attempt to place one.
+    /// Result of an attempt to place one. With `hand_off`: the order of a cart, once the buyer has placed it.
     pub order: Option<Asked>,
+    /// What has become of an order.
+    pub order_status: Option<Asked>,
+    /// Events of the shop about orders.
+    pub order_event: Option<OrderEvents>,
     /// Keeping an attempt from placing one late.
     pub cancel: Option<Asked>,
 }
@@ -81,6 +85,44 @@ pub struct Carts {
     pub fetch: Asked,
     /// Giving a cart up.
     pub abandon: Asked,
+}
+
+/// Events that the shop sends to `/upstream/orders` of the gateway.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrderEvents {
+    /// Proof that an event is the shop's.
+    pub signature: Signature,
+    /// Translation to an event of the contract. `$question` is the event: `{headers, body}`, with the names of the headers in
+    /// lower case. `null` if it is about nothing that the gateway has to know.
+    pub translate: Asked,
+}
+
+/// HMAC-SHA256 of the body of an event, in a header.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// Name of the header.
+    pub header: String,
+    /// Name of the secret.
+    pub secret: String,
+    /// Text before the digest.
+    #[serde(default)]
+    pub prefix: String,
+    /// Form of the digest.
+    #[serde(default)]
+    pub encoding: Encoding,
+}
+
+/// Form of a digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// Hexadecimal digits.
+    #[default]
+    Hex,
+    /// Base64.
+    Base64,
 }
 
 /// A server that is asked.
@@ -401,6 +443,7 @@ impl Mapping {
             Question::CartAbandon => carts.map(|carts| &carts.abandon),
             Question::Place => self.place.as_ref(),
             Question::Order => self.order.as_ref(),
+            Question::OrderStatus => self.order_status.as_ref(),
             Question::Cancel => self.cancel.as_ref(),
         }
     }

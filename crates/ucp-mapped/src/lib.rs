@@ -8,6 +8,7 @@
 //! | `page` | the reference of the file, for people |
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
+//! | `event` | signatures of the shop's events |
 //! | `session` | cookies of carts |
 //! | `check` | what answers must be, whatever program made them |
 //! | [`decimal`] | minor units from decimal texts, exactly |
@@ -17,6 +18,7 @@
 
 mod check;
 pub mod decimal;
+mod event;
 pub mod file;
 pub mod form;
 mod page;

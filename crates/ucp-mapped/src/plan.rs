@@ -46,6 +46,8 @@ pub struct Plan {
     /// Programs that choose how a source is asked, by the name of the source.
     pub(super) choices: BTreeMap<String, ProgramId>,
     pub(super) questions: BTreeMap<&'static str, Way>,
+    /// Way to translate an event of the shop.
+    pub(super) event: Option<Way>,
 }
 
 /// Way to answer a question: requests, and the program that makes the answer.
@@ -130,15 +132,22 @@ pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let mut questions = BTreeMap::new();
     for question in Question::ALL {
         if let Some(asked) = mapping.asked(question) {
-            let way = planner.way(question, asked);
+            let way = planner.way(question, &label(question), asked);
             questions.insert(question.path(), way);
         }
     }
+    // A translation asks only.
+    let event = mapping.order_event.as_ref();
+    let event = event.map(|event| planner.way(Question::OrderStatus, "order_event.translate", &event.translate));
     planner.promises();
     let Planner { listed, mut faults, .. } = planner;
     // The answers to `open` are those to `resolve` unless the file says otherwise.
     faults.dedup();
-    if faults.is_empty() { Ok((mapping, Plan { listed, product, choices, questions })) } else { Err(Faulty(faults)) }
+    if faults.is_empty() {
+        Ok((mapping, Plan { listed, product, choices, questions, event }))
+    } else {
+        Err(Faulty(faults))
+    }
 }
 
 impl Planner<'_> {
@@ -188,9 +197,23 @@ impl Planner<'_> {
         for (label, asked) in [("place", &mapping.place), ("order", &mapping.order), ("cancel", &mapping.cancel)] {
             match asked {
                 None if places => self.fault(label, "must be stated where `cart.completion` is `place`"),
-                Some(_) if !places => self.fault(label, "must not be stated unless `cart.completion` is `place`"),
+                Some(_) if !places && label != "order" => {
+                    self.fault(label, "must not be stated unless `cart.completion` is `place`");
+                }
                 _ => {}
             }
+        }
+        let about_orders = [
+            ("order", mapping.order.is_some()),
+            ("order_status", mapping.order_status.is_some()),
+            ("order_event", mapping.order_event.is_some()),
+        ];
+        for (label, _) in about_orders.into_iter().filter(|(_, stated)| *stated && mapping.cart.is_none()) {
+            self.fault(label, "must not be stated without `cart`");
+        }
+        let header = mapping.order_event.as_ref().map(|event| &event.signature.header);
+        if header.is_some_and(|header| header.parse::<HeaderName>().is_err()) {
+            self.fault("order_event.signature", "`header` must be the name of an HTTP header");
         }
         if !mapping.payment_handlers.is_empty() && !places {
             self.fault("payment_handlers", "must not be stated unless `cart.completion` is `place`");
@@ -230,29 +253,28 @@ impl Planner<'_> {
         Some(ProgramId(self.listed.len() - 1))
     }
 
-    fn way(&mut self, question: Question, asked: &Asked) -> Way {
-        let label = question.path().replace('/', ".");
+    fn way(&mut self, question: Question, label: &str, asked: &Asked) -> Way {
         let mut known: Vec<String> = KNOWN.map(str::to_owned).into();
         if asked.step.is_empty() && asked.answer.is_none() {
-            self.fault(&label, "must have a step or an answer");
+            self.fault(label, "must have a step or an answer");
         }
         if asked.step.len() > MAX_STEPS {
-            self.fault(&label, format_args!("must have at most {MAX_STEPS} steps"));
+            self.fault(label, format_args!("must have at most {MAX_STEPS} steps"));
         }
         if asked.paging.is_some() && question != Question::Find {
-            self.fault(&label, "must not state `paging`: only `find` has pages");
+            self.fault(label, "must not state `paging`: only `find` has pages");
         }
         if asked.batch == Some(0) || asked.batch.is_some() && !matches!(question, Question::Resolve | Question::Open) {
-            self.fault(&label, "`batch` must be a number of identifiers from 1, of `resolve` or `open`");
+            self.fault(label, "`batch` must be a number of identifiers from 1, of `resolve` or `open`");
         }
-        self.statuses(&label, &asked.accept);
+        self.statuses(label, &asked.accept);
         if asked.step.iter().filter(|step| step.places).count() > 1 {
-            self.fault(&label, "must have at most one step with `places`");
+            self.fault(label, "must have at most one step with `places`");
         }
         let mut steps = Vec::new();
         for step in &asked.step {
-            let step = self.whole(&label, step);
-            let mut made = self.step(question, &label, &step, &known);
+            let step = self.whole(label, step);
+            let mut made = self.step(question, label, &step, &known);
             if let Some(made) = made.as_mut().filter(|made| made.value.is_none()) {
                 made.accept.extend(&asked.accept);
             }
@@ -398,7 +420,7 @@ impl Planner<'_> {
         {
             self.fault(&label, format_args!("`at_once` must be from 1 to {MOST_AT_ONCE}, of a step with `each`"));
         }
-        self.statuses(&label, &step.accept);
+        self.statuses(label, &step.accept);
         if step.keep.is_some_and(|keep| call_kind != CallKind::Read || !(1..=MAX_KEEP).contains(&keep)) {
             self.fault(
                 &label,
@@ -503,6 +525,14 @@ fn is_defined(document: &str, name: &str) -> bool {
     let bare = bare(document);
     let words: Vec<&str> = bare.split_whitespace().collect();
     words.windows(2).any(|pair| pair[0].ends_with("fragment") && pair[1] == name)
+}
+
+/// Returns the name of the part of the file that says how a question is answered.
+fn label(question: Question) -> String {
+    match question {
+        Question::OrderStatus => "order_status".to_owned(),
+        other => other.path().replace('/', "."),
+    }
 }
 
 /// Returns the program that makes a path from a template: `products/{.id}/` becomes `@uri "products/\(.id)/"`.

@@ -20,15 +20,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use ucp_contract::{
     Question, Reply, Transport,
-    documents::{Backend, CartAbilities, VERSION},
+    documents::{Backend, CartAbilities, Completion, VERSION},
     transport::is_definite,
 };
+use ucp_core::{Refusal, ports::Notice};
 use ucp_net::{
     Author, CallKind, CoalescingCache, Counters, Failure, Filled, Received, Unreadable, coalescing::Capacity,
 };
 
 use super::{
     check::{self, Wrong},
+    event::EventSignature,
     file::{Mapping, Paging},
     plan::{MOST_AT_ONCE, Made, Plan, Way},
     pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
@@ -45,6 +47,9 @@ const KEPT: Capacity = Capacity { bytes: 8 << 20, fills: 64 };
 /// Maximum number of products of an answer that are made, unless more were asked for.
 const MOST_PRODUCTS: usize = 1_000;
 
+/// Time after which an event that could not be translated is to be sent again, in seconds.
+const RETRY_SECONDS: u32 = 60;
+
 /// A shop behind a mapping.
 pub struct Mapped {
     plan: Plan,
@@ -57,6 +62,7 @@ pub struct Mapped {
     counters: Arc<Counters>,
     now: fn() -> jiff::Timestamp,
     has_sessions: bool,
+    events: Option<EventSignature>,
 }
 
 /// A request that was made for a question, for whoever tries a mapping.
@@ -168,9 +174,13 @@ impl Mapped {
                 pickup: cart.pickup,
                 // What a mapping asks in steps is not told apart by a key.
                 keys: false,
+                finds_orders: cart.completion == Completion::HandOff && mapping.order.is_some(),
+                order_status: mapping.order_status.is_some(),
             }),
             payment_handlers: mapping.payment_handlers.clone(),
         };
+        let signature = mapping.order_event.as_ref().map(|event| &event.signature);
+        let events = signature.map(|signature| EventSignature::open(signature, around)).transpose()?;
         let has_sessions =
             !plan.choices.is_empty() || sources.values().any(|source| !source.session_cookies.is_empty());
         let pool = Pool::new(std::mem::take(&mut plan.listed), launch, limits);
@@ -178,7 +188,7 @@ impl Mapped {
         let backend = serde_json::to_vec(&backend).unwrap_or_default().into();
         let weigh = |received: &Received| received.body.len();
         let kept = CoalescingCache::new(KEPT, weigh, around.clock.clone(), Arc::clone(&counters));
-        Ok(Self { plan, backend, market, sources, kept, pool, counters, now: around.now, has_sessions })
+        Ok(Self { plan, backend, market, sources, kept, pool, counters, now: around.now, has_sessions, events })
     }
 
     /// Returns the shop, with the search for nothing in particular as the question by which the gateway finds out
@@ -735,6 +745,29 @@ impl Mapped {
 impl Transport for Mapped {
     async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
         self.answer(question, &body, None).await
+    }
+
+    fn has_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    async fn event(&self, notice: &Notice<'_>) -> Result<Option<Bytes>, Refusal> {
+        let (Some(signature), Some(way)) = (&self.events, &self.plan.event) else { return Ok(None) };
+        signature.verify(notice)?;
+        let body: Value = serde_json::from_slice(notice.body).map_err(|error| {
+            let place = format!("column {} of line {}", error.column(), error.line());
+            Refusal::invalid("$", format!("The event must be JSON: {place}.")).accepting("a JSON document")
+        })?;
+        let headers: Map<String, Value> =
+            notice.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+        let document = json!({ "headers": headers, "body": body });
+        match self.once(Question::OrderStatus, Author::Caller, way, document, None).await {
+            Ok(answer) => Ok(Some(answer.into())),
+            Err(End::Reply(Reply::Gone)) => Ok(None),
+            Err(End::Reply(_) | End::Failure(_)) => {
+                Err(Refusal::unavailable("The event could not be translated. Send it again.", RETRY_SECONDS))
+            }
+        }
     }
 
     fn counters(&self) -> &Arc<Counters> {

@@ -438,7 +438,7 @@ impl Parts {
 
     /// Stores an order, and returns where its document is bound.
     fn order(&mut self, Stored { document: order, version }: &Stored<Order>, text: String) -> String {
-        let Order { id, owner, token, checkout_id, placed_at, .. } = order;
+        let Order { id, owner, token, checkout_id, placed_at, label, remote, .. } = order;
         let document = self.bind(Param::Text(text));
         if *version == 0 {
             let made = self.bind(Param::Uuid(Uuid::now_v7()));
@@ -448,8 +448,10 @@ impl Parts {
                 Param::key(token),
                 Param::key(checkout_id),
                 Param::at(*placed_at),
+                Param::key(label),
+                Param::OptionalText(remote.as_ref().map(|remote| key(&remote.reference).into_owned())),
             ]);
-            let columns = "shop, document, made, id, owner, token, checkout_id, placed_at, version";
+            let columns = "shop, document, made, id, owner, token, checkout_id, placed_at, label, reference, version";
             self.part(
                 "ordered",
                 &format!("INSERT INTO orders ({columns}) VALUES ({SHOP}, {document}, {made}, {values}, 1)"),

@@ -66,6 +66,13 @@ impl Ledger for PostgresStore {
         self.document("orders", "token = $2", [Param::key(token)]).await
     }
 
+    async fn orders_named(&self, name: &str, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
+        let sql = "SELECT version, document, id FROM orders WHERE shop = $1 AND (id = $2 OR label = $2 OR reference = $2) \
+                   ORDER BY placed_at DESC, made DESC LIMIT $3";
+        let rows = self.rows(sql, &[self.key(), Param::key(name), Param::count(limit)]).await?;
+        Ok(rows.iter().map(stored).collect::<Result<_, Failure>>()?)
+    }
+
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
         if variants.is_empty() {
             return Ok(Vec::new());

@@ -1,24 +1,28 @@
-//! Notices of the shop about its orders: webhooks of the topic `orders/create`.
+//! Notices of the shop about its orders: webhooks of the topic `orders/create`, and of those about what becomes of orders.
 //!
 //! A webhook is the shop's if `X-Shopify-Hmac-Sha256` is the HMAC-SHA256 of its body under the secret of the app or shop
 //! that registered it. Header fields are not covered. An order states the attributes of its cart; the one that the
 //! gateway set is the reference of the checkout. The amounts are those in the buyer's currency.
 
+mod becoming;
+
+use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use sha2::Sha256;
 use ucp_core::{
     Code, Refusal,
     money::{Amount, Currency},
-    ports::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    ports::{Notice, OrderInbox, OrderWays, PlacedLine, PlacedOrder, Told},
     purchase::{
         line_item::{MAX_QUANTITY, PurchasedItem},
         totals::{Total, TotalKind, Totals},
     },
 };
 
+use self::becoming::{Becoming, Fulfillment, Refund};
 use crate::{
     cart::plan::REFERENCE,
     catalog::build::VARIANT,
@@ -32,6 +36,16 @@ const TOPIC: &str = "x-shopify-topic";
 
 /// Topic of the webhooks that report new orders.
 const ORDERS_CREATE: &str = "orders/create";
+
+/// Topics of the webhooks that report an order as it has become.
+const ORDERS: [&str; 5] =
+    ["orders/updated", "orders/cancelled", "orders/fulfilled", "orders/partially_fulfilled", "orders/paid"];
+
+/// Topics of the webhooks that report a fulfillment.
+const FULFILLMENTS: [&str; 2] = ["fulfillments/create", "fulfillments/update"];
+
+/// Topic of the webhooks that report a refund.
+const REFUNDS: &str = "refunds/create";
 
 /// Maximum number of lines of an order that are read.
 const MOST_LINES: usize = 1_000;
@@ -69,23 +83,73 @@ impl OrderNotices {
     }
 }
 
+#[async_trait]
 impl OrderInbox for OrderNotices {
-    fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal> {
-        self.verify(notice)?;
-        if notice.header(TOPIC).is_some_and(|topic| topic != ORDERS_CREATE) {
-            return Ok(None);
-        }
-        let unreadable = |problem: &str| {
-            Refusal::invalid("$", format!("The body must be an order: {problem}."))
-                .accepting("an order as the topic `orders/create` sends it")
-        };
-        let order: OrderPayload = serde_json::from_slice(notice.body)
-            .map_err(|error| unreadable(&format!("column {} of line {}", error.column(), error.line())))?;
-        let stated = order.note_attributes.iter().find(|attribute| attribute.name == REFERENCE);
-        let Some(reference) = stated.and_then(|attribute| attribute.value.as_str()) else { return Ok(None) };
-        let placed = order.placed(reference).map_err(|error| unreadable(&error.to_string()))?;
-        Ok(Some(placed))
+    fn ways(&self) -> OrderWays {
+        OrderWays { tells: true, ..OrderWays::default() }
     }
+
+    async fn open(&self, notice: &Notice<'_>) -> Result<Option<Told>, Refusal> {
+        self.read(notice)
+    }
+}
+
+impl OrderNotices {
+    /// Verifies and reads a webhook, as [`OrderInbox::open`] does.
+    fn read(&self, notice: &Notice<'_>) -> Result<Option<Told>, Refusal> {
+        self.verify(notice)?;
+        let unusable = |error: NoOrder| unreadable(&error.to_string());
+        match notice.header(TOPIC).unwrap_or(ORDERS_CREATE) {
+            ORDERS_CREATE => {
+                let order: OrderPayload = parsed(notice.body)?;
+                let Some(reference) = reference(&order.note_attributes) else { return Ok(None) };
+                let placed = order.placed(reference).map_err(unusable)?;
+                Ok(Some(Told::Placed(Box::new(placed))))
+            }
+            topic if ORDERS.contains(&topic) => {
+                let order: Attributed = parsed(notice.body)?;
+                if reference(&order.note_attributes).is_none() {
+                    return Ok(None);
+                }
+                let order: Becoming = parsed(notice.body)?;
+                order.report().map(Told::Reported).map(Some).map_err(unusable)
+            }
+            topic if FULFILLMENTS.contains(&topic) => {
+                Ok(Some(Told::Reported(parsed::<Fulfillment>(notice.body)?.report())))
+            }
+            REFUNDS => parsed::<Refund>(notice.body)?.report().map(Told::Reported).map(Some).map_err(unusable),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Reads the body of a webhook.
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| unreadable(&format!("column {} of line {}", error.column(), error.line())))
+}
+
+fn unreadable(problem: &str) -> Refusal {
+    Refusal::invalid("$", format!("The body must be an order: {problem}."))
+        .accepting("an order, a fulfillment or a refund, as its topic sends it")
+}
+
+/// Returns the reference of the checkout that an order is of, if it was placed through the gateway.
+fn reference(attributes: &[NoteAttribute]) -> Option<&str> {
+    attributes.iter().find(|attribute| attribute.name == REFERENCE)?.value.as_str()
+}
+
+/// Returns the identifier of an order.
+fn order_id(id: u64) -> String {
+    format!("gid://shopify/Order/{id}")
+}
+
+/// Returns the identifier of what a line is of. Lines that a merchant writes by hand are of no variant.
+fn line_item(variant: Option<u64>, line: u64) -> String {
+    variant.map_or_else(
+        || format!("gid://shopify/LineItem/{line}"),
+        |variant| format!("gid://shopify/{VARIANT}/{variant}"),
+    )
 }
 
 shapes! { (Deserialize) "snake_case"
@@ -94,6 +158,7 @@ shapes! { (Deserialize) "snake_case"
         id: u64,
         name: String,
         created_at: Timestamp,
+        #[serde(default)] financial_status: Option<String>,
         /// An address; an order is placed whatever is wrong with its page.
         #[serde(default)] order_status_url: serde_json::Value,
         #[serde(default)] note_attributes: Vec<NoteAttribute>,
@@ -104,6 +169,8 @@ shapes! { (Deserialize) "snake_case"
         total_shipping_price_set: Option<PriceSet>,
         line_items: Vec<LinePayload>,
     }
+    /// The attributes of an order.
+    Attributed { #[serde(default)] note_attributes: Vec<NoteAttribute> }
     /// A note, whose value is a text; apps may have stated other types.
     NoteAttribute { name: String, #[serde(default)] value: serde_json::Value }
     LinePayload {
@@ -124,6 +191,8 @@ enum NoOrder {
     Currencies,
     #[error("it must have 1 to {MOST_LINES} lines, each of 1 to {MAX_QUANTITY} pieces")]
     Lines,
+    #[error("it has too many fulfillments or refunds")]
+    Many,
 }
 
 impl OrderPayload {
@@ -137,12 +206,13 @@ impl OrderPayload {
         let totals = self.totals(&line_items, currency)?;
         Ok(PlacedOrder {
             reference: reference.to_owned(),
-            id: format!("gid://shopify/Order/{}", self.id),
+            id: order_id(self.id),
             label: text::line(&self.name).unwrap_or_else(|| format!("#{}", self.id)),
             permalink_url: self.order_status_url.as_str().and_then(text::address),
             currency,
             line_items,
             totals,
+            is_authorized: self.financial_status.as_deref() == Some("authorized"),
             placed_at: self.created_at,
         })
     }
@@ -186,11 +256,7 @@ impl LinePayload {
         let discount = self.total_discount_set.as_ref().map_or(Ok(0), |set| set.minor(currency))?;
         let mut totals = Totals::of(subtotal).map_err(too_large)?;
         totals.push(TotalKind::ItemsDiscount, None, -discount.clamp(0, subtotal)).map_err(too_large)?;
-        // Lines that a merchant writes by hand are of no variant.
-        let id = self.variant_id.map_or_else(
-            || format!("gid://shopify/LineItem/{}", self.id),
-            |variant| format!("gid://shopify/{VARIANT}/{variant}"),
-        );
+        let id = line_item(self.variant_id, self.id);
         Ok(PlacedLine {
             item: PurchasedItem {
                 id,

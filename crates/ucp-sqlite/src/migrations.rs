@@ -30,6 +30,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0018_agenda.sql"),
     include_str!("migrations/0019_checksums.sql"),
     include_str!("migrations/0020_holdings.sql"),
+    include_str!("migrations/0021_names.sql"),
 ];
 
 /// Brings the database to the newest schema.

@@ -337,6 +337,17 @@ impl Ledger for MemoryLedger {
         self.read(|books| books.orders.all().find(|stored| stored.document.token == token)).await
     }
 
+    async fn orders_named(&self, name: &str, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
+        self.read(|books| {
+            let meant = |stored: &Stored<Order>| {
+                let Order { id, label, remote, .. } = &stored.document;
+                id == name || label == name || remote.as_ref().is_some_and(|remote| remote.reference == name)
+            };
+            books.orders.all().rev().filter(meant).take(limit).collect()
+        })
+        .await
+    }
+
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
         self.read(|books| variants.iter().map(|variant| books.stock.get(*variant).copied()).collect()).await
     }

@@ -3,8 +3,8 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ucp_contract::documents::{
-    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, FieldProblem, OrderPlaced, Outcome, PickupPlace,
-    UnmetCode,
+    Backend, Cart, CartLine, CartQuestion, CatalogChanged, Credit, FieldProblem, OrderChanged, OrderPlaced, Outcome,
+    PickupPlace, UnmetCode,
 };
 use ucp_core::{
     catalog::{market::Market, record::Record},
@@ -75,6 +75,8 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     whole::<Outcome>("outcome");
     whole::<Outcome>("outcome-refused");
     let placed: OrderPlaced = whole("order-placed");
-    assert_eq!(placed.total, cart.total);
+    assert_eq!(placed.bought.total, cart.total);
+    whole::<OrderChanged>("order-changed");
+    ucp_contract::orders::check(block("order-changed").to_string().as_bytes()).expect("an event");
     whole::<CatalogChanged>("catalog-changed");
 }

@@ -178,6 +178,7 @@ impl Stall {
                 outcome
             }),
             Question::Order => attempt.unwrap_or(json!({ "status": "absent" })),
+            Question::OrderStatus => return None,
             Question::Cancel => attempt.unwrap_or_else(|| {
                 state.attempts.push((reference, json!({ "status": "declined", "reason": "Given up." })));
                 json!({ "status": "absent" })

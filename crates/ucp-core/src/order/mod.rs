@@ -5,11 +5,13 @@
 
 pub mod capture;
 pub mod progress;
+pub mod report;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::report::Known;
 use crate::{
     message::Message,
     money::Currency,
@@ -87,8 +89,18 @@ pub struct RemoteOrder {
     /// URL of the shop's page about the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink_url: Option<String>,
-    /// Time at which the gateway heard of the order, UTC.
+    /// Time at which the gateway heard of the order, or of the last that has become of it, UTC.
     pub reported_at: Timestamp,
+    /// Occurrences that the shop has reported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<Known>,
+}
+
+impl RemoteOrder {
+    /// Creates an order of which nothing was reported yet.
+    pub const fn new(reference: String, permalink_url: Option<String>, reported_at: Timestamp) -> Self {
+        Self { reference, permalink_url, reported_at, known: Vec::new() }
+    }
 }
 
 impl Order {

@@ -150,7 +150,7 @@ impl Order {
             .iter()
             .filter(|adjustment| adjustment.kind == "refund" && adjustment.status != AdjustmentStatus::Failed);
         let given: i64 = refunds.map(|refund| -amount_of(&refund.totals, TotalKind::Total)).sum();
-        (self.captured() - given).max(0)
+        (self.captured() + self.additions() - given).max(0)
     }
 
     /// Returns what was paid for quantities of lines, in minor units.
@@ -195,7 +195,7 @@ impl Order {
         Ok(chosen)
     }
 
-    fn happened(&mut self, at: Timestamp, kind: &str, line_items: Vec<LineQuantity>, tracking: Tracking) {
+    pub(super) fn happened(&mut self, at: Timestamp, kind: &str, line_items: Vec<LineQuantity>, tracking: Tracking) {
         self.events.push(Event {
             id: format!("evt_{}", self.events.len() + 1),
             occurred_at: at,
@@ -208,7 +208,14 @@ impl Order {
         });
     }
 
-    fn adjusted(&mut self, at: Timestamp, kind: &str, lines: Vec<LineQuantity>, amount: i64, reason: Option<String>) {
+    pub(super) fn adjusted(
+        &mut self,
+        at: Timestamp,
+        kind: &str,
+        lines: Vec<LineQuantity>,
+        amount: i64,
+        reason: Option<String>,
+    ) {
         self.adjustments.push(Adjustment {
             id: format!("adj_{}", self.adjustments.len() + 1),
             kind: kind.to_owned(),

@@ -30,6 +30,12 @@ named! {
         Abandon = "abandon",
         /// A platform is told what has happened to an order. The key is the order's identifier.
         Tell = "tell",
+        /// The shop behind another API is asked for the order of a checkout whose buyer pays on its page. The key is the
+        /// checkout's identifier, the body the JSON of a [`Search`](super::Search).
+        FindOrder = "find_order",
+        /// The shop elsewhere is asked what has become of an order. The key is the order's identifier; the body its owner, or
+        /// what a bridge to a UCP shop knows of the order.
+        FollowOrder = "follow_order",
     }
 }
 

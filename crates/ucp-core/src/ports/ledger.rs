@@ -206,6 +206,10 @@ pub trait Ledger: Agenda {
     /// Returns the order whose page a token opens, regardless of its owner.
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError>;
 
+    /// Returns the orders of any platform that a name means: a gateway's identifier, the shop's identifier, or a label;
+    /// newest first, at most `limit`.
+    async fn orders_named(&self, name: &str, limit: usize) -> Result<Vec<Stored<Order>>, PortError>;
+
     /// Returns the stock of each variant in pieces, in the order of `variants`; `None` for variants whose stock is not
     /// counted.
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError>;

@@ -35,6 +35,7 @@ pub use self::{
     commerce::{Commerce, Completion, Decision, SalesCapabilities, Then},
     directory::{Directory, Holdings},
     error::PortError,
-    order_inbox::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    order_inbox::{FoundOrder, Notice, OrderInbox, OrderWays, PlacedLine, PlacedOrder, Told},
+    tasks::{Search, follow_again, following},
     ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},
 };

@@ -1,34 +1,77 @@
-//! Port of the orders that buyers place on pages of a shop behind another API.
+//! Port of the orders of a shop behind another API: those that buyers place on its pages, and what becomes of all of them.
 //!
 //! A checkout that is paid on the shop's page ends there: the gateway hears of its order from a notice of the shop, or
 //! by asking for it. The shop knows the checkout by a reference that went to it with the cart
-//! ([`PriceRequest::reference`](super::remote_cart::PriceRequest::reference)).
+//! ([`PriceRequest::reference`](super::remote_cart::PriceRequest::reference)). What becomes of an order is heard and asked
+//! for likewise. Each backend only translates: what a report means for an order is decided in
+//! [`order::report`](crate::order::report).
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::PortError;
+use super::{PortError, remote_cart::ShopOrder};
 use crate::{
     Refusal,
     money::Currency,
-    purchase::{line_item::PurchasedItem, totals::Total},
+    order::{RemoteOrder, report::Report},
+    purchase::{line_item::PurchasedItem, remote_cart_ref::RemoteCartRef, totals::Total},
 };
 
 /// Notices of a shop about its orders, and the orders themselves as far as the shop can be asked.
+///
+/// Asking fails with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait OrderInbox: Send + Sync {
-    /// Verifies a notice and reads its order. Returns `None` for an order that states no reference: others sell in the
-    /// same shop. Fails with [`SignatureMissing`](crate::Code::SignatureMissing) or
-    /// [`SignatureInvalid`](crate::Code::SignatureInvalid) if the notice is not the shop's,
-    /// [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read.
-    fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal>;
+    /// Returns the ways in which the gateway learns of orders.
+    fn ways(&self) -> OrderWays;
 
-    /// Returns the order that states a reference; `None` if there is none, or if the shop cannot be asked for orders
-    /// and tells about them in notices alone. Fails with [`Unavailable`](crate::Code::Unavailable).
-    async fn order(&self, reference: &str) -> Result<Option<PlacedOrder>, PortError> {
-        let _ = reference;
+    /// Verifies a notice and reads it. Returns `None` for one about an order that others have sold in the same shop. Fails
+    /// with [`SignatureMissing`](crate::Code::SignatureMissing) or [`SignatureInvalid`](crate::Code::SignatureInvalid) if the
+    /// notice is not the shop's, [`InvalidRequest`](crate::Code::InvalidRequest) if it cannot be read, and
+    /// [`Unavailable`](crate::Code::Unavailable) if it has to be sent again.
+    async fn open(&self, notice: &Notice<'_>) -> Result<Option<Told>, Refusal>;
+
+    /// Returns the order that was placed with a reference, or of a cart; `None` if there is none yet, or the shop cannot be
+    /// asked.
+    async fn order(&self, reference: &str, cart: Option<&RemoteCartRef>) -> Result<Option<FoundOrder>, PortError> {
+        let _ = (reference, cart);
         Ok(None)
     }
+
+    /// Returns what has become of an order so far; `None` if the shop does not know it, or cannot be asked.
+    async fn status(&self, order: &RemoteOrder) -> Result<Option<Report>, PortError> {
+        let _ = order;
+        Ok(None)
+    }
+}
+
+/// Ways in which the gateway learns of the orders of a shop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderWays {
+    /// `true` if the shop sends notices.
+    pub tells: bool,
+    /// `true` if the shop can be asked for the order of a cart.
+    pub finds: bool,
+    /// `true` if the shop can be asked what has become of an order.
+    pub follows: bool,
+}
+
+/// Content of a notice.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A buyer has placed an order.
+    Placed(Box<PlacedOrder>),
+    /// Something has become of orders.
+    Reported(Report),
+}
+
+/// An order of a cart for which the shop was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FoundOrder {
+    /// An order of what the cart held when the buyer was sent to the shop.
+    Named(ShopOrder),
+    /// An order with its lines and amounts.
+    Whole(Box<PlacedOrder>),
 }
 
 /// A notice as it arrived, not verified yet.
@@ -64,6 +107,8 @@ pub struct PlacedOrder {
     pub line_items: Vec<PlacedLine>,
     /// Totals.
     pub totals: Vec<Total>,
+    /// `true` if the payment is authorized, and not captured yet.
+    pub is_authorized: bool,
     /// Time of the purchase, UTC.
     pub placed_at: Timestamp,
 }

@@ -94,7 +94,7 @@ pub struct PlaceRequest<'a> {
 /// Result of an attempt to place an order at the shop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrderOutcome {
-    /// The order was placed, and its payment was taken.
+    /// The order was placed, and its payment was taken or authorized.
     Placed(ShopOrder),
     /// The shop declined the payment or the order. There is no order, and no money moved.
     Declined {
@@ -156,6 +156,8 @@ pub struct ShopOrder {
     pub label: Option<String>,
     /// URL of the shop's page about the order.
     pub permalink_url: Option<String>,
+    /// `true` if the payment is authorized, and not captured yet.
+    pub is_authorized: bool,
 }
 
 /// A request to price a draft.

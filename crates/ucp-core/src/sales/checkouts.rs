@@ -112,7 +112,7 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
-        let waits = stored.document.state.challenge().is_some();
+        let waits = stored.document.state.challenge().is_some() || self.to_find(&stored.document).is_some();
         let (checkout, lost) = self.looked_at_checkout(caller, self.as_of_now(stored.document.clone())).await?;
         let decision = self.standing(checkout);
         Ok(if waits || lost { decision.then(Then::Ask(Box::new(stored))) } else { decision })
@@ -357,7 +357,9 @@ impl SalesService {
     }
 
     pub(crate) fn changed_checkout(&self, checkout: Checkout, version: u64) -> Decision {
-        let change = Change { checkout: Some(Stored { document: checkout.clone(), version }), ..Change::default() };
+        let plans = self.to_find(&checkout).into_iter().collect();
+        let change =
+            Change { checkout: Some(Stored { document: checkout.clone(), version }), plans, ..Change::default() };
         let outcome = Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, version == 0)));
         Decision { outcome, change: change.into(), then: None }
     }

@@ -274,7 +274,10 @@ impl SalesService {
             Ending::Authorized { reference } => {
                 self.concluded(checkout.clone(), version, reference, Some(Hold::Authorized), None)
             }
-            Ending::Placed(order) => self.concluded(checkout.clone(), version, order.id.clone(), None, Some(order)),
+            Ending::Placed(order) => {
+                let hold = order.is_authorized.then_some(Hold::Authorized);
+                self.concluded(checkout.clone(), version, order.id.clone(), hold, Some(order))
+            }
             Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
             Ending::Refused(refusal) => reopened(refused_order(checkout, refusal), None),
             Ending::Challenged { reason, continue_url } => {
@@ -323,11 +326,12 @@ impl SalesService {
                 mandate: checkout.evidence.clone(),
                 hold,
             },
-            remote: placed.map(|order| RemoteOrder { reference: order.id, permalink_url, reported_at: self.now() }),
+            remote: placed.map(|order| RemoteOrder::new(order.id, permalink_url, self.now())),
             ..checkout.ordered(confirmation, self.now())
         };
         let mut decision = self.changed_checkout(checkout, version);
         decision.change.plans = vec![Plan::Done(Kind::Settle, order.checkout_id.clone())];
+        decision.change.plans.extend(self.to_follow(&order));
         decision.change.order = Some(Stored { document: order, version: 0 });
         Some(decision)
     }

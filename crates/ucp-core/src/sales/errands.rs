@@ -21,6 +21,8 @@ impl SalesService {
             Kind::Abandon => Ok(self.abandon(task).await),
             // Platforms are told by whoever knows them.
             Kind::Tell => Ok(Next::Done),
+            Kind::FindOrder => self.find_order(task).await,
+            Kind::FollowOrder => self.follow_order(task).await,
         }
     }
 

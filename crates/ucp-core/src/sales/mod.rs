@@ -8,6 +8,7 @@
 //! | [`settlement`] | payments carried out: made, asked for, called off |
 //! | [`handoff`] | steps that the buyer takes on the shop's page |
 //! | [`placing`] | orders that buyers place on pages of a shop behind another API |
+//! | [`following`] | what becomes of orders at a shop behind another API |
 //! | [`money`] | money of orders that moves after the purchase |
 //! | `errands` | tasks of the agenda carried out |
 //!
@@ -19,6 +20,7 @@ mod carts;
 mod checkouts;
 mod completion;
 mod errands;
+pub mod following;
 pub mod goods;
 pub mod handoff;
 pub mod money;
@@ -39,7 +41,7 @@ use crate::{
     message::{Message, Severity},
     operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT},
     ports::{
-        Catalog, Commerce, Decision, OrderInbox, SalesCapabilities, Then,
+        Catalog, Commerce, Decision, OrderInbox, OrderWays, SalesCapabilities, Then,
         agenda::Plan,
         caller::{BuyerSignals, Caller},
         ledger::Ledger,
@@ -77,7 +79,7 @@ pub struct SalesService {
     pub shop_handlers: Arc<[Declaration]>,
     /// Carts of a shop behind another API, which prices drafts in place of the shop's own terms.
     pub remote_carts: Option<Arc<dyn RemoteCart>>,
-    /// Orders that buyers place on pages of that shop, if it tells about them.
+    /// Orders of that shop, if it tells about them or can be asked for them.
     pub order_inbox: Option<Arc<dyn OrderInbox>>,
     /// Base URL of the pages for buyers: absolute, without trailing slash.
     pub pages: String,
@@ -118,6 +120,11 @@ impl SalesService {
     /// Returns the URL of the page of an order.
     pub fn permalink(&self, token: &str) -> String {
         permalink(&self.pages, token)
+    }
+
+    /// Returns the ways in which the gateway learns of orders of a shop behind another API.
+    pub(crate) fn order_ways(&self) -> OrderWays {
+        self.order_inbox.as_ref().map(|inbox| inbox.ways()).unwrap_or_default()
     }
 
     /// Returns the links to pages of the shop that matter to a buyer.
@@ -243,7 +250,8 @@ impl Commerce for SalesService {
             return if authenticates { all } else { SalesCapabilities { extensions: WITHOUT_AUTHENTICATION, ..all } };
         };
         let own = shop.capabilities();
-        SalesCapabilities { orders: own.orders || self.order_inbox.is_some(), ..own }
+        let ways = self.order_ways();
+        SalesCapabilities { orders: own.orders || ways.tells || ways.finds, ..own }
     }
 
     fn ledger(&self) -> &dyn Ledger {

@@ -9,9 +9,10 @@ use crate::{
     Refusal,
     checkout::{Checkout, status::Illegal},
     message::{Message, Severity},
-    order::{Confirmation, Order, RemoteOrder},
+    order::{Confirmation, Hold, Order, Payment, RemoteOrder},
     ports::{
         PlacedLine, PlacedOrder,
+        agenda::{Kind, Plan},
         ledger::{Change, Committed, Stored},
     },
     purchase::line_item::LineItem,
@@ -59,9 +60,12 @@ impl SalesService {
             }
             let (checkout, order) =
                 self.placed(document, placed).map_err(|illegal| unreachable_transition(&illegal))?;
+            let mut plans = vec![Plan::Done(Kind::FindOrder, checkout.id.clone())];
+            plans.extend(self.to_follow(&order));
             let change = Change {
                 checkout: Some(Stored { document: checkout, version }),
                 order: Some(Stored { document: order, version: 0 }),
+                plans,
                 ..Change::default()
             };
             if self.ledger.commit(change, None).await? == Committed::Done {
@@ -73,8 +77,8 @@ impl SalesService {
 
     /// Returns a checkout completed with an order of the shop, and that order.
     fn placed(&self, mut checkout: Checkout, placed: &PlacedOrder) -> Result<(Checkout, Order), Illegal> {
-        let page = checkout.remote_cart.take().and_then(|cart| cart.continue_url);
-        let permalink_url = placed.permalink_url.clone().or(page);
+        checkout.remote_cart = None;
+        let permalink_url = placed.permalink_url.clone();
         let confirmation = Confirmation {
             id: self.unguessable("ord_"),
             label: placed.label.clone(),
@@ -86,8 +90,10 @@ impl SalesService {
         checkout.line_items = lines(&mut checkout, &placed.line_items);
         checkout.currency = placed.currency;
         checkout.totals.clone_from(&placed.totals);
-        let remote = Some(RemoteOrder { reference: placed.id.clone(), permalink_url, reported_at: self.now() });
-        let order = Order { remote, ..checkout.ordered(confirmation, placed.placed_at) };
+        let remote = Some(RemoteOrder::new(placed.id.clone(), permalink_url, self.now()));
+        let hold = placed.is_authorized.then_some(Hold::Authorized);
+        let payment = Payment { hold, ..Payment::default() };
+        let order = Order { remote, payment, ..checkout.ordered(confirmation, placed.placed_at) };
         Ok((checkout, order))
     }
 
@@ -95,7 +101,8 @@ impl SalesService {
     /// whether that happened: the checkout stays open until the shop tells, or until it expires. Another cart in its
     /// place could be paid a second time.
     pub(super) fn lose_cart(&self, checkout: &mut Checkout) -> Result<(), Illegal> {
-        let content = if self.order_inbox.is_some() {
+        let ways = self.order_ways();
+        let content = if ways.tells || ways.finds {
             "The shop no longer has the cart of this checkout: the buyer has paid on the shop's page, or the shop gave the \
              cart up. The checkout becomes `completed` when the shop reports the order, and `canceled` at `expires_at` \
              if it reports none. Look at it again before buying the same elsewhere."

@@ -88,13 +88,12 @@ impl SalesService {
     ) -> Result<Option<Stored<Checkout>>, Refusal> {
         let Stored { document: checkout, version } = &stored;
         if checkout.state.attempt().is_none() {
-            let placed = match &self.order_inbox {
-                Some(inbox) => inbox.order(&checkout.token).await?,
-                None => None,
+            let Some((claimant, task)) = self.seized(Kind::FindOrder, &checkout.id, why).await? else {
+                return Ok(None);
             };
-            let Some(placed) = placed else { return Ok(None) };
-            self.place(&placed).await?;
-        } else if let Some((claimant, task)) = self.seized(checkout, why).await? {
+            let next = self.find_order(&task).await?;
+            self.ended(&task, &claimant, next).await?;
+        } else if let Some((claimant, task)) = self.seized(Kind::Settle, &checkout.id, why).await? {
             let next = self.settle(&task, Some(stored.clone())).await?;
             self.ended(&task, &claimant, next).await?;
         }
@@ -102,8 +101,8 @@ impl SalesService {
         Ok(now.filter(|now| now.version != *version))
     }
 
-    /// Claims the task that settles a checkout, if it has rested. Returns it with its claimant.
-    async fn seized(&self, checkout: &Checkout, why: Why) -> Result<Option<(String, Claimed)>, Refusal> {
+    /// Claims the task of a kind about a checkout, if it has rested. Returns it with its claimant.
+    async fn seized(&self, kind: Kind, id: &str, why: Why) -> Result<Option<(String, Claimed)>, Refusal> {
         let now = self.now();
         let claimant = self.unguessable("");
         let until = now.checked_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX);
@@ -114,7 +113,7 @@ impl SalesService {
             Why::Change => (SignedDuration::ZERO, 0),
         };
         let rested = Rested { since: now.checked_sub(rest).unwrap_or(Timestamp::MIN), tries };
-        let seized = self.ledger.seize(Kind::Settle, &checkout.id, rested, now, &claim).await?;
+        let seized = self.ledger.seize(kind, id, rested, now, &claim).await?;
         Ok(seized.map(|task| (claim.claimant, task)))
     }
 
@@ -201,7 +200,7 @@ impl SalesService {
         else {
             return Ok(());
         };
-        let seized = self.seized(&checkout, Why::Change).await?;
+        let seized = self.seized(Kind::Settle, &checkout.id, Why::Change).await?;
         let ending = match handler.inquire(attempt).await {
             Settlement::AwaitingBuyer { .. } if handler.forget(attempt).await => Ending::called_off(),
             other => other.into(),

@@ -1,6 +1,6 @@
 //! Orders that buyers place on the page of a shop behind another API: when the shop reports them, and what is said before.
 
-use std::sync::{Arc, PoisonError, atomic::Ordering};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use async_trait::async_trait;
 use ucp_core::{
@@ -8,17 +8,25 @@ use ucp_core::{
     call::SaleRequest,
     checkout::{Create, Update, View, status::Status},
     message::Message,
+    money::Amount,
     operation::ById,
+    order::{
+        AdjustmentStatus, RemoteOrder,
+        progress::Tracking,
+        report::{Occurrence, OccurrenceKind, Report},
+    },
     ports::{
-        Commerce as _, Notice, OrderInbox, PlacedLine, PlacedOrder, PortError,
+        Commerce as _, FoundOrder, Notice, OrderInbox, OrderWays, PlacedLine, PlacedOrder, PortError, Told,
+        agenda::Agenda as _,
         caller::Caller,
         ledger::{Committed, Ledger as _},
     },
     purchase::{
         line_item::PurchasedItem,
+        remote_cart_ref::RemoteCartRef,
         totals::{TotalKind, Totals, amount_of},
     },
-    sales::{ORPHANED_AFTER, SalesService, placing::Placed},
+    sales::{ORPHANED_AFTER, SalesService, following::Reported, placing::Placed},
 };
 use ucp_testkit::{
     TestShop,
@@ -29,17 +37,46 @@ use crate::remote_carts::{PAGE, Remote, shop};
 
 const STATUS_PAGE: &str = "https://remote.example/orders/1";
 
-/// An inbox of a shop that can be asked for one order.
-struct Asked(Option<PlacedOrder>);
+/// An inbox of a shop that can be asked for one order, and what has become of it.
+#[derive(Default)]
+struct Asked(Option<PlacedOrder>, Mutex<Vec<Occurrence>>);
 
 #[async_trait]
 impl OrderInbox for Asked {
-    fn open(&self, _: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal> {
+    fn ways(&self) -> OrderWays {
+        OrderWays { tells: true, finds: self.0.is_some(), follows: true }
+    }
+
+    async fn open(&self, _: &Notice<'_>) -> Result<Option<Told>, Refusal> {
         Ok(None)
     }
 
-    async fn order(&self, reference: &str) -> Result<Option<PlacedOrder>, PortError> {
-        Ok(self.0.clone().filter(|order| order.reference == reference))
+    async fn order(&self, reference: &str, cart: Option<&RemoteCartRef>) -> Result<Option<FoundOrder>, PortError> {
+        assert!(cart.is_some(), "the cart is named");
+        let found = self.0.clone().filter(|order| order.reference == reference);
+        Ok(found.map(|order| FoundOrder::Whole(Box::new(order))))
+    }
+
+    async fn status(&self, order: &RemoteOrder) -> Result<Option<Report>, PortError> {
+        let occurrences = self.1.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Some(report(&order.reference, occurrences)))
+    }
+}
+
+fn report(order: &str, occurrences: Vec<Occurrence>) -> Report {
+    Report { order: order.to_owned(), currency: "USD".parse().ok(), is_ours: true, occurrences }
+}
+
+fn occurrence(shop: &TestShop, id: &str, kind: OccurrenceKind, amount: Option<i64>) -> Occurrence {
+    Occurrence {
+        id: id.to_owned(),
+        kind,
+        at: shop.clock.now(),
+        lines: Vec::new(),
+        amount: amount.and_then(Amount::new),
+        status: AdjustmentStatus::Completed,
+        tracking: Tracking::default(),
+        reason: None,
     }
 }
 
@@ -88,7 +125,7 @@ fn order(shop: &TestShop, remote: &Remote) -> PlacedOrder {
     let item = PurchasedItem {
         id: "a".into(),
         title: "A".into(),
-        price: ucp_core::money::Amount::new(100).expect("an amount"),
+        price: Amount::new(100).expect("an amount"),
         image_url: None,
         needs_fulfillment: false,
         weight_grams: 0,
@@ -102,6 +139,7 @@ fn order(shop: &TestShop, remote: &Remote) -> PlacedOrder {
         currency: "USD".parse().expect("a currency"),
         line_items: vec![PlacedLine { item, quantity: 2, totals: goods() }],
         totals: totals.finish().expect("totals"),
+        is_authorized: false,
         placed_at: shop.clock.now(),
     }
 }
@@ -184,7 +222,7 @@ async fn an_order_completes_a_checkout_that_was_canceled_or_has_expired_while_th
 #[tokio::test]
 async fn a_cart_that_is_gone_leaves_its_checkout_open_until_it_expires() {
     let (mut shop, remote) = shop();
-    for inbox in [None, Some(Arc::new(Asked(None)) as Arc<dyn OrderInbox>)] {
+    for inbox in [None, Some(Arc::new(Asked::default()) as Arc<dyn OrderInbox>)] {
         remote.gone.store(false, Ordering::Relaxed);
         shop.sales = SalesService { order_inbox: inbox, ..shop.sales };
         let id = handed_off(&shop).await;
@@ -206,15 +244,127 @@ async fn a_cart_that_is_gone_leaves_its_checkout_open_until_it_expires() {
     }
 }
 
+/// Creates a checkout at a shop that can be asked for its order; returns its identifier.
+async fn findable(shop: &mut TestShop, remote: &Remote) -> String {
+    shop.sales = SalesService { order_inbox: Some(Arc::new(NOBODYS)), ..shop.sales.clone() };
+    let id = handed_off(shop).await;
+    let inbox = Arc::new(Asked(Some(order(shop, remote)), Mutex::default()));
+    shop.sales = SalesService { order_inbox: Some(inbox), ..shop.sales.clone() };
+    id
+}
+
+/// An inbox of a shop that finds nothing yet.
+struct Nobodys;
+
+const NOBODYS: Nobodys = Nobodys;
+
+#[async_trait]
+impl OrderInbox for Nobodys {
+    fn ways(&self) -> OrderWays {
+        OrderWays { finds: true, ..OrderWays::default() }
+    }
+
+    async fn open(&self, _: &Notice<'_>) -> Result<Option<Told>, Refusal> {
+        Ok(None)
+    }
+}
+
 #[tokio::test]
 async fn a_shop_that_can_be_asked_for_an_order_need_not_report_it() {
+    for gone in [false, true] {
+        let (mut shop, remote) = shop();
+        let id = findable(&mut shop, &remote).await;
+        remote.gone.store(gone, Ordering::Relaxed);
+        let shown = ask(&shop, get(&id)).await;
+        assert_eq!((shown.checkout.status(), shown.permalink_url.as_deref()), (Status::Completed, Some(STATUS_PAGE)));
+        assert_eq!(shop.ledger.orders().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_order_is_found_without_anybody_looking_also_after_its_checkout_was_canceled_or_has_expired() {
+    for end in ["open", "canceled", "expired"] {
+        let (mut shop, remote) = shop();
+        let id = findable(&mut shop, &remote).await;
+        let seconds = shop.sales.terms.lifetimes.checkout_seconds;
+        match end {
+            "canceled" => drop(ask(&shop, SaleRequest::CancelCheckout(ById { id: id.clone() })).await),
+            "expired" => shop.clock.advance(seconds),
+            _ => shop.clock.advance(31),
+        }
+        shop.clock.advance(31);
+        shop.carry_out_all().await.expect("the books are fine");
+        assert_eq!(ask(&shop, get(&id)).await.checkout.status(), Status::Completed, "{end}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_found_is_not_asked_for_for_ever() {
+    let (mut shop, _) = shop();
+    shop.sales = SalesService { order_inbox: Some(Arc::new(NOBODYS)), ..shop.sales.clone() };
+    let id = handed_off(&shop).await;
+    let seconds = shop.sales.terms.lifetimes.checkout_seconds;
+    shop.clock.advance(seconds);
+    shop.clock.advance(31 * 60);
+    shop.carry_out_all().await.expect("the books are fine");
+    assert_eq!(shop.ledger.tasks(9).await.expect("reads"), []);
+    assert_eq!(ask(&shop, get(&id)).await.checkout.status(), Status::Canceled);
+}
+
+#[tokio::test]
+async fn what_becomes_of_an_order_is_asked_for_and_told_once() {
     let (mut shop, remote) = shop();
     let id = handed_off(&shop).await;
-    let inbox = Arc::new(Asked(Some(order(&shop, &remote))));
-    shop.sales = SalesService { order_inbox: Some(inbox), ..shop.sales };
-    assert!(ask(&shop, get(&id)).await.checkout.status().is_open(), "as long as the cart is there");
-    remote.gone.store(true, Ordering::Relaxed);
-    let shown = ask(&shop, get(&id)).await;
-    assert_eq!((shown.checkout.status(), shown.permalink_url.as_deref()), (Status::Completed, Some(STATUS_PAGE)));
-    assert_eq!(shop.ledger.orders().len(), 1);
+    let placed = order(&shop, &remote);
+    let inbox = Arc::new(Asked(Some(placed.clone()), Mutex::default()));
+    shop.sales = SalesService { order_inbox: Some(Arc::clone(&inbox) as _), ..shop.sales.clone() };
+    assert_eq!(shop.sales.place(&placed).await.expect("stored"), Placed::Completed);
+    let say = |occurrences: Vec<Occurrence>| *inbox.1.lock().unwrap_or_else(PoisonError::into_inner) = occurrences;
+    let shipped = occurrence(&shop, "s", OccurrenceKind::Shipped, None);
+    let refund = occurrence(&shop, "r", OccurrenceKind::Refunded, Some(217));
+    // A refund of more than was paid is left out, the rest is applied.
+    say(vec![refund, shipped.clone()]);
+    for _ in 0..3 {
+        shop.clock.advance(70);
+        shop.carry_out_all().await.expect("the books are fine");
+    }
+    let stored = shop.ledger.orders().remove(0);
+    assert_eq!((stored.events.len(), stored.adjustments.len()), (1, 0), "{id}");
+    let task = shop.ledger.tasks(9).await.expect("reads").remove(0);
+    assert!(task.problem.is_some_and(|problem| problem.contains("216 minor units are left")));
+    say(vec![shipped, occurrence(&shop, "r", OccurrenceKind::Refunded, Some(216))]);
+    shop.clock.advance(70);
+    shop.carry_out_all().await.expect("the books are fine");
+    assert_eq!(shop.ledger.orders()[0].refundable(), 0);
+    // The longer nothing happens, the later the shop is asked; at last no more.
+    shop.clock.advance(24 * 3_600);
+    shop.carry_out_all().await.expect("the books are fine");
+    let next = shop.ledger.tasks(9).await.expect("reads").remove(0).due;
+    assert!(next.duration_since(shop.clock.now()).as_hours() >= 2, "{next}");
+    shop.clock.advance(91 * 24 * 3_600);
+    shop.carry_out_all().await.expect("the books are fine");
+    assert_eq!(shop.ledger.tasks(9).await.expect("reads"), []);
+}
+
+#[tokio::test]
+async fn a_notice_is_applied_as_a_whole_or_not_at_all() {
+    let (shop, remote) = shop();
+    handed_off(&shop).await;
+    let placed = order(&shop, &remote);
+    let shipped = occurrence(&shop, "s", OccurrenceKind::Shipped, None);
+    let whole = report(&placed.id, vec![shipped.clone()]);
+    let early = shop.sales.report(&whole).await.expect_err("not known yet");
+    assert_eq!((early.code, early.retry_after.is_some()), (Code::Unavailable, true));
+    assert_eq!(shop.sales.place(&placed).await.expect("stored"), Placed::Completed);
+    let much = occurrence(&shop, "r", OccurrenceKind::Refunded, Some(217));
+    let unfit = shop.sales.report(&report(&placed.id, vec![shipped, much])).await.expect("read");
+    assert!(matches!(unfit, Reported::Unfit(misfit) if misfit.position == 1));
+    assert!(shop.ledger.orders()[0].events.is_empty());
+    let (one, other) = tokio::join!(shop.sales.report(&whole), shop.sales.report(&whole));
+    let mut results = [one.expect("stored"), other.expect("stored")];
+    results.sort_by_key(|reported| *reported != Reported::Changed);
+    assert_eq!(results, [Reported::Changed, Reported::Known]);
+    assert_eq!(shop.ledger.orders()[0].events.len(), 1);
+    let others = Report { is_ours: false, ..report("others", Vec::new()) };
+    assert_eq!(shop.sales.report(&others).await.expect("read"), Reported::Stranger);
 }

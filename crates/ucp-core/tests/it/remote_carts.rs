@@ -147,7 +147,7 @@ impl RemoteCart for Remote {
 /// An order as the shop names it.
 pub(crate) fn order(id: &str) -> ShopOrder {
     let permalink_url = Some(format!("https://remote.example/orders/{id}"));
-    ShopOrder { id: id.to_owned(), label: Some(format!("no. {id}")), permalink_url }
+    ShopOrder { id: id.to_owned(), label: Some(format!("no. {id}")), permalink_url, is_authorized: false }
 }
 
 /// Result of a payment as result of an order.

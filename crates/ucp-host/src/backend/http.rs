@@ -7,7 +7,7 @@ use ucp_config::{Settings, Upstream};
 use ucp_contract::{
     ContractShop, Transport,
     http::{Credential, HttpShop, SigningSecret},
-    orders::OrderEvents,
+    orders::ShopOrders,
     shop::RENEWAL,
 };
 use ucp_core::ports::{Completion, OrderInbox, remote_cart::RemoteCart as _};
@@ -65,17 +65,17 @@ pub(super) async fn open_by(
 ) -> Result<Opened, Box<dyn Error>> {
     let shop = connect(place.settings, transport, place.last.clone()).await?;
     let upstream_secret = secret.clone();
-    let inbox = secret.map(|secret| OrderEvents::new(secret, Arc::new(clock::timestamp)));
-    let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
-    if inbox.is_none() && shop.capabilities().completion == Completion::HandOff && shop.capabilities().purchases {
+    let inbox: Arc<dyn OrderInbox> = Arc::new(ShopOrders::new(shop.clone(), secret, Arc::new(clock::timestamp)));
+    let (ways, capabilities) = (inbox.ways(), shop.capabilities());
+    if !ways.tells && !ways.finds && capabilities.completion == Completion::HandOff && capabilities.purchases {
         tracing::warn!(
-            "upstream sends no order events: checkouts paid on its pages are `canceled` when they expire; set `upstream.signing_secret_file` to a file with a shared secret"
+            "upstream sends no order events: checkouts paid on its pages are `canceled` when they expire; set `upstream.signing_secret_file` to a file with a shared secret, or state `finds_orders`, or `order` or `order_event` of a mapping"
         );
     }
     let (counters, stated, declarations) = (Arc::clone(shop.counters()), shop.clone(), shop.declarations());
     let (renewed, copied) = (shop.clone(), shop.clone());
     let statement = Arc::new(move || stated.document());
-    let mut opened = Opened::of_remote_carts(place, shop, declarations, inbox, counters, statement);
+    let mut opened = Opened::of_remote_carts(place, shop, declarations, Some(inbox), counters, statement);
     opened.tasks.spawn(async move {
         loop {
             tokio::time::sleep(RENEWAL).await;

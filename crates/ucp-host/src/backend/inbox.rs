@@ -1,4 +1,4 @@
-//! Endpoint for the notices of a shop about orders that buyers placed on its pages.
+//! Endpoint for the notices of a shop about orders: those that buyers placed on its pages, and what becomes of all of them.
 
 use std::sync::Arc;
 
@@ -8,11 +8,14 @@ use axum::{
     response::Response,
     routing::post,
 };
+use bytes::Bytes;
+use http::HeaderMap;
 use ucp_bridge::platform::ORDERS_PATH;
 use ucp_core::{
     Refusal,
-    ports::OrderInbox,
-    sales::{SalesService, placing::Placed},
+    order::report::{Misfit, Report},
+    ports::{Notice, OrderInbox, PlacedOrder, Told},
+    sales::{SalesService, following::Reported, placing::Placed},
 };
 
 use super::RemotePlace;
@@ -35,13 +38,24 @@ impl InboxEndpoint {
     /// Accepts a notice. What follows from it is on disk when this returns. Fails with [`Refusal`] if a limit is
     /// exceeded, the notice is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
-        let (placed, _place) = self.reception.take(request, |notice| self.inbox.open(notice)).await?;
-        let Some(placed) = placed else {
-            tracing::debug!("event about an order that was not placed through this gateway");
-            return Ok(());
+        let open = async |(), headers: HeaderMap, body: Bytes| {
+            let visible = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+            self.inbox.open(&Notice { headers: &visible.collect::<Vec<_>>(), body: &body }).await
         };
+        let (told, _place) = self.reception.take_heard(request, |_| Ok(()), open).await?;
+        match told {
+            None => {
+                tracing::debug!("event about an order that was not placed through this gateway");
+                Ok(())
+            }
+            Some(Told::Placed(placed)) => self.placed(&placed).await,
+            Some(Told::Reported(report)) => self.reported(&report).await,
+        }
+    }
+
+    async fn placed(&self, placed: &PlacedOrder) -> Result<(), Refusal> {
         let (order, label) = (&*placed.id, &*placed.label);
-        match self.sales.place(&placed).await? {
+        match self.sales.place(placed).await? {
             Placed::Completed => tracing::info!(order, label, "order placed on the upstream's own pages"),
             Placed::Known => tracing::debug!(order, label, "order event already processed"),
             Placed::Another => {
@@ -49,6 +63,23 @@ impl InboxEndpoint {
             }
             Placed::Unknown => {
                 tracing::warn!(order, label, "order event with an unknown checkout reference");
+            }
+        }
+        Ok(())
+    }
+
+    async fn reported(&self, report: &Report) -> Result<(), Refusal> {
+        let order = &*report.order;
+        match self.sales.report(report).await? {
+            Reported::Changed => tracing::info!(order, "order changed at the upstream"),
+            Reported::Known => tracing::debug!(order, "order event already processed"),
+            Reported::Stranger => {
+                tracing::debug!(order, "event about an order that was not placed through this gateway")
+            }
+            Reported::Unfit(Misfit { position, reason }) => {
+                let content = format!("The event does not fit the order: {reason}.");
+                return Err(Refusal::invalid(format!("$.events[{position}]"), content)
+                    .accepting("what can become of the order as it stands; nothing of the event was applied"));
             }
         }
         Ok(())

@@ -14,7 +14,7 @@
 //!
 //! [`synchronised`] puts a copy of the catalog in front of the embedded shop, `http` and `mapped`.
 //! `counted` counts for the metrics what payment handlers are asked.
-//! `inbox` is the endpoint for notices of a shop about orders that were placed on its pages.
+//! `inbox` is the endpoint for notices of a shop about orders.
 //!
 //! A backend is one module here and one line in `open`; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
@@ -30,7 +30,7 @@ pub mod products;
 mod replica;
 mod shopify;
 pub mod synchronised;
-mod ucp;
+pub(crate) mod ucp;
 
 use std::{
     error::Error,
@@ -343,7 +343,8 @@ impl Opened {
             clock: Arc::new(clock::timestamp),
             random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
         };
-        let notices = order_inbox.map(|inbox| inbox::router(inbox, sales.clone(), place));
+        let notices = order_inbox.filter(|inbox| inbox.ways().tells);
+        let notices = notices.map(|inbox| inbox::router(inbox, sales.clone(), place));
         let (name, handlers) = (shop.market().name.clone(), sales.declarations());
         let shop = ports::ShopPort::Facts { catalog: shop, sales: Arc::new(sales.clone()) };
         let (sales, counters, statement) = (Some(sales), Some(counters), Some(statement));

@@ -14,6 +14,7 @@ use http::{HeaderMap, header};
 use tokio::task::JoinSet;
 use ucp_bridge::{
     Bridge, Options, Token,
+    following::Looked,
     platform::{ORDERS_PATH, beside, profile, profile_path},
     profile::Transport,
     webhook::ShopWebhook,
@@ -23,6 +24,7 @@ use ucp_core::{
     Refusal, Release,
     ports::{
         ShopPort, UcpUpstream as _,
+        agenda::{Claimed, Next},
         outbox::WebhookMessage,
         store::{Forwarded, Store},
     },
@@ -151,15 +153,34 @@ impl PlatformEndpoint {
         };
         let heard = self.reception.take_heard(request, |headers| self.bridge.heard(headers), open);
         let ((proven, body), _place) = heard.await?;
-        let ShopWebhook { id, owner, order, body } = self.bridge.told(proven, &body).await?;
-        let at = clock::timestamp();
-        let document = relay::webhook_event(dialect(owner.release), body, &Occasion { id: &id, at });
-        let webhook_message = WebhookMessage { release: owner.release, body: document.into_bytes() };
-        let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, webhook_message, at };
-        let new = self.store.forward(forwarded).await?;
+        let webhook = self.bridge.told(proven, &body).await?;
+        let (id, order, state) = (webhook.id.clone(), webhook.order.clone(), webhook.state.clone());
+        let new = hand_on(&*self.store, webhook).await?;
+        self.bridge.follow(&order, state).await?;
         tracing::debug!(webhook.id = id, new, "order event received");
         Ok(())
     }
+}
+
+/// Queues a webhook event of the shop for the platform that placed the order. Returns `true` if it is new.
+async fn hand_on(store: &dyn Store, webhook: ShopWebhook) -> Result<bool, Refusal> {
+    let ShopWebhook { id, owner, order, body, .. } = webhook;
+    let at = clock::timestamp();
+    let document = relay::webhook_event(dialect(owner.release), body, &Occasion { id: &id, at });
+    let webhook_message = WebhookMessage { release: owner.release, body: document.into_bytes() };
+    Ok(store.forward(Forwarded { id, owner: owner.platform, order_id: order, webhook_message, at }).await?)
+}
+
+/// Asks the shop what has become of an order, and tells its platform what is new.
+pub(crate) async fn look_after(bridge: &Bridge, store: &dyn Store, task: &Claimed) -> Result<Next, Refusal> {
+    let Looked { webhook, next } = bridge.look_after(task).await?;
+    if let Some(webhook) = webhook {
+        let state = webhook.state.clone();
+        hand_on(store, webhook).await?;
+        // This plans the next question, too.
+        bridge.follow(&task.key, state).await?;
+    }
+    Ok(next)
 }
 
 async fn orders(State(endpoint): State<Arc<PlatformEndpoint>>, request: Request) -> Response {

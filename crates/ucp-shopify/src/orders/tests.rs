@@ -1,7 +1,13 @@
 //! Webhooks about orders: whose they are, and what they say.
 
 use serde_json::{Value, json};
-use ucp_core::purchase::totals::amount_of;
+use ucp_core::{
+    order::{
+        AdjustmentStatus,
+        report::{OccurrenceKind, Report},
+    },
+    purchase::totals::amount_of,
+};
 
 use super::*;
 
@@ -32,8 +38,24 @@ fn signed(body: &[u8], secret: &str) -> String {
     STANDARD.encode(mac.finalize().into_bytes())
 }
 
+fn told(body: &[u8], headers: &[(&str, &str)]) -> Result<Option<Told>, Refusal> {
+    OrderNotices::new(SECRET).read(&Notice { headers, body })
+}
+
 fn open(body: &[u8], headers: &[(&str, &str)]) -> Result<Option<PlacedOrder>, Refusal> {
-    OrderNotices::new(SECRET).open(&Notice { headers, body })
+    Ok(told(body, headers)?.map(|told| match told {
+        Told::Placed(placed) => *placed,
+        Told::Reported(report) => panic!("{report:?}"),
+    }))
+}
+
+fn reported(topic: &str, payload: &Value) -> Result<Option<Report>, Refusal> {
+    let body = payload.to_string();
+    let told = told(body.as_bytes(), &[(HMAC, &signed(body.as_bytes(), SECRET)), (TOPIC, topic)])?;
+    Ok(told.map(|told| match told {
+        Told::Reported(report) => report,
+        Told::Placed(placed) => panic!("{placed:?}"),
+    }))
 }
 
 fn opened(payload: &Value) -> Result<Option<PlacedOrder>, Refusal> {
@@ -118,7 +140,7 @@ fn orders_of_others_and_other_topics_are_none_of_ours() {
         assert_eq!(opened(&others).expect("verified"), None);
     }
     let body = payload().to_string();
-    let headers = [(HMAC, &*signed(body.as_bytes(), SECRET)), (TOPIC, "orders/paid")];
+    let headers = [(HMAC, &*signed(body.as_bytes(), SECRET)), (TOPIC, "products/update")];
     assert_eq!(open(body.as_bytes(), &headers).expect("verified"), None);
 }
 
@@ -146,4 +168,102 @@ fn an_order_that_cannot_be_read_is_refused() {
         let placed = opened(&payload).expect("verified").expect("an order of ours");
         assert_eq!(placed.permalink_url, None);
     }
+}
+
+fn fulfillment() -> Value {
+    json!({
+        "id": 9, "order_id": 450_789_469, "status": "success", "created_at": "2026-11-24T10:00:00Z",
+        "updated_at": "2026-11-25T10:00:00Z", "tracking_company": "Post", "tracking_number": "T1",
+        "tracking_url": "https://post.example/T1", "shipment_status": "delivered",
+        "line_items": [{ "id": 1, "variant_id": 11, "quantity": 2 }, { "id": 2, "variant_id": null, "quantity": 1 }],
+    })
+}
+
+fn refund() -> Value {
+    json!({
+        "id": 7, "order_id": 450_789_469, "created_at": "2026-11-26T10:00:00Z", "note": "Broken",
+        "refund_line_items": [
+            { "quantity": 1, "restock_type": "return", "line_item": { "id": 1, "variant_id": 11 } },
+            { "quantity": 1, "restock_type": "cancel", "line_item": { "id": 2, "variant_id": null } },
+        ],
+        "transactions": [
+            { "id": 3, "kind": "refund", "status": "pending", "amount": "12.50", "currency": "EUR" },
+            { "id": 4, "kind": "sale", "status": "success", "amount": "32.40", "currency": "EUR" },
+        ],
+    })
+}
+
+/// What occurrences say in short: identifier, kind, pieces by item.
+fn occurrences(report: &Report) -> Vec<(&str, &str, Vec<(&str, u64)>)> {
+    let short = report.occurrences.iter().map(|occurrence| {
+        let lines = occurrence.lines.iter().map(|line| (line.variant.as_str(), line.quantity));
+        (occurrence.id.as_str(), occurrence.kind.as_str(), lines.collect())
+    });
+    short.collect()
+}
+
+const MUG: &str = "gid://shopify/ProductVariant/11";
+const WRAPPING: &str = "gid://shopify/LineItem/2";
+
+#[test]
+fn a_fulfillment_is_a_parcel_and_how_far_it_has_come() {
+    for topic in FULFILLMENTS {
+        let report = reported(topic, &fulfillment()).expect("verified").expect("a report");
+        assert_eq!(report.order, "gid://shopify/Order/450789469");
+        let lines = vec![(MUG, 2), (WRAPPING, 1)];
+        assert_eq!(
+            occurrences(&report),
+            [("fulfillment:9", "shipped", lines.clone()), ("fulfillment:9:delivered", "delivered", lines)]
+        );
+        assert_eq!(report.occurrences[0].tracking.number.as_deref(), Some("T1"));
+    }
+    let mut called_off = fulfillment();
+    called_off["status"] = json!("cancelled");
+    assert!(reported(FULFILLMENTS[1], &called_off).expect("verified").expect("a report").occurrences.is_empty());
+}
+
+#[test]
+fn a_refund_is_what_came_back_and_what_was_given_back() {
+    let report = reported(REFUNDS, &refund()).expect("verified").expect("a report");
+    assert_eq!(
+        occurrences(&report),
+        [
+            ("refund:7:canceled", "canceled", vec![(WRAPPING, 1)]),
+            ("refund:7:returned", "returned", vec![(MUG, 1)]),
+            ("transaction:3", "refunded", vec![]),
+        ]
+    );
+    let money = &report.occurrences[2];
+    assert_eq!((money.amount.map(Amount::minor), money.status), (Some(1_250), AdjustmentStatus::Pending));
+    assert_eq!((report.currency.map(|currency| currency.to_string()), report.is_ours), (Some("EUR".to_owned()), false));
+    for (amount, currency) in [("-1.00", "EUR"), ("NaN", "EUR"), ("1.00", "euros")] {
+        let mut wrong = refund();
+        wrong["transactions"][0]["amount"] = json!(amount);
+        wrong["transactions"][0]["currency"] = json!(currency);
+        assert_eq!(reported(REFUNDS, &wrong).expect_err(amount).code, Code::InvalidRequest);
+    }
+}
+
+#[test]
+fn an_order_as_a_whole_says_all_that_has_become_of_it() {
+    let mut order = payload();
+    order["fulfillments"] = json!([fulfillment()]);
+    order["refunds"] = json!([refund()]);
+    order["cancelled_at"] = json!("2026-11-26T10:00:00Z");
+    order["financial_status"] = json!("paid");
+    let report = reported("orders/updated", &order).expect("verified").expect("a report");
+    let kinds: Vec<_> = report.occurrences.iter().map(|occurrence| occurrence.kind).collect();
+    use OccurrenceKind::{Canceled, Captured, Delivered, Refunded, Returned, Shipped};
+    assert_eq!(kinds, [Shipped, Delivered, Canceled, Returned, Refunded, Canceled, Captured]);
+    assert!(report.is_ours);
+    order["note_attributes"] = json!([]);
+    assert_eq!(reported("orders/updated", &order).expect("verified"), None, "others sell in the same shop");
+}
+
+#[test]
+fn what_is_only_authorized_is_not_captured() {
+    let mut order = payload();
+    order["financial_status"] = json!("authorized");
+    assert!(opened(&order).expect("verified").expect("an order of ours").is_authorized);
+    assert!(!opened(&payload()).expect("verified").expect("an order of ours").is_authorized);
 }

@@ -27,6 +27,7 @@ use self::entry::Entry;
 use crate::{
     checksum,
     error::WriteError,
+    rows::signed,
     stock,
     store::{SqliteStore, is_damage, unwritable},
 };
@@ -77,6 +78,19 @@ impl Ledger for SqliteStore {
 
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
         self.document("orders", "token = ?", [token]).await
+    }
+
+    async fn orders_named(&self, name: &str, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
+        let columns = stored_columns("orders");
+        let sql = format!(
+            "SELECT {columns} FROM orders WHERE shop = ?1 AND (id = ?2 \
+             OR CASE WHEN json_valid(document) THEN json_extract(document, '$.label') END = ?2 \
+             OR CASE WHEN json_valid(document) THEN json_extract(document, '$.remote.reference') END = ?2) \
+             ORDER BY seq DESC LIMIT ?3"
+        );
+        let name = name.to_owned();
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), &name, signed(limit)), stored)?.collect())
+            .await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {

@@ -5,7 +5,7 @@ use serde_json::json;
 use ucp_core::{
     Release,
     checkout::{Checkout, State},
-    order::{Confirmation, Order},
+    order::{Confirmation, Order, RemoteOrder},
     ports::{
         buyers::Buyers as _,
         ledger::{Bound, Change, Committed, Holder, Key, Ledger as _},
@@ -40,6 +40,24 @@ pub async fn operators_see_the_orders_of_all_platforms<T: StoreUnderTest<Store: 
     assert_eq!(newest(0).await, [""; 0]);
     assert_eq!(store.any_order("ord_2").await.expect("reads"), at(order(BOB, "ord_2", "chk_2"), 1));
     assert_eq!(store.any_order("ord_4").await.expect("reads"), None);
+    let named = async |name: &str| {
+        let orders = store.orders_named(name, 2).await.expect("reads");
+        orders.into_iter().map(|order| order.document.id).collect::<Vec<_>>()
+    };
+    assert_eq!(named("ord_2").await, ["ord_2"]);
+    assert_eq!(named("1001").await, ["ord_3", "ord_2"], "their label");
+    let mut remote = order(ALICE, "ord_5", "chk_5");
+    let long = "long".repeat(1_000);
+    for (number, reference) in ["shop's", "", "nul\0", &*long].into_iter().enumerate() {
+        let (id, checkout_id) = (format!("ord_1{number}"), format!("chk_1{number}"));
+        let token = format!("token of {id}");
+        remote = Order { id, checkout_id, token, ..remote };
+        remote.remote = Some(RemoteOrder::new(reference.to_owned(), None, now()));
+        let change = Change { order: at(remote.clone(), 0), ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+        assert_eq!(named(reference).await, [format!("ord_1{number}")]);
+    }
+    assert_eq!(named("nobody's").await, [""; 0]);
     let mandate = store.mandate("chk_2").await.expect("reads").expect("presented");
     assert_eq!(mandate.reveal(), "presented");
     assert!(store.mandate("chk_1").await.expect("reads").is_none());

@@ -9,17 +9,17 @@ use ucp_trust::{
 };
 use ucp_wire::documents::release_path;
 
-use super::{Ring, in_front_of, signing};
+use super::{Ring, directory, in_front_of, signing};
 use crate::{
-    harness::Gateway,
+    harness::{Ends as _, Gateway, binary},
     platforms::host::{Host, profile_with},
     purchase::{
         shopper::{Shopper, ready},
-        webhooks::receiver::Receiver,
+        webhooks::{self, receiver::Receiver},
     },
     setup::Transport,
     signatures::{key, now},
-    wire::Response,
+    wire::{Connection, Response, request},
 };
 
 #[test]
@@ -94,6 +94,48 @@ fn told_at(host: &Host, receiver: &Receiver, release: Release) -> String {
     let mut known = profile_with(release, &["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", order]);
     known["ucp"]["capabilities"][order][0]["config"] = json!({ "webhook_url": receiver.url() });
     host.profile(&format!("/{release}"), &known)
+}
+
+#[test]
+fn a_shop_that_tells_nothing_is_asked_what_has_become_of_an_order() {
+    // A shop without keys sends no webhooks.
+    let mut ring = Ring::on(directory(), signing(), Transport::Rest, "", Release::NEWEST);
+    let admin = "[server]\nadmin_listen = \"127.0.0.1:0\"\n";
+    for upstream in [Transport::Rest, Transport::Tool] {
+        ring.front = in_front_of(&[&ring.recorder.url()], "", upstream, admin, signing());
+        let line = ring.front.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
+        let listener: std::net::SocketAddr = line.expect("where it listens").parse().expect("an address");
+        let host = Host::start();
+        for release in Release::ALL.iter().copied() {
+            let receiver = Receiver::start([]);
+            let profile = host.profile(&format!("/{release}"), &webhooks::profile(release, Some(&receiver.url())));
+            let front = Shopper::new(&ring.front, release, Transport::Rest).named(&profile);
+            let done = front.complete(&front.create(&ready(&[("pot_ceramic", 1)])), "success_token");
+            assert_eq!(done["status"], "completed", "{done}");
+            let order = done.get("order").map_or_else(|| done["order_id"].as_str(), |order| order["id"].as_str());
+            let order = order.unwrap_or_else(|| panic!("an order: {done}"));
+            let ask = || {
+                let mut connection = Connection::open(listener);
+                let path = format!("/tasks/follow_order/{order}/retry");
+                assert!(connection.write(&request("POST", &path, &[], b"")));
+                let asked = connection.read().expect("an answer");
+                assert_eq!(asked.status, 200, "{asked:?}");
+            };
+            ask();
+            assert_eq!(receiver.after(1).len(), 1);
+            let shipped = binary()
+                .args(["orders", "ship", order, "--tracking-number", "T1", "--data-dir"])
+                .arg(ring.shop.data())
+                .ends();
+            assert!(shipped.status.success(), "{shipped:?}");
+            for _ in 0..2 {
+                ask();
+            }
+            let told = receiver.after(2);
+            assert!(String::from_utf8_lossy(&told[1].body).contains("T1"), "{}", told[1].json());
+            assert_eq!(told.len(), 2, "it is told once");
+        }
+    }
 }
 
 /// Tells a gateway something, signed with a key.

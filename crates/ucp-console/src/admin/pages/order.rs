@@ -8,7 +8,7 @@ use ucp_core::{
     ports::ledger::Stored,
     purchase::totals::{TotalKind, amount_of},
 };
-use ucp_host::orders::{self, NotTaken, STEPS};
+use ucp_host::orders::{self, STEPS};
 
 use super::{
     Fields, View, hidden,
@@ -56,8 +56,8 @@ pub(super) async fn page(
     key: &FormKey,
     done: &Markup,
 ) -> Result<(String, Markup), Failure> {
-    let stored = of.store(view.running()).await?.any_order(id).await?;
-    let Stored { document: order, version } = &stored.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+    let store = of.store(view.running()).await?;
+    let Stored { document: order, version } = &orders::named(&*store, id).await?;
     let shop = of.0.id.as_str();
     let fact = |name: &str, value: &str| html! { div { dt { (name) } dd { (value) } } };
     let title = format!("Order {}", order.label);
@@ -96,6 +96,7 @@ pub(super) async fn page(
                 h2 #facts { "Source" }
                 dl.facts {
                     (fact("Order", &order.id))
+                    @if let Some(remote) = &order.remote { (fact("Order at the shop", &remote.reference)) }
                     (fact("Checkout", &order.checkout_id))
                     (fact("Platform", &order.owner))
                 }

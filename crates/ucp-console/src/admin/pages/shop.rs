@@ -204,6 +204,8 @@ async fn agenda(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failure>
                 Kind::MoveMoney => "capture, release or give back the money of order",
                 Kind::Abandon => "abandon the shop's cart",
                 Kind::Tell => "tell the platform of order",
+                Kind::FindOrder => "ask the shop for the order of checkout",
+                Kind::FollowOrder => "ask the shop what became of order",
             };
             let class = if task.given_up { "tag failed" } else { "tag pending" };
             let named = [("kind", task.kind.as_str()), ("id", &*task.key)];

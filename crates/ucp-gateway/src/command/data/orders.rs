@@ -81,7 +81,7 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// ID of the order.
+    /// ID of the order, its ID at the shop behind the gateway, or its label.
     id: String,
     /// Print only the AP2 mandate of the buyer, as it was presented. It reveals who bought what.
     #[arg(long, conflicts_with = "json")]
@@ -92,7 +92,7 @@ pub(crate) struct ShowOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct StepOptions {
-    /// ID of the order.
+    /// ID of the order, its ID at the shop behind the gateway, or its label.
     id: String,
     /// Line item and quantity, such as `li_1=2`; repeatable.
     #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
@@ -128,7 +128,7 @@ pub(crate) struct CancelOptions {
 /// An order whose payment handler is asked, which the configuration describes.
 #[derive(Debug, Args)]
 pub(crate) struct DrawOptions {
-    /// ID of the order.
+    /// ID of the order, its ID at the shop behind the gateway, or its label.
     id: String,
     #[command(flatten)]
     serve: ServeOptions,
@@ -185,8 +185,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
             let store = place.store.locate()?.open(&runtime)?;
-            let order = wait(&runtime, store.any_order(&id)).map_err(|error| error.to_string())?;
-            let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
+            let order = wait(&runtime, orders::named(&*store, &id))?;
             if mandate {
                 let mandate =
                     wait(&runtime, store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
@@ -252,6 +251,9 @@ fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Err
     }
     let order = &order.document;
     say!("{}", summary(order));
+    if let Some(remote) = &order.remote {
+        say!("  {}  {} at the shop", order.label, remote.reference);
+    }
     for line in &order.line_items {
         let (status, title) = (line.status().as_str(), &line.item.title);
         say!("  {}  {}/{} {status}  {title}", line.id, line.fulfilled, line.total);
