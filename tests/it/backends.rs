@@ -234,6 +234,7 @@ backends! {
     ucp_over_mcp: super::subjects::ucp_over_mcp,
     oscar: super::subjects::oscar,
     vendure: super::subjects::vendure,
+    evershop: super::subjects::evershop,
     tryton: super::subjects::tryton,
 }
 

@@ -95,6 +95,13 @@ install_proxies() {
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends nginx-light caddy haproxy
 }
 
+# A server for shops that keep their data in one. Debian starts its own, which no lane needs running.
+install_postgresql() {
+  [[ -n $(command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb') ]] && command -v psql >/dev/null && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends postgresql
+}
+
 # A compiler, and the annotations that generated clients carry.
 install_java() {
   command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return

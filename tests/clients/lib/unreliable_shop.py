@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import time
 import urllib.request
 import uuid
@@ -77,6 +78,13 @@ def recorded(file, query):
         return [tuple(row) for row in database.execute(query)]
 
 
+def counted(user, query):
+    """What the PostgreSQL server of the shop says, which listens in its directory."""
+    command = ["psql", "-h", os.environ["UNRELIABLE_DATA"], "-U", user, "-d", user, "-Atq", "-F", "\t", "-c", query]
+    said = subprocess.run(command, capture_output=True, timeout=60, check=True).stdout.decode()
+    return [(email, int(total)) for email, total in (line.split("\t") for line in said.splitlines())]
+
+
 def of_oscar():
     staff = base64.b64encode(b"staff:staff-password").decode()
     address = f"{os.environ['UNRELIABLE_ORIGIN']}/api/admin/orders/"
@@ -128,6 +136,17 @@ KINDS = {
             'SELECT customer.emailAddress, "order".subTotalWithTax + "order".shippingWithTax FROM "order" JOIN customer ON '
             'customer.id = "order".customerId WHERE "order".orderPlacedAt IS NOT NULL',
         ),
+    ),
+    "evershop": Kind(
+        items=("v1", "v2"),
+        search=r"FilterInput",
+        cart=r" /api/carts?\b|cart\(id",
+        pages={},
+        titles={"data.*.name": TEXT},
+        carts=[{"data.cart.grandTotal.value": 0.01}, {"data.cart.items.*.qty": 0}],
+        place=r"/api/carts/\S*/checkout",
+        paying=("cod", "cash", "none"),
+        orders=lambda: counted("evershop", 'SELECT customer_email, round(grand_total * 100)::bigint FROM "order"'),
     ),
     "storefront": Kind(
         items=("gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"),

@@ -144,6 +144,11 @@ pub(super) fn vendure(shared: &'static Shared<Subject>) -> Option<Lent<Subject>>
     shops::VENDURE.installed().then(|| shared.get(|| in_front_of(&shops::VENDURE)))
 }
 
+/// A shop made with EverShop behind `examples/evershop.toml`.
+pub(super) fn evershop(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::EVERSHOP.installed().then(|| shared.get(|| in_front_of(&shops::EVERSHOP)))
+}
+
 /// A shop made with Tryton behind `examples/tryton.py`.
 pub(super) fn tryton(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
     shops::TRYTON.installed().then(|| shared.get(|| in_front_of(&shops::TRYTON)))
