@@ -235,6 +235,7 @@ backends! {
     oscar: super::subjects::oscar,
     vendure: super::subjects::vendure,
     evershop: super::subjects::evershop,
+    saleor: super::subjects::saleor,
     tryton: super::subjects::tryton,
 }
 

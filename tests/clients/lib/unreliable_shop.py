@@ -148,6 +148,17 @@ KINDS = {
         paying=("cod", "cash", "none"),
         orders=lambda: counted("evershop", 'SELECT customer_email, round(grand_total * 100)::bigint FROM "order"'),
     ),
+    "saleor": Kind(
+        items=("UHJvZHVjdFZhcmlhbnQ6MQ==", "UHJvZHVjdFZhcmlhbnQ6Mg=="),
+        search=r"\$search: String",
+        cart=r"checkout(\(id|Create|Lines|Email|Shipping|Delivery|AddPromo|RemovePromo)",
+        pages={"first": 3},
+        titles={"data.products.edges.*.node.name": TEXT},
+        carts=[{"data.checkout.totalPrice.gross.amount": 0.01}, {"data.checkout.lines.*.quantity": 0}],
+        place="transactionInitialize",
+        paying=("com.example.cards", "card", "success_token"),
+        orders=lambda: counted("saleor", "SELECT user_email, round(total_gross_amount * 100)::bigint FROM order_order"),
+    ),
     "storefront": Kind(
         items=("gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"),
         search=r"query (Search|Browse)\b",

@@ -130,11 +130,31 @@ pub(super) static EVERSHOP: Kind = Kind {
         plenty: ["v1", "v2"],
         sold_out: "v3",
         code: Some("WELCOME10"),
-        secret: Some("m1."),
+        secret: None,
         end: End::Paid { handler: "cod", kind: "cash", token: "none" },
     },
     placing: "/checkout",
     orders: |shop| shop.counted("SELECT customer_email, round(grand_total * 100)::bigint FROM \"order\""),
+};
+
+pub(super) static SALEOR: Kind = Kind {
+    name: "saleor",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18768",
+        secrets: &[("SALEOR_APP_TOKEN", "token0of0the0gateway0for0tests")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "UHJvZHVjdDoxMw==",
+        plenty: ["UHJvZHVjdFZhcmlhbnQ6MQ==", "UHJvZHVjdFZhcmlhbnQ6Mg=="],
+        sold_out: "UHJvZHVjdFZhcmlhbnQ6Mw==",
+        code: Some("WELCOME10"),
+        secret: Some("Q2hlY2tvdXQ6"),
+        end: End::Paid { handler: "com.example.cards", kind: "card", token: "success_token" },
+    },
+    // A checkout that is paid for becomes an order, whoever asks.
+    placing: "transactionInitialize",
+    orders: |shop| shop.counted("SELECT user_email, round(total_gross_amount * 100)::bigint FROM order_order"),
 };
 
 pub(super) static TRYTON: Kind = Kind {
@@ -619,6 +639,7 @@ macro_rules! of_each {
         of_each!(oscar: OSCAR: $($rule),+);
         of_each!(vendure: VENDURE: $($rule),+);
         of_each!(evershop: EVERSHOP: $($rule),+);
+        of_each!(saleor: SALEOR: $($rule),+);
         of_each!(tryton: TRYTON: $($rule),+);
     };
     ($name:ident: $kind:ident: $($rule:ident),+) => {

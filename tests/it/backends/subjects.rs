@@ -149,6 +149,11 @@ pub(super) fn evershop(shared: &'static Shared<Subject>) -> Option<Lent<Subject>
     shops::EVERSHOP.installed().then(|| shared.get(|| in_front_of(&shops::EVERSHOP)))
 }
 
+/// A shop made with Saleor behind `examples/saleor.toml`.
+pub(super) fn saleor(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::SALEOR.installed().then(|| shared.get(|| in_front_of(&shops::SALEOR)))
+}
+
 /// A shop made with Tryton behind `examples/tryton.py`.
 pub(super) fn tryton(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
     shops::TRYTON.installed().then(|| shared.get(|| in_front_of(&shops::TRYTON)))
