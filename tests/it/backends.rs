@@ -238,6 +238,8 @@ backends! {
     ucp_over_mcp: super::subjects::ucp_over_mcp,
     oscar: super::subjects::oscar,
     vendure: super::subjects::vendure,
+    evershop: super::subjects::evershop,
+    saleor: super::subjects::saleor,
     tryton: super::subjects::tryton,
 }
 

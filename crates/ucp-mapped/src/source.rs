@@ -76,6 +76,9 @@ pub enum SourceError {
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) session_cookies: Vec<String>,
+    /// Address as the mapping states it, for requests without a path, such as those of GraphQL.
+    stated: Url,
+    /// The same with a slash at its end, for those with one.
     address: Url,
     headers: HeaderMap,
     access: Access,
@@ -186,7 +189,8 @@ impl Source {
                 }))
             }
         };
-        let mut address = source.address.0.clone();
+        let stated = source.address.0.clone();
+        let mut address = stated.clone();
         if !address.path().ends_with('/') {
             address.set_path(&format!("{}/", address.path()));
         }
@@ -194,7 +198,7 @@ impl Source {
         let headers = headers.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect();
         let upstream = upstream(options(&address))?;
         let (name, session_cookies) = (name.to_owned(), source.session_cookies.clone());
-        Ok(Self { name, session_cookies, address, headers, access, upstream })
+        Ok(Self { name, session_cookies, stated, address, headers, access, upstream })
     }
 
     pub(super) fn counters(&self) -> &std::sync::Arc<Counters> {
@@ -204,8 +208,8 @@ impl Source {
     /// Returns the URL of a path below the address; `None` for one that leads out of it.
     pub(super) fn url(&self, path: &str, query: &[(String, String)]) -> Option<Url> {
         let (path, stated) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        let url = if path.is_empty() { self.bare() } else { self.address.join(&format!("./{path}")).ok()? };
-        let inside = url.origin() == self.address.origin() && url.path().starts_with(self.bare().path());
+        let url = if path.is_empty() { self.stated.clone() } else { self.address.join(&format!("./{path}")).ok()? };
+        let inside = url.origin() == self.address.origin() && url.path().starts_with(self.stated.path());
         if !inside || leads_out(path) || path.contains('#') {
             return None;
         }
@@ -215,14 +219,6 @@ impl Source {
             url.query_pairs_mut().extend_pairs(query.iter().map(|(name, value)| (name, value)));
         }
         Some(url)
-    }
-
-    /// Address without the slash that was added, for requests without a path, such as those of GraphQL.
-    fn bare(&self) -> Url {
-        let mut url = self.address.clone();
-        let path = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&path);
-        url
     }
 
     pub(super) fn upstream(&self) -> &Upstream {

@@ -95,6 +95,30 @@ install_proxies() {
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends nginx-light caddy haproxy
 }
 
+# A server for shops that keep their data in one. Debian starts its own, which no lane needs running.
+install_postgresql() {
+  [[ -n $(command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb') ]] && command -v psql >/dev/null && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends postgresql
+}
+
+# Saleor's packages in the versions that it has them in, and a sample shop, which takes minutes to make.
+install_saleor() {
+  local made=$CLIENTS_DIR/upstreams/saleor wanted
+  export VENV=$CLIENTS_DIR/venv/mapped-saleor PYTHONDONTWRITEBYTECODE=1
+  wanted=$(cat "$UCP_SALEOR_DIR/uv.lock" "$root/tests/upstreams/saleor/shop.py" | sha256sum)
+  [[ -f $VENV/installed.txt && $(<"$VENV/installed.txt") == "$wanted" ]] && return
+  command -v python3.12 >/dev/null || { echo "Saleor needs Python 3.12."; return 1; }
+  python3.12 -m venv --clear "$VENV"
+  # What it imports and does not name.
+  { python3 "$here/lib/locked.py" "$UCP_SALEOR_DIR/uv.lock" saleor pytest; echo 'setuptools==79.0.1'; } >"$VENV/wanted.txt"
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$VENV/wanted.txt"
+  rm -rf "$made"
+  mkdir -p "$made"
+  "$VENV/bin/python" "$root/tests/upstreams/saleor/shop.py" "$made"
+  echo "$wanted" >"$VENV/installed.txt"
+}
+
 # A compiler, and the annotations that generated clients carry.
 install_java() {
   command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import time
 import urllib.request
 import uuid
@@ -77,6 +78,13 @@ def recorded(file, query):
         return [tuple(row) for row in database.execute(query)]
 
 
+def counted(user, query):
+    """What the PostgreSQL server of the shop says, which listens in its directory."""
+    command = ["psql", "-h", os.environ["UNRELIABLE_DATA"], "-U", user, "-d", user, "-Atq", "-F", "\t", "-c", query]
+    said = subprocess.run(command, capture_output=True, timeout=60, check=True).stdout.decode()
+    return [(email, int(total)) for email, total in (line.split("\t") for line in said.splitlines())]
+
+
 def of_oscar():
     staff = base64.b64encode(b"staff:staff-password").decode()
     address = f"{os.environ['UNRELIABLE_ORIGIN']}/api/admin/orders/"
@@ -128,6 +136,28 @@ KINDS = {
             'SELECT customer.emailAddress, "order".subTotalWithTax + "order".shippingWithTax FROM "order" JOIN customer ON '
             'customer.id = "order".customerId WHERE "order".orderPlacedAt IS NOT NULL',
         ),
+    ),
+    "evershop": Kind(
+        items=("v1", "v2"),
+        search=r"FilterInput",
+        cart=r" /api/carts?\b|cart\(id",
+        pages={},
+        titles={"data.*.name": TEXT},
+        carts=[{"data.cart.grandTotal.value": 0.01}, {"data.cart.items.*.qty": 0}],
+        place=r"/api/carts/\S*/checkout",
+        paying=("cod", "cash", "none"),
+        orders=lambda: counted("evershop", 'SELECT customer_email, round(grand_total * 100)::bigint FROM "order"'),
+    ),
+    "saleor": Kind(
+        items=("UHJvZHVjdFZhcmlhbnQ6MQ==", "UHJvZHVjdFZhcmlhbnQ6Mg=="),
+        search=r"\$search: String",
+        cart=r"checkout(\(id|Create|Lines|Email|Shipping|Delivery|AddPromo|RemovePromo)",
+        pages={"first": 3},
+        titles={"data.products.edges.*.node.name": TEXT},
+        carts=[{"data.checkout.totalPrice.gross.amount": 0.01}, {"data.checkout.lines.*.quantity": 0}],
+        place="transactionInitialize",
+        paying=("com.example.cards", "card", "success_token"),
+        orders=lambda: counted("saleor", "SELECT user_email, round(total_gross_amount * 100)::bigint FROM order_order"),
     ),
     "storefront": Kind(
         items=("gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"),

@@ -118,6 +118,45 @@ pub(super) static VENDURE: Kind = Kind {
     },
 };
 
+pub(super) static EVERSHOP: Kind = Kind {
+    name: "evershop",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18767",
+        secrets: &[("EVERSHOP_STAFF_TOKEN", include_str!("../../upstreams/evershop/staff-token"))],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "13",
+        plenty: ["v1", "v2"],
+        sold_out: "v3",
+        code: Some("WELCOME10"),
+        secret: None,
+        end: End::Paid { handler: "cod", kind: "cash", token: "none" },
+    },
+    placing: "/checkout",
+    orders: |shop| shop.counted("SELECT customer_email, round(grand_total * 100)::bigint FROM \"order\""),
+};
+
+pub(super) static SALEOR: Kind = Kind {
+    name: "saleor",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18768",
+        secrets: &[("SALEOR_APP_TOKEN", "token0of0the0gateway0for0tests")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "UHJvZHVjdDoxMw==",
+        plenty: ["UHJvZHVjdFZhcmlhbnQ6MQ==", "UHJvZHVjdFZhcmlhbnQ6Mg=="],
+        sold_out: "UHJvZHVjdFZhcmlhbnQ6Mw==",
+        code: Some("WELCOME10"),
+        secret: Some("Q2hlY2tvdXQ6"),
+        end: End::Paid { handler: "com.example.cards", kind: "card", token: "success_token" },
+    },
+    // A checkout that is paid for becomes an order, whoever asks.
+    placing: "transactionInitialize",
+    orders: |shop| shop.counted("SELECT user_email, round(total_gross_amount * 100)::bigint FROM order_order"),
+};
+
 pub(super) static TRYTON: Kind = Kind {
     name: "tryton",
     behind: Behind::Contract { secret: "secret-of-the-shop" },
@@ -251,6 +290,20 @@ impl BackendShop {
         let mut orders = database.prepare(query).expect("a query");
         let rows = orders.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("orders");
         rows.map(|row| row.expect("an order")).collect()
+    }
+
+    /// Reads the same from the PostgreSQL server of a shop that has one in its directory, under the shop's name.
+    fn counted(&self, query: &str) -> Vec<(String, i64)> {
+        let mut psql = Command::new("psql");
+        psql.args(["-h", self.data.path().to_str().expect("a path"), "-U", self.kind.name, "-d", self.kind.name]);
+        let answer = psql.args(["-Atq", "-F", "\t", "-c", query]).output().expect("psql");
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        let order = |line: &str| {
+            let (email, total) = line.split_once('\t')?;
+            Some((email.to_owned(), total.parse().ok()?))
+        };
+        let rows = String::from_utf8(answer.stdout).expect("text");
+        rows.lines().map(|line| order(line).unwrap_or_else(|| panic!("an order: {line}"))).collect()
     }
 
     /// Totals of the orders of a buyer.
@@ -585,6 +638,8 @@ macro_rules! of_each {
     ($($rule:ident),+ $(,)?) => {
         of_each!(oscar: OSCAR: $($rule),+);
         of_each!(vendure: VENDURE: $($rule),+);
+        of_each!(evershop: EVERSHOP: $($rule),+);
+        of_each!(saleor: SALEOR: $($rule),+);
         of_each!(tryton: TRYTON: $($rule),+);
     };
     ($name:ident: $kind:ident: $($rule:ident),+) => {

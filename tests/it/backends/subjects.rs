@@ -144,6 +144,16 @@ pub(super) fn vendure(shared: &'static Shared<Subject>) -> Option<Lent<Subject>>
     shops::VENDURE.installed().then(|| shared.get(|| in_front_of(&shops::VENDURE)))
 }
 
+/// A shop made with EverShop behind `examples/evershop.toml`.
+pub(super) fn evershop(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::EVERSHOP.installed().then(|| shared.get(|| in_front_of(&shops::EVERSHOP)))
+}
+
+/// A shop made with Saleor behind `examples/saleor.toml`.
+pub(super) fn saleor(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::SALEOR.installed().then(|| shared.get(|| in_front_of(&shops::SALEOR)))
+}
+
 /// A shop made with Tryton behind `examples/tryton.py`.
 pub(super) fn tryton(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
     shops::TRYTON.installed().then(|| shared.get(|| in_front_of(&shops::TRYTON)))

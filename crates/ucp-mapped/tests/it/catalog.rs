@@ -184,9 +184,39 @@ answer = "{products: []}"
     });
     let found = shop.answer(Question::Find, find(&json!({}))).await;
     assert_eq!((&found["products"][0]["id"], &found["next"]), (&json!("1"), &json!("c2")));
-    assert_eq!(shop.asked(), ["POST /api"]);
+    assert_eq!(shop.asked(), ["POST /api/"]);
     let refused = shop.ask(Question::Find, find(&json!({"after": "bad"}))).await;
     assert!(matches!(&refused, Ok(Reply::Refused(reason)) if reason == "`page`: no such cursor"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_request_without_a_path_goes_to_the_address_as_it_is_written() {
+    const MAPPING: &str = r#"
+[source.plain]
+address = "ADDRESSgraphql"
+
+[source.slashed]
+address = "ADDRESSgraphql/"
+
+[find]
+answer = "{products: []}"
+
+[[find.step]]
+name = "one"
+source = "plain"
+graphql = "{ one }"
+
+[[find.step]]
+name = "other"
+source = "slashed"
+graphql = "{ other }"
+
+[resolve]
+answer = "{products: []}"
+"#;
+    let shop = MappedShop::topped(PRODUCT, MAPPING, |_| Answer::json(&json!({"data": {}})));
+    shop.answer(Question::Find, find(&json!({}))).await;
+    assert_eq!(shop.asked(), ["POST /api/graphql", "POST /api/graphql/"]);
 }
 
 #[tokio::test]
