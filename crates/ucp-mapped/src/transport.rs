@@ -118,13 +118,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Notes what a program could not make. Texts of programs can quote data of buyers: of questions that are not about
-    /// products, the log and the trace of the call get the rule alone, which quotes nothing.
+    /// Notes what a program could not make. Texts of programs can quote data of buyers: the trace of the call, and the log
+    /// of questions that are not about products, get the rule, which quotes nothing.
     fn finding(&self, label: &str, what: &str, text: &str, rule: &str) {
         let browsing = matches!(self.question, Question::Find | Question::Resolve | Question::Open);
         let reason = if browsing { text } else { rule };
         tracing::error!(question = self.question.path(), program = label, reason, "{what}");
-        ucp_record::tell("mapping_fault", || format!("`{label}` of /{}: {reason}", self.question.path()));
+        ucp_record::tell("mapping_fault", || format!("`{label}` of /{}: {rule}", self.question.path()));
         self.trace(|trace| trace.findings.push(format!("`{label}`: {text}")));
     }
 
