@@ -79,6 +79,8 @@ pub struct Trace {
     pub exchanges: Vec<Exchange>,
     /// Results that programs could not make, and values that were left out.
     pub findings: Vec<String>,
+    /// Requests that were not made, because their paths lead out of the source.
+    pub outside: Vec<String>,
 }
 
 /// Early end of a question, before its answer is made.
@@ -572,7 +574,7 @@ impl Mapped {
                 let Some(url) = source.url(&path, &query) else {
                     // Callers' texts are in it. Nothing is below the address by that name.
                     asking.trace(|trace| {
-                        trace.findings.push(format!("`{}`: the path must be below the address", made.name));
+                        trace.outside.push(format!("`{}`: the path must be below the address", made.name));
                     });
                     return Ok(None);
                 };

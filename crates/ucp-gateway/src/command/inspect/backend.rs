@@ -392,7 +392,7 @@ fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done
             ExitCode::FAILURE
         }
     };
-    for finding in &trace.findings {
+    for finding in trace.findings.iter().chain(&trace.outside) {
         say!("problem  {finding}");
     }
     Ok(code)
