@@ -109,7 +109,7 @@ class Api(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length) or b"{}")
         with LOCK:
             status, document = answered(self.command, url.path, parse_qs(url.query), body)
-        payload = b"" if document is None else json.dumps(document).encode()
+        payload = b"" if document is None else json.dumps(document, separators=(",", ":")).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(payload)))

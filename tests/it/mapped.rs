@@ -117,6 +117,14 @@ fn a_mapping_is_checked_without_its_shop() {
     }
     let (code, said) = checked("[order]\n");
     assert!(code == Some(1) && said.contains("order: must have a step or an answer"), "{said}");
+    // What a program cannot make is the reason of the rule that fails.
+    let (_folder, file) = shows_the_question("");
+    let text = fs::read_to_string(&file).expect("a file").replace("($question | tojson)", "($question.limit | plain)");
+    fs::write(&file, text).expect("written");
+    let output = binary().args(["backend", "check"]).arg(&file).ends();
+    let said = printed(&output);
+    let reason = "found  `find.answer`: failed: 20 must be a text";
+    assert!(output.status.code() == Some(1) && said.contains(reason), "{said}");
     let output = binary().args(["backend", "check", "--offline", "http://127.0.0.1:1"]).ends();
     assert!(!output.status.success() && printed(&output).contains("is for mapping files"), "{}", printed(&output));
 }

@@ -32,6 +32,6 @@ pub mod worker;
 
 pub use self::{
     page::page,
-    plan::read,
+    plan::{draft, read},
     transport::{Exchange, Mapped, Trace},
 };

@@ -106,12 +106,21 @@ struct Planner<'a> {
     /// Names of shared requests and fragments that are used.
     used: BTreeSet<String>,
     faults: Vec<String>,
+    /// What the file has to state, too.
+    missing: Vec<String>,
 }
 
 /// Reads a mapping and checks everything that can be checked without the shop: members, programs with line and column,
 /// names of steps and sources, and that what the file promises can be kept. Fails with [`Faulty`], with all faults that
 /// were found.
 pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
+    let (mapping, plan, missing) = draft(file)?;
+    if missing.is_empty() { Ok((mapping, plan)) } else { Err(Faulty(missing)) }
+}
+
+/// Reads a mapping that is being written, as [`read`] does, with what it has to state before it can be used. Fails with
+/// [`Faulty`].
+pub fn draft(file: &str) -> Result<(Mapping, Plan, Vec<String>), Faulty> {
     let mapping = Mapping::parse(file)?;
     let mut planner = Planner {
         mapping: &mapping,
@@ -120,6 +129,7 @@ pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
         listed: Vec::new(),
         used: BTreeSet::new(),
         faults: Vec::new(),
+        missing: Vec::new(),
     };
     let known: Vec<String> = KNOWN.map(str::to_owned).into();
     planner.define(&known);
@@ -140,14 +150,14 @@ pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let event = mapping.order_event.as_ref();
     let event = event.map(|event| planner.way(Question::OrderStatus, "order_event.translate", &event.translate));
     planner.promises();
-    let Planner { listed, mut faults, .. } = planner;
+    let Planner { listed, mut faults, missing, .. } = planner;
     // The answers to `open` are those to `resolve` unless the file says otherwise.
     faults.dedup();
-    if faults.is_empty() {
-        Ok((mapping, Plan { listed, product, choices, questions, event }))
-    } else {
-        Err(Faulty(faults))
+    if !faults.is_empty() {
+        faults.extend(missing);
+        return Err(Faulty(faults));
     }
+    Ok((mapping, Plan { listed, product, choices, questions, event }, missing))
 }
 
 impl Planner<'_> {
@@ -196,7 +206,9 @@ impl Planner<'_> {
         let places = mapping.cart.as_ref().is_some_and(|cart| cart.completion == Completion::Place);
         for (label, asked) in [("place", &mapping.place), ("order", &mapping.order), ("cancel", &mapping.cancel)] {
             match asked {
-                None if places => self.fault(label, "must be stated where `cart.completion` is `place`"),
+                None if places => {
+                    self.missing.push(format!("{label}: must be stated where `cart.completion` is `place`"));
+                }
                 Some(_) if !places && label != "order" => {
                     self.fault(label, "must not be stated unless `cart.completion` is `place`");
                 }

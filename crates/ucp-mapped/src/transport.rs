@@ -85,6 +85,8 @@ pub struct Trace {
     pub exchanges: Vec<Exchange>,
     /// Results that programs could not make, and values that were left out.
     pub findings: Vec<String>,
+    /// Requests that were not made, because their paths lead out of the source.
+    pub outside: Vec<String>,
 }
 
 /// Early end of a question, before its answer is made.
@@ -124,13 +126,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Notes what a program could not make. Texts of programs can quote data of buyers: of questions that are not about
-    /// products, the log and the trace of the call get the rule alone, which quotes nothing.
+    /// Notes what a program could not make. Texts of programs can quote data of buyers: the trace of the call, and the log
+    /// of questions that are not about products, get the rule, which quotes nothing.
     fn finding(&self, label: &str, what: &str, text: &str, rule: &str) {
         let browsing = matches!(self.question, Question::Find | Question::Resolve | Question::Open);
         let reason = if browsing { text } else { rule };
         tracing::error!(question = self.question.path(), program = label, reason, "{what}");
-        ucp_record::tell("mapping_fault", || format!("`{label}` of /{}: {reason}", self.question.path()));
+        ucp_record::tell("mapping_fault", || format!("`{label}` of /{}: {rule}", self.question.path()));
         self.trace(|trace| trace.findings.push(format!("`{label}`: {text}")));
     }
 
@@ -590,7 +592,7 @@ impl Mapped {
                 let Some(url) = source.url(&path, &query) else {
                     // Callers' texts are in it. Nothing is below the address by that name.
                     asking.trace(|trace| {
-                        trace.findings.push(format!("`{}`: the path must be below the address", made.name));
+                        trace.outside.push(format!("`{}`: the path must be below the address", made.name));
                     });
                     return Ok(None);
                 };

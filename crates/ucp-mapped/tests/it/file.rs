@@ -80,6 +80,9 @@ fn faults_are_named() {
     for name in ["place", "order", "cancel"] {
         assert!(faulty.contains(&format!("{name}: must be stated where `cart.completion` is `place`")), "{faulty}");
     }
+    // One that is being written lacks them still.
+    let (.., missing) = ucp_mapped::draft(&format!("{MARKET}{SOURCE}{QUESTIONS}{cart}")).expect("a draft");
+    assert_eq!(missing.len(), 3, "{missing:?}");
     let faulty = faults(&format!("{MARKET}[source.shop]\naddress = \"https://me:secret@shop.example\"\n{QUESTIONS}"));
     assert!(
         faulty.contains("must be an http or https address") && !faulty.lines().any(|line| line.contains("line 17")),

@@ -1,12 +1,14 @@
 //! `backend`: checks and tries a shop that is asked the questions of the backend contract, by itself or by a mapping.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
 };
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -23,14 +25,14 @@ use ucp_host::{
 };
 use ucp_mapped::{
     Exchange, Mapped, Trace,
-    file::Mapping,
+    file::{Faulty, Mapping},
     form::{self, Form},
     plan::Plan,
     pool::Limits,
     source::Surroundings,
     worker,
 };
-use ucp_net::{Lane, Options, outbound};
+use ucp_net::{Counters, Failure, Lane, Options, outbound};
 use ucp_wire::documents::pretty;
 use url::Url;
 
@@ -42,6 +44,9 @@ use crate::command::{
 
 /// Maximum number of requests of a repeated step that are shown, unless all are asked for.
 const SHOWN_OF_STEP: usize = 2;
+
+/// Maximum number of findings that a rule shows.
+const SHOWN_FINDINGS: usize = 5;
 
 /// Recommended fields of a product.
 const WANTED: [&str; 5] = ["description", "url", "categories", "media", "handle"];
@@ -145,6 +150,50 @@ async fn checked(options: &CheckOptions) -> Done {
     Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A shop behind a mapping that says what its programs could not make.
+struct Talkative {
+    mapped: Mapped,
+    left_out: Mutex<BTreeSet<String>>,
+}
+
+impl Talkative {
+    /// Notes whether everything could be converted.
+    fn note(self, report: &mut Report) {
+        let left_out = self.left_out.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let rule = "everything_can_be_converted";
+        let Some(first) = left_out.first() else {
+            report.kept.push(rule);
+            return;
+        };
+        report.findings.push(Finding {
+            rule,
+            question: Question::Find.path(),
+            asked: Value::Null,
+            seen: left_out.iter().take(SHOWN_FINDINGS).cloned().collect::<Vec<_>>().join("\n         "),
+            problem: format!("the programs of the mapping cannot use {} values, such as {first}", left_out.len()),
+            cure: "correct the program for such values, or have it yield `empty` for a product that is not for sale",
+        });
+    }
+}
+
+#[async_trait]
+impl Transport for Talkative {
+    async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
+        let trace = Mutex::new(Trace::default());
+        let reply = self.mapped.ask_traced(question, body, &trace).await;
+        let findings = trace.into_inner().unwrap_or_else(PoisonError::into_inner).findings;
+        if reply.is_err() && !findings.is_empty() {
+            return Ok(Reply::Refused(findings.join("; ")));
+        }
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).extend(findings);
+        reply
+    }
+
+    fn counters(&self) -> &Arc<Counters> {
+        self.mapped.counters()
+    }
+}
+
 /// Tries the rules on a mapping: those of its form first, which need no shop.
 async fn of_mapping(options: &CheckOptions) -> Result<Report, Box<dyn std::error::Error>> {
     let (mapping, plan) = read(Path::new(&options.shop))?;
@@ -162,7 +211,10 @@ async fn of_mapping(options: &CheckOptions) -> Result<Report, Box<dyn std::error
         let reason = "`--offline`: the shop was not asked".to_owned();
         Report { skipped: vec![("everything else", reason)], ..Report::default() }
     } else {
-        check(&mapped(&mapping, plan)?, options.allow_writes).await
+        let shop = Talkative { mapped: mapped(&mapping, plan)?, left_out: Mutex::default() };
+        let mut report = check(&shop, options.allow_writes).await;
+        shop.note(&mut report);
+        report
     };
     report.kept.splice(0..0, kept);
     report.findings.splice(0..0, findings);
@@ -214,9 +266,16 @@ fn print(report: &Report) {
     say!("{} passed, {} failed", report.kept.len(), report.findings.len());
 }
 
+fn text(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+fn unusable(file: &Path, faulty: &Faulty) -> String {
+    format!("{} cannot be used:\n{faulty}", file.display())
+}
+
 fn read(file: &Path) -> Result<(Mapping, Plan), String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    ucp_mapped::read(&text).map_err(|faulty| format!("{} cannot be used:\n{faulty}", file.display()))
+    ucp_mapped::read(&text(file)?).map_err(|faulty| unusable(file, &faulty))
 }
 
 /// Returns the document of a question: as it is stated, or of words, and completed.
@@ -278,7 +337,8 @@ fn complete(document: &mut Value, defaults: &Value) {
 }
 
 fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done {
-    let (mapping, plan) = read(file)?;
+    // One question can be tried before the others are written.
+    let (mapping, plan, _) = ucp_mapped::draft(&text(file)?).map_err(|faulty| unusable(file, &faulty))?;
     let asked = Question::ALL.into_iter().find(|known| known.path() == question);
     let asked = asked.ok_or_else(|| format!("`{question}` must be a question, such as `find` or `cart/sync`"))?;
     let document = document(asked, arguments, &mapping)?;
@@ -332,7 +392,7 @@ fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done
             ExitCode::FAILURE
         }
     };
-    for finding in &trace.findings {
+    for finding in trace.findings.iter().chain(&trace.outside) {
         say!("problem  {finding}");
     }
     Ok(code)
