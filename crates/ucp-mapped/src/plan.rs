@@ -111,6 +111,12 @@ impl Planner<'_> {
             self.fault("source", "must have at least one source");
         }
         for (name, source) in &mapping.source {
+            for header in source.session_headers.iter().filter(|header| header.parse::<HeaderName>().is_err()) {
+                self.fault(
+                    &format!("source.{name}.session_headers"),
+                    format_args!("`{header}` must be the name of an HTTP header"),
+                );
+            }
             for (header, value) in &source.headers {
                 if header.parse::<HeaderName>().is_err() || http::HeaderValue::from_str(value).is_err() {
                     self.fault(

@@ -1,4 +1,5 @@
-//! Sessions of carts: the cookies by which a shop knows a cart, within the identifier that the contract hands back.
+//! Sessions of carts: the cookies and headers by which a shop knows a cart, within the identifier that the contract hands
+//! back.
 //!
 //! The contract tells the identifier of a cart to nobody, so that it may hold what opens the cart. It is opaque to the
 //! gateway, which keeps it with its own record of the cart; nothing is kept here.
@@ -6,25 +7,31 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Start of identifiers that hold a session, and the version of their form.
 const PREFIX: &str = "m1.";
 
-/// Maximum size of the cookies of a session in bytes.
+/// Maximum size of the cookies of a session in bytes, and of its headers.
 const MAX_COOKIES: usize = 3 << 10;
 
-/// Cookies by source and name. Has no `Debug` form: whoever knows them can open the cart.
+/// What a cart is reached by. Has no `Debug` form: whoever knows it can open the cart.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Session(BTreeMap<String, BTreeMap<String, String>>);
+pub(super) struct Session {
+    /// Cookies by source and name.
+    cookies: BTreeMap<String, BTreeMap<String, String>>,
+    /// Headers by source and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, BTreeMap<String, String>>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     cart: Value,
-    cookies: Session,
+    #[serde(flatten)]
+    session: Session,
 }
 
 impl Session {
@@ -32,22 +39,45 @@ impl Session {
     /// identifier that was not made here.
     pub(super) fn open(identifier: &str) -> Option<(Self, Value)> {
         let bytes = URL_SAFE_NO_PAD.decode(identifier.strip_prefix(PREFIX)?).ok()?;
-        let Sealed { cart, cookies } = serde_json::from_slice(&bytes).ok()?;
-        Some((cookies, cart))
+        let Sealed { cart, session } = serde_json::from_slice(&bytes).ok()?;
+        Some((session, cart))
     }
 
     /// Returns the identifier of a cart in this session.
     pub(super) fn seal(&self, cart: Value) -> Option<String> {
-        let sealed = serde_json::to_vec(&Sealed { cart, cookies: self.clone() }).ok()?;
+        let sealed = serde_json::to_vec(&Sealed { cart, session: self.clone() }).ok()?;
         Some(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// Returns the `Cookie` header for a source.
     pub(super) fn header(&self, source: &str) -> Option<HeaderValue> {
-        let cookies: Vec<_> = self.0.get(source)?.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<_> = self.cookies.get(source)?.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut value = HeaderValue::from_str(&cookies.join("; ")).ok().filter(|value| !value.is_empty())?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// Returns the headers for a source.
+    pub(super) fn headers(&self, source: &str) -> Vec<(HeaderName, HeaderValue)> {
+        let header = |(name, value): (&String, &String)| {
+            let mut value = HeaderValue::from_str(value).ok()?;
+            value.set_sensitive(true);
+            Some((name.parse().ok()?, value))
+        };
+        self.headers.get(source).into_iter().flatten().filter_map(header).collect()
+    }
+
+    /// Takes over the headers of these names that an answer of a source has.
+    pub(super) fn note_headers(&mut self, source: &str, names: &[HeaderName], headers: &HeaderMap) {
+        for name in names {
+            let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else { continue };
+            let kept = self.headers.entry(source.to_owned()).or_default();
+            let held: usize =
+                kept.iter().filter(|(known, _)| *known != name.as_str()).map(|(_, value)| value.len()).sum();
+            if held + value.len() <= MAX_COOKIES {
+                kept.insert(name.as_str().to_owned(), value.to_owned());
+            }
+        }
     }
 
     /// Takes over the cookies of these names that an answer of a source sets.
@@ -60,7 +90,7 @@ impl Session {
                 continue;
             }
             let ended = value.is_empty() || parts.any(|part| part.eq_ignore_ascii_case("max-age=0"));
-            let jar = self.0.entry(source.to_owned()).or_default();
+            let jar = self.cookies.entry(source.to_owned()).or_default();
             let held: usize = jar.iter().map(|(name, value)| name.len() + value.len()).sum();
             if ended {
                 jar.remove(name);
@@ -94,6 +124,26 @@ mod tests {
         assert_eq!(opened.header("other"), None);
         opened.note("shop", &names, &set(&["sid=; Path=/", "sig=3; Max-Age=0"]));
         assert_eq!(opened.header("shop"), None);
+    }
+
+    #[test]
+    fn headers_of_a_session_travel_with_its_cookies() {
+        let names = [HeaderName::from_static("cart-token")];
+        let answer = |token: &str| {
+            let text = HeaderValue::from_str(token).expect("a header");
+            HeaderMap::from_iter([(names[0].clone(), text), (header::ETAG, HeaderValue::from_static("other"))])
+        };
+        let mut session = Session::default();
+        session.note_headers("shop", &names, &answer("a"));
+        session.note_headers("shop", &names, &answer("b"));
+        session.note_headers("shop", &names, &answer(&"x".repeat(MAX_COOKIES + 1)));
+        let (opened, _) = Session::open(&session.seal(Value::from(7)).expect("an identifier")).expect("one of ours");
+        assert_eq!(opened.headers("shop"), [(names[0].clone(), HeaderValue::from_static("b"))]);
+        assert!(opened.headers("shop")[0].1.is_sensitive() && opened.headers("other").is_empty());
+        // Of a gateway from before there were headers.
+        let sealed = URL_SAFE_NO_PAD.encode(br#"{"cart":7,"cookies":{"shop":{"sid":"1"}}}"#);
+        let (session, _) = Session::open(&format!("m1.{sealed}")).expect("one of ours");
+        assert_eq!(session.header("shop").expect("cookies"), "sid=1");
     }
 
     #[test]
