@@ -235,6 +235,11 @@ backends! {
     oscar: super::subjects::oscar,
     vendure: super::subjects::vendure,
     tryton: super::subjects::tryton,
+    php: super::subjects::php,
+    commercetools: super::subjects::commercetools,
+    salesman: super::subjects::salesman,
+    woocommerce: super::subjects::woocommerce,
+    magento: super::subjects::magento,
 }
 
 /// Exchanges with an upstream shop are visible to its operator only.
