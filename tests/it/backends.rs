@@ -241,6 +241,11 @@ backends! {
     evershop: super::subjects::evershop,
     saleor: super::subjects::saleor,
     tryton: super::subjects::tryton,
+    php: super::subjects::php,
+    commercetools: super::subjects::commercetools,
+    salesman: super::subjects::salesman,
+    woocommerce: super::subjects::woocommerce,
+    magento: super::subjects::magento,
 }
 
 /// Exchanges with an upstream shop are visible to its operator only.

@@ -142,6 +142,10 @@ pub struct Source {
     /// Names of the cookies that make the session of a cart. They travel within the identifier of the cart.
     #[serde(default)]
     pub session_cookies: Vec<String>,
+    /// Names of headers that make the session of a cart: what an answer states in one is sent with every later request.
+    /// They travel as the cookies do.
+    #[serde(default)]
+    pub session_headers: Vec<String>,
     /// Program that yields the name of one of `choice`, or `null` for the source as it is stated. It is run once for each
     /// question. A cart stays with the choice that it was made with.
     pub choose: Option<Code>,
@@ -174,6 +178,7 @@ impl Source {
             headers,
             auth: choice.auth.clone().or_else(|| self.auth.clone()),
             session_cookies: self.session_cookies.clone(),
+            session_headers: self.session_headers.clone(),
             choose: None,
             choice: BTreeMap::new(),
         }
@@ -212,7 +217,21 @@ pub enum Auth {
         secret: String,
         /// Scope, if one is to be asked for.
         scope: Option<String>,
+        /// Part of a request for a token that states the client. Default: `body`.
+        #[serde(default)]
+        credentials: Credentials,
     },
+}
+
+/// Part of a request for a token that states the client and its secret (RFC 6749, 2.3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Credentials {
+    /// The form, as `client_id` and `client_secret`.
+    #[default]
+    Body,
+    /// The header `Authorization`, by the scheme `Basic`.
+    Header,
 }
 
 fn authorization() -> String {
@@ -304,8 +323,8 @@ pub struct Step {
     /// `answer` is `{status, body}` then, whatever the status.
     #[serde(default)]
     pub accept: Vec<u16>,
-    /// Codes (`extensions.code`) of GraphQL errors that are answers, too. The input of `answer` is `{data, errors}` then,
-    /// with `code` and `message` of each error, if any.
+    /// Codes (`extensions.code`, or else `extensions.category`) of GraphQL errors that are answers, too. The input of
+    /// `answer` is `{data, errors}` then, with `code` and `message` of each error, if any.
     #[serde(default)]
     pub accept_errors: Vec<String>,
     /// `true` if the value is `null` where the source answers that there is no such thing (404, 410). Otherwise there is

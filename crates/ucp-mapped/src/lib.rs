@@ -9,7 +9,7 @@
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
 //! | `event` | signatures of the shop's events |
-//! | `session` | cookies of carts |
+//! | `session` | cookies and headers of carts |
 //! | `check` | what answers must be, whatever program made them |
 //! | [`decimal`] | minor units from decimal texts, exactly |
 //! | [`program`] | jq programs: what they may name, and what they yield |

@@ -172,6 +172,12 @@ impl Planner<'_> {
             self.fault("source", "must have at least one source");
         }
         for (name, source) in &mapping.source {
+            for header in source.session_headers.iter().filter(|header| header.parse::<HeaderName>().is_err()) {
+                self.fault(
+                    &format!("source.{name}.session_headers"),
+                    format_args!("`{header}` must be the name of an HTTP header"),
+                );
+            }
             let headers = source.choice.values().flat_map(|choice| &choice.headers).chain(&source.headers);
             for (header, value) in headers {
                 if header.parse::<HeaderName>().is_err() || http::HeaderValue::from_str(value).is_err() {

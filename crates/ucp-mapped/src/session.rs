@@ -1,5 +1,5 @@
-//! Sessions of carts: the cookies by which a shop knows a cart, and the choice of its sources, within the identifier that
-//! the contract hands back.
+//! Sessions of carts: the cookies and headers by which a shop knows a cart, and the choice of its sources, within the identifier
+//! that the contract hands back.
 //!
 //! The contract tells the identifier of a cart to nobody, so that it may hold what opens the cart. It is opaque to the
 //! gateway, which keeps it with its own record of the cart; nothing is kept here.
@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Start of identifiers that hold a session, and the version of their form.
 const PREFIX: &str = "m1.";
 
-/// Maximum size of the cookies of a session in bytes.
+/// Maximum size of the cookies of a session in bytes, and of its headers.
 const MAX_COOKIES: usize = 3 << 10;
 
 /// What a cart is reached by. Has no `Debug` form: whoever knows it can open the cart.
@@ -25,6 +25,9 @@ pub(super) struct Session {
     /// Choices by the names of sources that have several; `None` for the source as it is stated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) chosen: BTreeMap<String, Option<String>>,
+    /// Headers by source and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +58,29 @@ impl Session {
         let mut value = HeaderValue::from_str(&cookies.join("; ")).ok().filter(|value| !value.is_empty())?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// Returns the headers for a source.
+    pub(super) fn headers(&self, source: &str) -> Vec<(HeaderName, HeaderValue)> {
+        let header = |(name, value): (&String, &String)| {
+            let mut value = HeaderValue::from_str(value).ok()?;
+            value.set_sensitive(true);
+            Some((name.parse().ok()?, value))
+        };
+        self.headers.get(source).into_iter().flatten().filter_map(header).collect()
+    }
+
+    /// Takes over the headers of these names that an answer of a source has.
+    pub(super) fn note_headers(&mut self, source: &str, names: &[HeaderName], headers: &HeaderMap) {
+        for name in names {
+            let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else { continue };
+            let kept = self.headers.entry(source.to_owned()).or_default();
+            let held: usize =
+                kept.iter().filter(|(known, _)| *known != name.as_str()).map(|(_, value)| value.len()).sum();
+            if held + value.len() <= MAX_COOKIES {
+                kept.insert(name.as_str().to_owned(), value.to_owned());
+            }
+        }
     }
 
     /// Takes over the cookies of these names that an answer of a source sets.
@@ -109,6 +135,26 @@ mod tests {
         let (session, cart) = Session::open(&format!("m1.{sealed}")).expect("one of ours");
         assert_eq!((cart, session.header("shop").expect("cookies").as_bytes()), (Value::from(7), &b"sid=1"[..]));
         assert!(session.seal(Value::from(7)).expect("an identifier") == format!("m1.{sealed}"));
+    }
+
+    #[test]
+    fn headers_of_a_session_travel_with_its_cookies() {
+        let names = [HeaderName::from_static("cart-token")];
+        let answer = |token: &str| {
+            let text = HeaderValue::from_str(token).expect("a header");
+            HeaderMap::from_iter([(names[0].clone(), text), (header::ETAG, HeaderValue::from_static("other"))])
+        };
+        let mut session = Session::default();
+        session.note_headers("shop", &names, &answer("a"));
+        session.note_headers("shop", &names, &answer("b"));
+        session.note_headers("shop", &names, &answer(&"x".repeat(MAX_COOKIES + 1)));
+        let (opened, _) = Session::open(&session.seal(Value::from(7)).expect("an identifier")).expect("one of ours");
+        assert_eq!(opened.headers("shop"), [(names[0].clone(), HeaderValue::from_static("b"))]);
+        assert!(opened.headers("shop")[0].1.is_sensitive() && opened.headers("other").is_empty());
+        // Of a gateway from before there were headers.
+        let sealed = URL_SAFE_NO_PAD.encode(br#"{"cart":7,"cookies":{"shop":{"sid":"1"}}}"#);
+        let (session, _) = Session::open(&format!("m1.{sealed}")).expect("one of ours");
+        assert_eq!(session.header("shop").expect("cookies"), "sid=1");
     }
 
     #[test]

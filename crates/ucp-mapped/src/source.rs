@@ -76,6 +76,7 @@ pub enum SourceError {
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) session_cookies: Vec<String>,
+    pub(super) session_headers: Vec<HeaderName>,
     /// Address as the mapping states it, for requests without a path, such as those of GraphQL.
     stated: Url,
     /// The same with a slash at its end, for those with one.
@@ -98,6 +99,8 @@ struct Tokens {
     client: String,
     secret: String,
     scope: Option<String>,
+    /// Header that states the client; `None` if the form does.
+    basic: Option<HeaderValue>,
     /// The last token, or the failure to get one, with the time until which it holds.
     held: Mutex<Option<Held>>,
     fetches: InFlight<(), Result<HeaderValue, Failure>>,
@@ -173,7 +176,13 @@ impl Source {
                 let pair = STANDARD.encode(format!("{user}:{}", secret(named)?));
                 Access::Fixed(header::AUTHORIZATION, sensitive(format!("Basic {pair}"), named)?)
             }
-            Some(file::Auth::Oauth { token_address, client, secret: named, scope }) => {
+            Some(file::Auth::Oauth { token_address, client, secret: named, scope, credentials }) => {
+                let known = secret(named)?;
+                // Each part is encoded as in a form first (RFC 6749, 2.3.1).
+                let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+                let basic = (*credentials == file::Credentials::Header)
+                    .then(|| STANDARD.encode(format!("{}:{}", encoded(client), encoded(&known))))
+                    .map(|pair| sensitive(format!("Basic {pair}"), named));
                 let mut options = options(&token_address.0);
                 // Whoever waits for a token waits for one request: an answer may take the time of all attempts.
                 options.timeouts.read.answer = options.timeouts.read.total;
@@ -181,8 +190,9 @@ impl Source {
                     upstream: upstream(options)?,
                     address: token_address.0.clone(),
                     client: client.clone(),
-                    secret: secret(named)?,
+                    secret: known,
                     scope: scope.clone(),
+                    basic: basic.transpose()?,
                     held: Mutex::default(),
                     fetches: InFlight::default(),
                     clock: around.clock.clone(),
@@ -198,7 +208,8 @@ impl Source {
         let headers = headers.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect();
         let upstream = upstream(options(&address))?;
         let (name, session_cookies) = (name.to_owned(), source.session_cookies.clone());
-        Ok(Self { name, session_cookies, stated, address, headers, access, upstream })
+        let session_headers = source.session_headers.iter().filter_map(|name| name.parse().ok()).collect();
+        Ok(Self { name, session_cookies, session_headers, stated, address, headers, access, upstream })
     }
 
     pub(super) fn counters(&self) -> &std::sync::Arc<Counters> {
@@ -279,11 +290,13 @@ struct Granted {
 }
 
 impl Tokens {
-    /// Returns the request for a token (RFC 6749, 4.4.2), with the client's credentials in the body.
+    /// Returns the request for a token (RFC 6749, 4.4.2).
     fn form(&self) -> String {
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "client_credentials");
-        form.append_pair("client_id", &self.client).append_pair("client_secret", &self.secret);
+        if self.basic.is_none() {
+            form.append_pair("client_id", &self.client).append_pair("client_secret", &self.secret);
+        }
         if let Some(scope) = &self.scope {
             form.append_pair("scope", scope);
         }
@@ -353,6 +366,9 @@ impl Tokens {
         let mut request = UpstreamRequest::new(CallKind::Read, Method::POST, self.address.clone())
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         (request.author, request.body) = (Author::Gateway, self.form().into());
+        if let Some(basic) = &self.basic {
+            request = request.secret(header::AUTHORIZATION, basic.clone());
+        }
         let received = self.upstream.call(request).await?;
         if !received.status.is_success() {
             return Err(refused(received));

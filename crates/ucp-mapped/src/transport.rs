@@ -183,8 +183,9 @@ impl Mapped {
         };
         let signature = mapping.order_event.as_ref().map(|event| &event.signature);
         let events = signature.map(|signature| EventSignature::open(signature, around)).transpose()?;
-        let has_sessions =
-            !plan.choices.is_empty() || sources.values().any(|source| !source.session_cookies.is_empty());
+        let is_session =
+            |source: &Arc<Source>| !source.session_cookies.is_empty() || !source.session_headers.is_empty();
+        let has_sessions = !plan.choices.is_empty() || sources.values().any(is_session);
         let pool = Pool::new(std::mem::take(&mut plan.listed), launch, limits);
         let market = serde_json::to_vec(&mapping.market).unwrap_or_default();
         let backend = serde_json::to_vec(&backend).unwrap_or_default().into();
@@ -625,10 +626,13 @@ impl Mapped {
         let mut documents = Vec::with_capacity(requests.len());
         let mut requests = requests.into_iter().peekable();
         while requests.peek().is_some() {
-            let cookies = asking.session.header(&source.name);
+            let (cookies, own) = (asking.session.header(&source.name), asking.session.headers(&source.name));
             let group = requests.by_ref().take(made.at_once);
-            let group: Vec<Option<Outgoing>> =
-                group.map(|outgoing| Some(Outgoing { cookies: cookies.clone(), ..outgoing? })).collect();
+            let in_session = |outgoing: Outgoing| {
+                let headers = [outgoing.headers, own.clone()].concat();
+                Outgoing { cookies: cookies.clone(), headers, ..outgoing }
+            };
+            let group: Vec<Option<Outgoing>> = group.map(|outgoing| outgoing.map(in_session)).collect();
             let are_sent: Vec<_> = group.iter().map(Option::is_some).collect();
             let group: Vec<_> = group.into_iter().flatten().collect();
             let wrote = asking.wrote;
@@ -666,6 +670,7 @@ impl Mapped {
                     }
                 })?;
                 asking.session.note(&source.name, &source.session_cookies, &received.headers);
+                asking.session.note_headers(&source.name, &source.session_headers, &received.headers);
                 let answered = document(asking.question, made, received).inspect_err(|end| {
                     if matches!(end, End::Failure(Failure::Answered(_))) && asking.author == Author::Caller {
                         // This question alone may be refused.
@@ -817,6 +822,15 @@ struct GraphQlError {
 #[serde(default)]
 struct Extensions {
     code: String,
+    /// What Magento states in place of a code.
+    category: Value,
+}
+
+impl GraphQlError {
+    fn code(&self) -> &str {
+        let Extensions { code, category } = &self.extensions;
+        if code.is_empty() { category.as_str().unwrap_or_default() } else { code }
+    }
 }
 
 /// The page that is asked for.
@@ -930,13 +944,13 @@ fn document(question: Question, made: &Made, received: Received) -> Result<Optio
     match *status {
         status if status.is_success() && made.graphql.is_some() => {
             let replied: Replied<'_> = serde_json::from_slice(body).map_err(|_| unexpected())?;
-            let accepted = |error: &GraphQlError| made.accept_errors.contains(&error.extensions.code);
+            let accepted = |error: &GraphQlError| made.accept_errors.iter().any(|code| code == error.code());
             if let Some(error) = replied.errors.iter().find(|error| !accepted(error)) {
                 let reason = format!("`{}`: {}", made.name, ucp_import::printable(&error.message));
                 return Err(End::Reply(Reply::Refused(reason)));
             }
             if !made.accept_errors.is_empty() {
-                let error = |error: &GraphQlError| json!({ "code": error.extensions.code, "message": error.message });
+                let error = |error: &GraphQlError| json!({ "code": error.code(), "message": error.message });
                 let errors: Vec<_> = replied.errors.iter().map(error).collect();
                 return Ok(Some(json!({ "data": replied.data, "errors": errors }).to_string().into()));
             }

@@ -119,6 +119,12 @@ install_saleor() {
   echo "$wanted" >"$VENV/installed.txt"
 }
 
+install_php() {
+  command -v php >/dev/null && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends php-cli
+}
+
 # A compiler, and the annotations that generated clients carry.
 install_java() {
   command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return

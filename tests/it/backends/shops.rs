@@ -180,6 +180,108 @@ pub(super) static TRYTON: Kind = Kind {
     },
 };
 
+pub(super) static PHP: Kind = Kind {
+    name: "php",
+    behind: Behind::Contract { secret: "secret-of-the-shop" },
+    goods: Goods {
+        word: "cotton",
+        choices: "shirt",
+        plenty: ["socks-1", "mug-1"],
+        sold_out: "robe-1",
+        code: Some("WELCOME10"),
+        secret: Some("starter-cart"),
+        end: End::Paid { handler: "starter_pay", kind: "card", token: "success_token" },
+    },
+    placing: "/place",
+    orders: |shop| shop.kept("starter-shop.json"),
+};
+
+pub(super) static COMMERCETOOLS: Kind = Kind {
+    name: "commercetools",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18767",
+        secrets: &[("COMMERCETOOLS_CLIENT_SECRET", "secret-of-the-client")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "00000000-0000-4000-8000-000000000013",
+        plenty: ["UP1", "UP2"],
+        sold_out: "UP3",
+        code: Some("WELCOME10"),
+        secret: None,
+        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
+    },
+    placing: "orderNumber",
+    orders: |shop| {
+        shop.recorded(
+            "shop.sqlite",
+            "SELECT json_extract(data, '$.customerEmail'), json_extract(data, '$.totalPrice.centAmount') FROM \
+             resources WHERE type_id = 'order'",
+        )
+    },
+};
+
+pub(super) static SALESMAN: Kind = Kind {
+    name: "salesman",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18768",
+        secrets: &[("SALESMAN_STAFF_PASSWORD", "staff-password")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "13",
+        plenty: ["1-1", "2-2"],
+        sold_out: "3-3",
+        code: Some("WELCOME10"),
+        secret: Some("m1."),
+        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
+    },
+    placing: "/checkout/",
+    orders: |shop| {
+        shop.recorded("shop.sqlite3", "SELECT email, CAST(ROUND(total * 100) AS INTEGER) FROM salesmanorders_order")
+    },
+};
+
+/// A stand-in for WooCommerce, made from what is public about its Store API.
+pub(super) static WOOCOMMERCE: Kind = Kind {
+    name: "woocommerce",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18769",
+        secrets: &[("WOOCOMMERCE_CONSUMER_SECRET", "cs_of_the_test_shop")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "13",
+        plenty: ["1-1", "2-2"],
+        sold_out: "3-3",
+        code: Some("WELCOME10"),
+        secret: Some("m1."),
+        end: End::Paid { handler: "bacs", kind: "invoice", token: "none" },
+    },
+    placing: "/checkout",
+    orders: |shop| shop.kept("shop.json"),
+};
+
+/// A stand-in for Magento, which executes documents against its schema.
+pub(super) static MAGENTO: Kind = Kind {
+    name: "magento",
+    behind: Behind::Mapping {
+        origin: "http://127.0.0.1:18770",
+        secrets: &[("MAGENTO_ACCESS_TOKEN", "token-of-the-test-shop")],
+    },
+    goods: Goods {
+        word: "cotton",
+        choices: "SHIRT",
+        plenty: ["UP1:UP1", "UP2:UP2"],
+        sold_out: "UP3:UP3",
+        code: Some("WELCOME10"),
+        secret: None,
+        end: End::Paid { handler: "purchaseorder", kind: "invoice", token: "none" },
+    },
+    placing: "placeOrder",
+    orders: |shop| shop.kept("shop.json"),
+};
+
 impl Kind {
     fn variable(&self, what: &str) -> Option<String> {
         std::env::var(format!("UCP_{}_{what}", self.name.to_uppercase())).ok()
@@ -304,6 +406,16 @@ impl BackendShop {
         };
         let rows = String::from_utf8(answer.stdout).expect("text");
         rows.lines().map(|line| order(line).unwrap_or_else(|| panic!("an order: {line}"))).collect()
+    }
+
+    /// Reads email addresses and totals of orders from a file that it keeps.
+    fn kept(&self, file: &str) -> Vec<(String, i64)> {
+        let kept = std::fs::read(self.data.path().join(file)).expect("what the shop keeps");
+        let kept: Value = serde_json::from_slice(&kept).expect("JSON");
+        let order = |order: &Value| {
+            (order["email"].as_str().expect("an address").to_owned(), order["total"].as_i64().expect("cents"))
+        };
+        kept["orders"].as_array().expect("orders").iter().map(order).collect()
     }
 
     /// Totals of the orders of a buyer.
@@ -641,6 +753,11 @@ macro_rules! of_each {
         of_each!(evershop: EVERSHOP: $($rule),+);
         of_each!(saleor: SALEOR: $($rule),+);
         of_each!(tryton: TRYTON: $($rule),+);
+        of_each!(php: PHP: $($rule),+);
+        of_each!(commercetools: COMMERCETOOLS: $($rule),+);
+        of_each!(salesman: SALESMAN: $($rule),+);
+        of_each!(woocommerce: WOOCOMMERCE: $($rule),+);
+        of_each!(magento: MAGENTO: $($rule),+);
     };
     ($name:ident: $kind:ident: $($rule:ident),+) => {
         mod $name {

@@ -159,6 +159,31 @@ pub(super) fn tryton(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> 
     shops::TRYTON.installed().then(|| shared.get(|| in_front_of(&shops::TRYTON)))
 }
 
+/// The starter in PHP, behind the backend contract.
+pub(super) fn php(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::PHP.installed().then(|| shared.get(|| in_front_of(&shops::PHP)))
+}
+
+/// A project of commercetools behind `examples/commercetools.toml`.
+pub(super) fn commercetools(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::COMMERCETOOLS.installed().then(|| shared.get(|| in_front_of(&shops::COMMERCETOOLS)))
+}
+
+/// A shop made with Salesman behind `examples/salesman.toml`.
+pub(super) fn salesman(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::SALESMAN.installed().then(|| shared.get(|| in_front_of(&shops::SALESMAN)))
+}
+
+/// A stand-in for WooCommerce behind `examples/woocommerce.toml`.
+pub(super) fn woocommerce(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::WOOCOMMERCE.installed().then(|| shared.get(|| in_front_of(&shops::WOOCOMMERCE)))
+}
+
+/// A stand-in for Magento behind `examples/magento.toml`.
+pub(super) fn magento(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::MAGENTO.installed().then(|| shared.get(|| in_front_of(&shops::MAGENTO)))
+}
+
 fn in_front_of(kind: &'static shops::Kind) -> Subject {
     let shop = shops::BackendShop::start(kind);
     let gateway = kind.gateway(&shop.origin(), UPSTREAM);

@@ -260,22 +260,25 @@ graphql = "query { more }"
 
 #[tokio::test]
 async fn errors_of_graphql_are_answers_where_the_mapping_says_so() {
-    let shop = |code: &'static str| {
+    let answers = |extensions: Value| {
         MappedShop::new(GRAPH, move |request| {
             let known = String::from_utf8_lossy(request.body()).contains("known");
-            let errors = json!([{"message": "no", "extensions": {"code": code}}]);
-            let errors = if known && !code.is_empty() { errors } else { json!([]) };
+            let errors = json!([{"message": "no", "extensions": extensions}]);
+            let errors = if known && extensions != json!({}) { errors } else { json!([]) };
             Answer::json(&json!({"data": {"known": null}, "errors": errors}))
         })
     };
     let question = json!({"ids": ["1"], "context": context()});
-    let accepted = shop("FORBIDDEN");
-    accepted.answer(Question::Resolve, question.clone()).await;
-    assert_eq!(accepted.asked().len(), 2);
-    let refused = shop("INTERNAL").ask(Question::Resolve, question.clone()).await;
+    for extensions in [json!({"code": "FORBIDDEN", "category": 7}), json!({"category": "FORBIDDEN"})] {
+        let accepted = answers(extensions);
+        accepted.answer(Question::Resolve, question.clone()).await;
+        assert_eq!(accepted.asked().len(), 2);
+    }
+    let internal = json!({"code": "INTERNAL", "category": "FORBIDDEN"});
+    let refused = answers(internal).ask(Question::Resolve, question.clone()).await;
     assert!(matches!(&refused, Ok(Reply::Refused(reason)) if reason == "`known`: no"), "{refused:?}");
     // Without errors, the first step has the answer.
-    let ended = shop("");
+    let ended = answers(json!({}));
     ended.answer(Question::Resolve, question).await;
     assert_eq!(ended.asked().len(), 1);
 }

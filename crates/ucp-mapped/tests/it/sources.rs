@@ -68,6 +68,27 @@ async fn oauth_tokens_are_fetched_once_and_again_when_they_are_ended() {
 }
 
 #[tokio::test]
+async fn a_client_is_stated_in_the_header_where_the_file_says_so() {
+    let auth = "auth = { kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"m e:\", secret = \"A\", \
+                credentials = \"header\" }";
+    let shop = MappedShop::new(&format!("{auth}\n{QUESTIONS}"), |request| {
+        if request.uri().path() == "/api/token" {
+            assert_eq!(String::from_utf8_lossy(request.body()), "grant_type=client_credentials");
+            // `m+e%3A:A-value`, in base64.
+            assert_eq!(header(request, "authorization"), Some("Basic bStlJTNBOkEtdmFsdWU="));
+            return Answer::json(&json!({"access_token": "t0", "expires_in": 3600}));
+        }
+        if header(request, "authorization") == Some("Bearer t0") {
+            Answer::json(&json!({}))
+        } else {
+            Answer::status(401)
+        }
+    });
+    shop.answer(Question::Find, find(&json!({}))).await;
+    assert_eq!(shop.asked(), ["POST /api/token", "GET /api/products"]);
+}
+
+#[tokio::test]
 async fn paths_stay_below_the_address() {
     for (words, good) in [
         ("shoes", true),
