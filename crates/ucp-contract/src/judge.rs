@@ -7,8 +7,10 @@ use ucp_import::jsonl::typed;
 
 use crate::{
     documents::{
-        Abandon, Attempt, Backend, Cart, CartQuestion, Completion, Find, Found, Outcome, PlaceOrder, Resolve, Resolved,
+        Abandon, Attempt, Backend, Cart, CartQuestion, Completion, Find, Found, OrderQuestion, Outcome, PlaceOrder,
+        Resolve, Resolved,
     },
+    orders,
     shop::market,
     transport::Question,
 };
@@ -27,6 +29,7 @@ pub fn question(question: Question, document: &Value) -> Result<(), String> {
         Question::CartAbandon => is::<Abandon>(document),
         Question::Place => is::<PlaceOrder>(document),
         Question::Order | Question::Cancel => is::<Attempt>(document),
+        Question::OrderStatus => is::<OrderQuestion>(document),
     }
 }
 
@@ -64,6 +67,9 @@ pub fn answer(backend: &Backend, question: Question, asked: &Value, answer: &Val
         Question::Place | Question::Order | Question::Cancel => {
             read(answer).map(|outcome| attempt(question, &outcome, problems))
         }
+        // `null` is the answer of a shop that does not know the order.
+        Question::OrderStatus if answer.is_null() => Ok(()),
+        Question::OrderStatus => orders::check(answer.to_string().as_bytes()),
     };
     judgement.rejected.extend(judged.err());
     judgement
@@ -136,7 +142,7 @@ fn attempt(question: Question, outcome: &Outcome, problems: &mut Vec<String>) {
         Outcome::Absent if question == Question::Place => {
             problems.push("$.status: must not be `absent` for `place`".to_owned());
         }
-        Outcome::Placed { order } if order.id.trim().is_empty() => {
+        Outcome::Placed { order, .. } if order.id.trim().is_empty() => {
             problems.push("$.order.id: must not be empty".to_owned());
         }
         Outcome::Challenged { continue_url, .. } if ucp_import::text::address(continue_url).is_none() => {
