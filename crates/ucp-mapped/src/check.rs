@@ -100,7 +100,7 @@ pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), Wrong> {
             (Question::Place, Outcome::Absent) => Err("$.status: must not be `absent` for `place`".to_owned().into()),
             _ => Ok(()),
         },
-        Question::OrderStatus => orders::check(answer),
+        Question::OrderStatus => Ok(orders::check(answer)?),
         Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::CartAbandon => Ok(()),
     }
 }

@@ -378,6 +378,7 @@ impl Step {
             accept_errors: errors.clone(),
             optional: self.optional || shared.optional,
             at_once: own(&self.at_once, &shared.at_once),
+            places: self.places || shared.places,
             reads: own(&self.reads, &shared.reads),
             keep: own(&self.keep, &shared.keep),
         }

@@ -383,6 +383,7 @@ impl Planner<'_> {
             end,
             accept: Vec::new(),
             accept_errors: Vec::new(),
+            places: false,
             optional: true,
             at_once: 1,
             keep: None,
@@ -438,7 +439,7 @@ impl Planner<'_> {
         {
             self.fault(&label, format_args!("`at_once` must be from 1 to {MOST_AT_ONCE}, of a step with `each`"));
         }
-        self.statuses(label, &step.accept);
+        self.statuses(&label, &step.accept);
         if step.keep.is_some_and(|keep| call_kind != CallKind::Read || !(1..=MAX_KEEP).contains(&keep)) {
             self.fault(
                 &label,
