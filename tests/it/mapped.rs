@@ -74,11 +74,11 @@ fn a_question_is_tried_as_words_or_as_json() {
     for (arguments, shown) in [
         (
             &["find", "blue", "vase"][..],
-            r#""title": "{\"available\":false,\"context\":{\"currency\":\"EUR\",\"language\":\"en\"},\"limit\":10,\"words\":\"blue vase\"}""#,
+            r#""title": "{\"words\":\"blue vase\",\"limit\":10,\"available\":false,\"context\":{\"language\":\"en\",\"currency\":\"EUR\"}}""#,
         ),
         (
             &["find", r#"{"words": "vase", "limit": 3, "context": {"country": "AT"}}"#],
-            r#"\"country\":\"AT\",\"currency\":\"EUR\",\"language\":\"en\"},\"limit\":3,\"words\":\"vase\"}""#,
+            r#""title": "{\"words\":\"vase\",\"limit\":3,\"context\":{\"country\":\"AT\",\"language\":\"en\",\"currency\":\"EUR\"},\"available\":false}""#,
         ),
     ] {
         let (code, printed) = tried(arguments);
