@@ -27,8 +27,9 @@ const WRITES: [&str; 18] = [
 ];
 
 /// Files that carry out what was decided, and the one in which a remote shop is brought to the draft that it is to price.
-const CARRYING_OUT: [&str; 6] = [
+const CARRYING_OUT: [&str; 7] = [
     "sales/errands.rs",
+    "sales/following.rs",
     "sales/handoff.rs",
     "sales/mod.rs",
     "sales/money.rs",

@@ -70,7 +70,9 @@ impl Bridge {
         {
             owners.extend(kind, &id, until).await?;
         }
-        if let Some(order) = body.get("order").and_then(|order| order["id"].as_str()) {
+        // The first release names the order beside its page.
+        let order = body.get("order").map_or_else(|| body.get("order_id"), |order| order.get("id"));
+        if let Some(order) = order.and_then(Value::as_str) {
             if owners.owned(Kind::Order, order).await?.is_none() {
                 self.follow(order, String::new()).await?;
             }

@@ -101,7 +101,7 @@ const HANDS_OFF: &str = r#"{ "completion": "hand_off", "finds_orders": true, "or
 
 fn setup(vases: &Vases) -> Setup {
     let configuration = format!(
-        "{}\n[limits]\nunverified = \"none\"\n[upstream]\nsigning_secret_file = \"secret\"\n[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n",
+        "{}\n[upstream]\nsigning_secret_file = \"secret\"\n[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n",
         webhooks::open()
     );
     Setup::new(&configuration).file("secret", SECRET).file("token", ADMIN_TOKEN).arguments(&[

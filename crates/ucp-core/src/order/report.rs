@@ -335,7 +335,7 @@ impl Order {
             None if lines.is_empty() => Err(Unfit::NoAmount),
             amount => {
                 let amount = amount.map(Amount::minor);
-                self.refund(at, amount, &lines, occurrence.reason.clone()).map(drop).map_err(Unfit::from)
+                Self::refund(self, at, amount, &lines, occurrence.reason.clone()).map(drop).map_err(Unfit::from)
             }
         };
         if refunded.is_err() {
