@@ -104,12 +104,14 @@ install_postgresql() {
 
 # Saleor's packages in the versions that it has them in, and a sample shop, which takes minutes to make.
 install_saleor() {
-  local made=$CLIENTS_DIR/upstreams/saleor wanted
+  local made=$CLIENTS_DIR/upstreams/saleor python wanted
   export VENV=$CLIENTS_DIR/venv/mapped-saleor PYTHONDONTWRITEBYTECODE=1
   wanted=$(cat "$UCP_SALEOR_DIR/uv.lock" "$root/tests/upstreams/saleor/shop.py" | sha256sum)
   [[ -f $VENV/installed.txt && $(<"$VENV/installed.txt") == "$wanted" ]] && return
-  command -v python3.12 >/dev/null || { echo "Saleor needs Python 3.12."; return 1; }
-  python3.12 -m venv --clear "$VENV"
+  python=$(compgen -G "$HOME/.pyenv/versions/3.12.*/bin/python3.12" | tail -n 1 || true)
+  ! python3.12 -c '' 2>/dev/null || python=python3.12
+  [[ -n $python ]] || { echo "Saleor needs Python 3.12."; return 1; }
+  "$python" -m venv --clear "$VENV"
   # What it imports and does not name.
   { python3 "$here/lib/locked.py" "$UCP_SALEOR_DIR/uv.lock" saleor pytest; echo 'setuptools==79.0.1'; } >"$VENV/wanted.txt"
   "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$VENV/wanted.txt"

@@ -15,7 +15,7 @@ while to_see:
     optional = package.get("optional-dependencies", {})
     lists = [package.get("dependencies", []) if name not in needed else [], *(optional.get(extra, []) for extra in extras)]
     needed.add(name)
-    linux = (each for listed in lists for each in listed if "win32' " not in each.get("marker", "") + " ")
+    linux = (each for listed in lists for each in listed if "== 'win32'" not in each.get("marker", ""))
     to_see += [(each["name"], each.get("extra", ())) for each in linux]
 for name in sorted(needed - {sys.argv[2]}):
     print(f"{name}=={packages[name]['version']}")

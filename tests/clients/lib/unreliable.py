@@ -178,6 +178,8 @@ class Unreliable:
         time.sleep(rule.get("late", 0))
         if rule.get("lost"):
             return self.hang_up(handler)
+        if "instead" in rule:
+            return self.say(handler, rule["instead"]["status"], (), b"")
         answer = call.answer
         if "lie" in rule:
             document = json.loads(answer)

@@ -493,6 +493,22 @@ def test_an_order_that_is_refused_outright_is_on_no_way(front, status):
 
 
 @places_orders
+@pytest.mark.parametrize("rule", [{"answer": {"status": 500}}, {"instead": {"status": 500}}], ids=["before", "after"])
+def test_an_error_of_the_server_at_the_moment_of_paying(front, rule):
+    """Whether the order was made before it or not: it is told as it is, and there is one in the end."""
+    checkout = front.checkout()
+    with front.misbehaves({"about": SHOP.place, "only": 1, **rule}):
+        said = front.complete(checkout)
+        assert said.status == 503 or said.document.get("status") != "canceled", str(said)
+
+    def bought():
+        return front.completed(checkout) or front.complete(checkout).document.get("status") == "completed"
+
+    until("it is bought once", bought)
+    front.all_is_well("paid")
+
+
+@places_orders
 def test_every_order_that_was_told_is_there_once(front):
     assert front.told, "the tests before have bought something"
     orders = [(email, total) for email, total in SHOP.orders() if email.startswith(BUYERS)]

@@ -5,7 +5,7 @@
 // The database is in the directory, and is made where there is none. The shop says where it listens once it does. Its processes
 // end with this one, however it ends.
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -67,7 +67,9 @@ const answers = () => {
   }
 };
 
-const made = existsSync(database);
+// Written last: an interrupted start is repeated.
+const made = existsSync(join(directory, 'made'));
+if (!made) rmSync(database, { recursive: true, force: true });
 if (owner) {
   mkdirSync(database, { recursive: true, mode: 0o700 });
   run(['chown', '-R', owner.join(':'), directory]);
@@ -181,5 +183,8 @@ async function sample() {
   });
 }
 
-if (!made) await sample();
+if (!made) {
+  await sample();
+  writeFileSync(join(directory, 'made'), '');
+}
 console.log(`${origin}/`);

@@ -22,6 +22,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
 directory, port = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else None
 directory.mkdir(parents=True, exist_ok=True)
 database, made = directory / "database", directory / "made"
@@ -57,6 +60,13 @@ def started():
     sys.exit("PostgreSQL does not answer")
 
 
+def key():
+    """What the shop signs tokens with, of which nobody asks for one."""
+    made = rsa.generate_private_key(65537, 2048)
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    return made.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+
+
 if not made.exists():
     shutil.rmtree(database, ignore_errors=True)
     database.mkdir(mode=0o700)
@@ -77,8 +87,10 @@ os.environ |= {
     "DJANGO_SETTINGS_MODULE": "saleor.settings",
     "DATABASE_URL": f"postgres://saleor@{quote(str(directory), safe='')}/saleor",
     "SECRET_KEY": "of-the-test-shop",
-    "DEBUG": "True",
+    "DEBUG": "False",
     "ALLOWED_HOSTS": "127.0.0.1",
+    "ALLOWED_CLIENT_HOSTS": "127.0.0.1",
+    "RSA_PRIVATE_KEY": key(),
     "DEFAULT_CURRENCY": "USD",
     "PUBLIC_URL": f"http://127.0.0.1:{port or 80}/",
     # The app that takes payments listens on this machine.
@@ -210,7 +222,7 @@ def sample():
             code=f"GIFT-0000-000{number}", currency="USD", initial_balance_amount=5, current_balance_amount=5, is_active=True
         )
     app = App.objects.create(name="Cards", identifier="com.example.cards", is_active=True, type="local")
-    app.permissions.set(Permission.objects.filter(codename__in=["handle_payments", "handle_checkouts", "manage_orders"]))
+    app.permissions.set(Permission.objects.filter(codename__in=["handle_payments", "manage_checkouts", "manage_orders"]))
     AppToken.objects.create(app=app, auth_token=TOKEN)
 
 
