@@ -41,6 +41,8 @@ settings.configure(
         "PAGE_SIZE": 100,
     },
     SECRET_KEY="of-the-test-shop",
+    # The staff's password comes with every request.
+    PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     ALLOWED_HOSTS=["127.0.0.1"],
     ROOT_URLCONF=__name__,
     USE_TZ=True,
