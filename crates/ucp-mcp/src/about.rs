@@ -102,7 +102,7 @@ impl About {
     async fn categories(&self) -> Vec<String> {
         let Some(products) = &self.products else { return Vec::new() };
         let (criteria, presentation) = (Criteria::default(), products.market().own());
-        let query = Query { text: None, criteria, presentation, limit: SAMPLED, after: None };
+        let query = Query { text: None, intent: None, criteria, presentation, limit: SAMPLED, after: None };
         let Ok(page) = products.find(&query, &BuyerSignals::default()).await else { return Vec::new() };
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for product in &page.products {

@@ -301,11 +301,35 @@ pub(crate) fn resolve(db: ShopConnection<'_>, value: &str) -> rusqlite::Result<V
     if let Some(found) = id {
         return Ok(vec![found]);
     }
-    db.prepare_cached(
-        "SELECT DISTINCT product, position FROM identifiers WHERE shop = ? AND value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
-    )?
-    .query_map((db.shop(), value, MAX_MATCHES), |row| found(row, true))?
-    .collect()
+    for value in [value.to_owned()].into_iter().chain(other_lengths(value)) {
+        let aliases: Vec<Found> = db
+            .prepare_cached(
+                "SELECT DISTINCT product, position FROM identifiers WHERE shop = ? AND value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
+            )?
+            .query_map((db.shop(), &value, MAX_MATCHES), |row| found(row, true))?
+            .collect::<rusqlite::Result<_>>()?;
+        if !aliases.is_empty() {
+            return Ok(aliases);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Lengths of the numbers of the trade (GTIN): of one number, the shorter forms have fewer zeros in front.
+const GTIN_LENGTHS: [usize; 4] = [8, 12, 13, 14];
+
+/// Returns the same number of the trade in its other lengths; nothing for any other text.
+fn other_lengths(value: &str) -> impl Iterator<Item = String> {
+    let is_gtin = GTIN_LENGTHS.contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit());
+    let (number, own) = (value.trim_start_matches('0').to_owned(), value.len());
+    let longer = move |length: &usize| is_gtin && *length >= number.len() && *length != own && !number.is_empty();
+    let number = value.trim_start_matches('0').to_owned();
+    GTIN_LENGTHS.into_iter().filter(longer).map(move |length| format!("{number:0>length$}"))
+}
+
+/// Returns `true` if a barcode is the one that is asked for, in whatever length.
+pub(crate) fn is_same_barcode(own: &str, asked: &str) -> bool {
+    own == asked || other_lengths(asked).any(|asked| own == asked)
 }
 
 fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {

@@ -396,7 +396,7 @@ fn carries(product: &Product, target: Target, id: &str) -> bool {
         Target::VariantAlias(position) => product.variants.get(position).is_some_and(|variant| {
             variant.sku.as_deref() == Some(id)
                 || variant.handle.as_deref() == Some(id)
-                || variant.barcodes.iter().any(|barcode| barcode.value == id)
+                || variant.barcodes.iter().any(|barcode| products::is_same_barcode(&barcode.value, id))
         }),
     }
 }

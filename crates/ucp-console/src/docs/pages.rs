@@ -38,6 +38,7 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             file!("mapping"),
             file!("write-an-adapter"),
             file!("catalog-sync"),
+            file!("search"),
             file!("upstream"),
             file!("sales-terms"),
             file!("payments"),

@@ -223,8 +223,11 @@ messages! {
         "The shop has no exchange rate for the currency of the price filter." => "Set `context.currency` to a currency of the shop.",
         "The price filter was not converted.";
     "price_in_words" Info CHANGED "$.query":
-        "The query names a price; text search does not compare prices." => "Use `filters.price`.",
+        "The query names a price that limits nothing." => "Use `filters.price`.",
         "For prices there is `filters.price`.";
+    "price_understood" Info NO "$.query":
+        "A price in the words of the query was taken as a price filter." => "Use `filters.price` if it is wrong.",
+        "`under $50` was taken as a price filter: `max` 5000 in minor units of USD.";
     "purchase_unconfirmed" Error LATER "":
         "The result of the payment is not known yet." => "Get the checkout later. Do not pay again under another idempotency key.",
         "It is not known yet whether the payment was made.";
@@ -268,8 +271,8 @@ messages! {
         "The query was corrected for spelling." => "Rephrase the query if the correction is wrong.",
         "`runing` was read as `running`.";
     "words_matched_in_part" Info NO "$.query":
-        "No product matches all words; the results match some of them." => "Check that the results fit.",
-        "No product has all words.";
+        "Few products or none match all words; the other results match some of them." => "Check that the results fit.",
+        "Few products here have all words of the query.";
 }
 
 #[cfg(test)]

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use crate::{
     Refusal,
     catalog::{
+        Context,
         cursor::Cursors,
         featured::{Words, featured},
-        filter::{Criteria, Filters, PriceFilter},
+        filter::{Bound, Criteria, Filters, PriceFilter},
         lookup::{ListedVariant, Listing},
+        market::{Market, Presentation},
+        price_words::PriceWords,
         search::{DEFAULT_LIMIT, Found, MAX_LIMIT, Request},
     },
     message::Message,
     money::{Amount, Currency},
     ports::{Catalog, Filtering, Query, caller::BuyerSignals},
+    text::quoted,
 };
 
 /// Query that every product matches.
@@ -35,14 +39,32 @@ pub async fn search(
     let text = stated.filter(|query| *query != EVERYTHING);
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
-    let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+    let (mut criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+    let priced = match catalog.capabilities().price_filter {
+        Filtering::None => None,
+        Filtering::Native | Filtering::Local => text.and_then(|text| PriceWords::read(text, presentation.currency)),
+    };
+    if let Some(priced) = &priced {
+        let (bounds, message) = understood(priced, request, &market, &presentation);
+        criteria.bounds = criteria.bounds.or(bounds);
+        messages.push(message);
+    }
+    let text = priced.as_ref().map(|priced| priced.rest.as_str()).or(text);
     let criteria = applied(criteria, catalog.capabilities().price_filter, &mut messages);
 
     // Everything that decides about the results, and nothing else: the page size may change between pages.
-    let bound = format!("{:?}", (text, &criteria, &presentation));
+    let intent = request.context.intent.as_deref().map(str::trim).filter(|intent| text.is_some() && !intent.is_empty());
+    let bound = format!("{:?}", (text, intent, &criteria, &presentation));
     let after = request.cursor.as_deref().map(|cursor| cursors.open(&bound, cursor)).transpose()?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
+    let query = Query {
+        text: text.map(str::to_owned),
+        intent: intent.map(str::to_owned),
+        criteria,
+        presentation,
+        limit,
+        after,
+    };
     let page = catalog.find(&query, buyer_signals).await?;
     messages.extend(page.messages);
     if page.products.is_empty() && query.after.is_none() {
@@ -60,6 +82,37 @@ pub async fn search(
         total: page.total,
         messages,
     })
+}
+
+/// Returns what the price in the words of a query limits, unless a filter does, and the message that says so.
+fn understood(
+    priced: &PriceWords,
+    request: &Request,
+    market: &Market,
+    presentation: &Presentation,
+) -> (Option<Vec<Bound>>, Message) {
+    let words: Vec<_> = priced.stated.iter().map(|words| format!("`{}`", quoted(words))).collect();
+    let words = words.join(" and ");
+    if let Some((price, currency)) = priced.limit
+        && request.filters.price.is_none()
+    {
+        let code = currency.map(|currency| currency.to_string());
+        let context =
+            Context { currency: code.or_else(|| request.context.currency.clone()), ..request.context.clone() };
+        let filters = Filters { price: Some(price), ..Filters::default() };
+        let (criteria, _) = filters.criteria(market, &context, presentation);
+        if criteria.bounds.is_some() {
+            let currency = currency.unwrap_or(presentation.currency);
+            let amount = |name, amount: Option<Amount>| amount.map(|amount| format!("`{name}` {}", amount.minor()));
+            let bounds: Vec<_> = amount("min", price.min).into_iter().chain(amount("max", price.max)).collect();
+            let content =
+                format!("{words} was taken as a price filter: {} in minor units of {currency}.", bounds.join(" and "));
+            return (criteria.bounds, Message::info("price_understood", content));
+        }
+    }
+    let content =
+        format!("{words} in the query limits nothing; `filters.price` with `min` and `max` in minor units does.");
+    (None, Message::info("price_in_words", content))
 }
 
 /// Returns a note if nothing passes a price filter that would match if it were in major units, as those who write it

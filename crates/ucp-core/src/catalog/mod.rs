@@ -6,6 +6,7 @@
 //! | [`product`] | a product as one caller sees it |
 //! | [`market`] | which languages and currencies a shop speaks, and which of them a caller gets |
 //! | [`filter`] | the filters that search, lookup and `get_product` share |
+//! | [`price_words`] | prices in the words of a search |
 //! | [`selection`] | the option engine behind `get_product` |
 //! | [`featured`] | which variant stands for a product |
 //! | [`search`], [`lookup`], [`detail`] | requests and answers of the three operations |
@@ -17,6 +18,7 @@ pub mod featured;
 pub mod filter;
 pub mod lookup;
 pub mod market;
+pub mod price_words;
 pub mod product;
 pub mod record;
 pub mod search;
@@ -33,6 +35,8 @@ pub struct Context {
     pub languages: Vec<String>,
     /// ISO 4217 currency, as sent; also the denomination of price filters.
     pub currency: Option<String>,
+    /// Wish of the buyer, as free text.
+    pub intent: Option<String>,
     /// Customer group of the platform, which the operator states and no caller does.
     pub customer_group: Option<String>,
 }

@@ -100,6 +100,8 @@ pub trait Catalog: Send + Sync {
 pub struct Query {
     /// Search text; `None` matches every product.
     pub text: Option<String>,
+    /// Wish of the buyer, as free text: it may change the order of the products that match, never which ones do.
+    pub intent: Option<String>,
     /// Conditions, all of which at least one variant of a product has to meet.
     pub criteria: Criteria,
     /// Language and currency in which products are shown and prices are compared.

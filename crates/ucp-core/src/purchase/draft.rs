@@ -98,6 +98,7 @@ impl Circumstances {
             country: self.country.clone(),
             languages: self.languages.clone(),
             currency: self.currency.clone(),
+            intent: None,
             customer_group: self.customer_group.clone(),
         }
     }

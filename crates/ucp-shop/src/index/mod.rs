@@ -10,15 +10,24 @@
 //! | :-- | :-- |
 //! | [`schema`] | the fields of the index, and the document of a product |
 //! | [`text`] | conversion of texts to terms |
+//! | [`numbers`] | amounts of texts, in one spelling |
+//! | [`han`] | simplified and traditional Chinese characters |
 //! | [`statistics`] | frozen statistics, so that scores do not shift between pages |
 //! | [`documents`] | sets of products, in blocks |
 //! | [`price_ranges`] | lowest and highest prices, by which most products pass a filter or fail it |
 //! | [`postings`] | the products that have a term, and their scores |
 //! | [`scores`] | scores of common words, kept from one search to the next |
+//! | [`lexicon`] | stop words, exclusions and synonyms of the languages of a market |
+//! | [`vocabulary`] | the words of the shop's products: typos, compounds |
+//! | [`leaves`] | the tokens of a search text, and the ways to match them |
 //! | [`query`] | parsed search texts, and the scores of products |
 //! | [`search`] | one page of results: filters, order, positions |
 
 mod documents;
+mod han;
+mod leaves;
+mod lexicon;
+mod numbers;
 mod postings;
 mod price_ranges;
 mod query;
@@ -27,6 +36,7 @@ mod scores;
 pub(crate) mod search;
 mod statistics;
 mod text;
+mod vocabulary;
 
 use std::{
     error::Error,

@@ -12,7 +12,7 @@ use super::{
 
 /// Largest score of a word in a field: that of a word in all text fields is 16 bits long. Words of real catalogs reach
 /// half of it.
-const MOST_SCORE: u32 = 13_107;
+const MOST_SCORE: u32 = 10_922;
 
 const _: () = assert!(MOST_SCORE as usize * TEXTS.len() <= u16::MAX as usize);
 
@@ -35,6 +35,8 @@ pub(super) enum Posting {
         /// Scores of products that have the term once, by their norm, for terms of many products.
         once: Option<Box<[u32; 256]>>,
     },
+    /// Of products that have a term of every part.
+    Joint(Vec<Vec<Posting>>),
     /// Of a stem in all text fields, from an earlier search.
     Kept(Arc<Scores>),
 }
@@ -55,6 +57,7 @@ impl Posting {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Flat { blocks, .. } | Self::Weighed { blocks, .. } => blocks.doc_freq() as usize,
+            Self::Joint(parts) => parts.iter().map(|part| part.iter().map(Self::len).sum()).min().unwrap_or(0),
             Self::Kept(scores) => scores.len(),
         }
     }
@@ -87,6 +90,18 @@ impl Posting {
                     };
                     add(offset, score);
                 });
+            }
+            Self::Joint(parts) => {
+                let mut scores: Cells = [0; BLOCK as usize];
+                let mut common = candidates.copied();
+                for part in parts {
+                    let mut of_part = Block::default();
+                    for posting in part {
+                        posting.read(block, common.as_ref(), &mut scores, &mut of_part);
+                    }
+                    common = Some(common.map_or(of_part, |common| common.and(&of_part)));
+                }
+                common.unwrap_or_default().each(|offset| add(offset, scores[offset as usize]));
             }
             Self::Kept(scores) => {
                 *found = found.or(scores.documents(block));

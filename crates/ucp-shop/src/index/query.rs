@@ -1,211 +1,80 @@
 //! Full-text queries: the tokens of a search text, and the score of each product that matches them.
 //!
-//! A text is a list of tokens. A token matches a product if one of its *leaves* does: its stem in some language in one
-//! of the text fields, the identifier that it is part of, or, if no product has the word, a word one typo away.
-//! A product's score is the sum of the leaves that match it. Each leaf is rounded to an integer, so that sums do not
-//! depend on the order in which they are made, and weighed by [frozen statistics](super::statistics), so that they do
-//! not depend on other products.
+//! A text is a list of tokens: words and amounts that say something about products. A token matches a product if one of
+//! its *leaves* does: its stem in some language in one of the text fields, another name of it, a compound of it, the
+//! identifier that it is part of, or, if no product has the word, a word one or two typos away.
+//! A product's score is the sum of the leaves that match it, less the share of the tokens that do not; products that match
+//! all of them come first. Each leaf is rounded to an integer, so that sums do not depend on the order in which they are
+//! made, and weighed by [frozen statistics](super::statistics), so that they do not depend on other products.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use tantivy::{
     DocId, Searcher, SegmentReader, Term,
     postings::BlockSegmentPostings,
-    query::{Bm25Weight, FuzzyTermQuery},
+    query::Bm25Weight,
     schema::{Field, IndexRecordOption},
 };
 
 use super::{
     documents::{BLOCK, Block, Cells},
+    leaves::{self, Leaf, Token, UNIT},
     postings::Posting,
-    schema::{Fields, TEXTS, code_term},
+    schema::{Fields, TEXTS},
     scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
-    text::{folded_words, is_stop_word},
 };
 
-/// Maximum length of a search text, in bytes; the rest is ignored.
-const LONGEST_QUERY: usize = 2_048;
-
-/// Maximum number of different words of a text; further ones are ignored.
-const MOST_TOKENS: usize = 24;
-
-/// Maximum number of unknown words of a text that are corrected.
-const MOST_CORRECTED: usize = 6;
-
-/// Maximum number of known words that a mistyped one is expanded to.
-const MOST_CORRECTIONS: usize = 24;
-
-/// Minimum length of a word that is corrected, in characters: shorter ones have too many neighbors.
-const SHORTEST_CORRECTED: usize = 4;
-
-/// Units of an integer score per BM25 point.
-const UNIT: f32 = 64.0;
-
-/// Score of a matching identifier: more than words can reach.
-const CODE_SCORE: u32 = 40 * 64;
-
-/// Factor on the score of a word that matches by correction.
-const CORRECTED: f32 = 0.4;
-
-/// Score of a correction that was unknown when the statistics were made.
-const CORRECTED_NEW: u32 = 64;
-
-/// Match mode: products have to match all tokens, or any of them.
+/// Match mode: products have to match all tokens, or the important ones of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     All,
     Any,
 }
 
-/// One way in which a product can match a token.
-#[derive(Clone, Copy)]
-enum Leaf {
-    /// A stem in any of the text fields, with its score multiplied by `factor`.
-    Stem { factor: f32 },
-    /// A term with a fixed score.
-    Flat { field: Field, score: u32 },
-}
+/// Score of matching all tokens: more than the leaves can reach.
+pub(super) const ALL: u32 = 1 << 28;
 
-/// Words in front of an amount that make it a limit, in lower case.
-const LIMITS: [&str; 18] = [
-    "above", "at", "below", "bis", "cheaper", "hasta", "less", "max", "maximum", "menos", "more", "most", "over",
-    "than", "to", "under", "unter", "up",
-];
-
-/// Those that no name of a product has before a number: "Air Max 90" is one.
-const SURE_LIMITS: [&str; 4] = ["below", "than", "under", "unter"];
-
-/// Words and codes of currencies behind an amount, in lower case.
-const CURRENCIES: [&str; 12] =
-    ["bucks", "chf", "dollar", "dollars", "eur", "euro", "euros", "gbp", "jpy", "pounds", "usd", "yen"];
-
-/// Splits a search text into its words and those that state a price, such as `under $100`. A text of prices alone is
-/// taken as words.
-fn without_prices(text: &str) -> (Vec<&str>, Vec<String>) {
-    let chunks: Vec<&str> = text.split_whitespace().collect();
-    let is = |words: &[&str], place: usize| {
-        chunks.get(place).is_some_and(|chunk| words.iter().any(|word| chunk.eq_ignore_ascii_case(word)))
-    };
-    let is_number = |text: &str| {
-        text.starts_with(|first: char| first.is_ascii_digit())
-            && text.chars().all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ','))
-    };
-    let (mut words, mut prices) = (Vec::new(), Vec::new());
-    let mut place = 0;
-    while let Some(chunk) = chunks.get(place) {
-        let begin = (0..place).rev().take_while(|before| is(&LIMITS, *before)).last();
-        let bare = chunk.trim_matches(['$', '€', '£', '¥']);
-        let has_currency = is(&CURRENCIES, place + 1);
-        let is_price =
-            is_number(bare) && (bare.len() < chunk.len() || has_currency || place > 0 && is(&SURE_LIMITS, place - 1));
-        place += 1;
-        if !is_price {
-            words.push(*chunk);
-            continue;
-        }
-        let limits = begin.map_or(0, |begin| place - 1 - begin);
-        words.truncate(words.len().saturating_sub(limits));
-        place += usize::from(has_currency);
-        prices.push(chunks[place - 1 - usize::from(has_currency) - limits..place].join(" "));
-    }
-    if words.is_empty() { (chunks, Vec::new()) } else { (words, prices) }
-}
-
-/// A token of a query.
-struct Token {
-    leaves: Vec<(String, Leaf)>,
-    /// Approximate number of products that have it. Rare tokens are evaluated first.
-    freq: u64,
-}
+/// Share of the weight of the most important token that a token must have to match on its own, in hundredths.
+const KEY_SHARE: u32 = 25;
 
 /// Parsed search text.
 pub(super) struct Plan {
     tokens: Vec<Token>,
+    /// Words that change the order of the products that match.
+    hints: Vec<Token>,
+    /// What is not asked for.
+    excluded: Vec<Token>,
+    /// Sum of the weights of the tokens.
+    weight: u32,
+    /// Weight from which on a token matches on its own.
+    key: u32,
     /// Words that no product has and for which products with similar words are found.
     pub(super) corrected: Vec<String>,
-    /// Words that state a price, which no product is found by.
-    pub(super) prices: Vec<String>,
+    /// `true` if the whole text is the identifier of a product.
+    pub(super) is_code: bool,
 }
 
 impl Plan {
-    /// Parses a search text.
+    /// Parses a search text, and what the caller says about it.
     pub(super) fn new(
         text: &str,
+        intent: Option<&str>,
         fields: &Fields,
         statistics: &Statistics,
         searcher: &Searcher,
     ) -> tantivy::Result<Self> {
-        let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
-        // Each word with the identifiers that it can be a part of.
-        let mut tokens: Vec<(String, BTreeSet<String>)> = Vec::new();
-        let whole = code_term(text);
-        let (chunks, prices) = without_prices(text);
-        for chunk in chunks {
-            let chunk_code = code_term(chunk);
-            for word in folded_words(chunk) {
-                let position = match tokens.iter().position(|(known, _)| *known == word) {
-                    Some(position) => position,
-                    None => {
-                        tokens.push((word, BTreeSet::from([whole.clone()])));
-                        tokens.len() - 1
-                    }
-                };
-                tokens[position].1.insert(chunk_code.clone());
-            }
-        }
-        if tokens.iter().any(|(word, _)| !is_stop_word(word)) {
-            tokens.retain(|(word, _)| !is_stop_word(word));
-        }
-        tokens.truncate(MOST_TOKENS);
-
-        let mut corrected = 0;
-        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()), corrected: Vec::new(), prices };
-        for (word, codes) in tokens {
-            let mut stems: BTreeMap<String, f32> =
-                fields.analysis().query_stems(&word).into_iter().map(|stem| (stem, 1.0)).collect();
-            let known = |stem: &str| (0..TEXTS.len()).any(|field| statistics.doc_freq(field, stem) > 0);
-            let mut leaves: Vec<_> =
-                codes.into_iter().map(|code| (code, Leaf::Flat { field: fields.codes, score: CODE_SCORE })).collect();
-            let unknown = statistics.doc_freq(TEXTS.len(), &word) == 0 && !stems.keys().any(|stem| known(stem));
-            if unknown && corrected < MOST_CORRECTED && is_correctable(&word) {
-                corrected += 1;
-                let near = near(&word, fields, statistics, searcher)?;
-                // Products that are newer than the statistics may have the word after all.
-                let mut exact = vec![Term::from_field_text(fields.words, &word)];
-                exact.extend(leaves.iter().map(|(code, _)| Term::from_field_text(fields.codes, code)));
-                exact.extend(
-                    stems.keys().flat_map(|stem| fields.texts.iter().map(|field| Term::from_field_text(*field, stem))),
-                );
-                let mut is_somewhere = false;
-                for term in &exact {
-                    is_somewhere = is_somewhere || searcher.doc_freq(term)? > 0;
-                }
-                let is_alone = near.known.is_empty() && near.new.is_empty();
-                if !is_alone && !is_somewhere {
-                    plan.corrected.push(word.clone());
-                }
-                for word in near.known {
-                    for stem in fields.analysis().query_stems(&word) {
-                        stems.entry(stem).or_insert(CORRECTED);
-                    }
-                }
-                leaves.extend(
-                    near.new.into_iter().map(|word| (word, Leaf::Flat { field: fields.words, score: CORRECTED_NEW })),
-                );
-            }
-            let mut freq = 1;
-            for (stem, factor) in stems {
-                freq += (0..TEXTS.len()).map(|field| u64::from(statistics.doc_freq(field, &stem))).sum::<u64>();
-                leaves.push((stem, Leaf::Stem { factor }));
-            }
-            plan.tokens.push(Token { leaves, freq });
-        }
-        plan.tokens.sort_by_key(|token| token.freq);
-        Ok(plan)
+        let read = leaves::read(text, intent, fields, statistics, searcher)?;
+        let most = read.tokens.iter().filter(|token| token.is_known).map(|token| token.weight).max().unwrap_or(0);
+        Ok(Self {
+            weight: read.tokens.iter().map(|token| token.weight).sum::<u32>().max(1),
+            key: most * KEY_SHARE / 100,
+            tokens: read.tokens,
+            hints: read.hints,
+            excluded: read.excluded,
+            corrected: read.corrected,
+            is_code: read.is_code,
+        })
     }
 
     /// Returns `true` if both modes find the same, as there is at most one token.
@@ -228,26 +97,59 @@ impl Plan {
             candidates = candidates.min(postings.iter().map(Posting::len).sum());
             tokens.push(postings);
         }
+        let others = |tokens: &[Token]| -> tantivy::Result<Vec<_>> {
+            tokens.iter().map(|token| source.postings(token, |_| false)).collect()
+        };
+        let (mut hints, mut excluded) = (others(&self.hints)?, others(&self.excluded)?);
         let mut cells = [0; BLOCK as usize];
+        let mut covered = vec![Block::default(); tokens.len()];
         for number in 0..source.segment.max_doc().div_ceil(BLOCK) {
-            let mut matches =
-                Matches { number, products: Block::default(), most: 0, tokens: &[], cells: &mut cells, is_blank: true };
-            for (at, postings) in tokens.iter_mut().enumerate() {
-                let before = (mode == Mode::All && at > 0).then_some(matches.products);
+            let mut matches = Matches {
+                plan: self,
+                number,
+                products: Block::default(),
+                most: 0,
+                tokens: &[],
+                covered: &[],
+                excluded: Block::default(),
+                cells: &mut cells,
+                is_blank: true,
+            };
+            let mut reachable = 0;
+            // Tokens that match on their own come first: the others are looked up in what those have found.
+            let order =
+                (0..tokens.len()).filter(|at| self.is_key(*at)).chain((0..tokens.len()).filter(|at| !self.is_key(*at)));
+            for (place, at) in order.enumerate() {
+                let narrows = mode == Mode::All && place > 0 || mode == Mode::Any && !self.is_key(at);
+                let before = narrows.then_some(matches.products);
                 let mut of_token = Block::default();
-                for posting in postings {
+                for posting in &mut tokens[at] {
                     matches.read(posting, before.as_ref(), &mut of_token);
                 }
-                matches.products = match before {
-                    Some(before) => before.and(&of_token),
-                    None => matches.products.or(&of_token),
+                covered[at] = of_token;
+                if !of_token.is_empty() {
+                    reachable += self.tokens[at].weight;
+                }
+                matches.products = match (mode, before) {
+                    (_, None) => matches.products.or(&of_token),
+                    (Mode::All, Some(before)) => before.and(&of_token),
+                    (Mode::Any, Some(before)) => before,
                 };
-                if mode == Mode::All && matches.products.is_empty() {
+                if matches.products.is_empty() && (mode == Mode::All || !self.is_key(at)) {
                     break;
                 }
             }
-            matches.tokens = &tokens;
             if !matches.products.is_empty() {
+                let products = matches.products;
+                for posting in hints.iter_mut().flatten() {
+                    matches.read(posting, Some(&products), &mut Block::default());
+                }
+                for posting in excluded.iter_mut().flatten() {
+                    let mut scores = [0; BLOCK as usize];
+                    posting.read(number, Some(&products), &mut scores, &mut matches.excluded);
+                }
+                matches.most = self.rank(matches.most, reachable);
+                (matches.tokens, matches.covered) = (&tokens, &covered);
                 found(&mut matches);
             }
             if !matches.is_blank {
@@ -256,16 +158,34 @@ impl Plan {
         }
         Ok(())
     }
+
+    fn is_key(&self, token: usize) -> bool {
+        self.tokens[token].weight >= self.key
+    }
+
+    /// Returns the rank of a product whose leaves have this score, and whose tokens this weight.
+    fn rank(&self, score: u32, covered: u32) -> u32 {
+        if covered >= self.weight {
+            return score.saturating_add(ALL);
+        }
+        let share = u64::from(covered) << 8;
+        let share = share / u64::from(self.weight);
+        u32::try_from((u64::from(score) * share * share) >> 16).unwrap_or(u32::MAX).clamp(1, ALL - 1)
+    }
 }
 
 /// The products of a block that match.
 pub(super) struct Matches<'a> {
+    plan: &'a Plan,
     /// Number of the block.
     pub(super) number: DocId,
     pub(super) products: Block,
     /// A score that no product of the block exceeds.
     pub(super) most: u32,
     tokens: &'a [Vec<Posting>],
+    /// The products of the block by token.
+    covered: &'a [Block],
+    excluded: Block,
     cells: &'a mut Cells,
     is_blank: bool,
 }
@@ -286,6 +206,18 @@ impl Matches<'_> {
                 self.is_blank = false;
             }
         }
+        wanted.each(|offset| {
+            let tokens = self.plan.tokens.iter().zip(self.covered);
+            let covered: u32 = tokens.filter(|(_, block)| block.contain(offset)).map(|(token, _)| token.weight).sum();
+            let cell = &mut self.cells[offset as usize];
+            *cell = if self.excluded.contain(offset) {
+                // Below all that match as well and do not have what is not asked for.
+                self.plan.rank(*cell / 4, covered.min(self.plan.weight / 2))
+            } else {
+                self.plan.rank(*cell, covered)
+            };
+        });
+        self.is_blank = false;
         self.cells
     }
 }
@@ -303,16 +235,35 @@ impl Source<'_> {
     /// products whether all of them will be asked for.
     fn postings(&self, token: &Token, is_read: impl Fn(usize) -> bool) -> tantivy::Result<Vec<Posting>> {
         let mut postings = Vec::with_capacity(token.leaves.len());
-        for (text, leaf) in &token.leaves {
-            match *leaf {
-                Leaf::Flat { field, score } => {
-                    let blocks = self.blocks(field, text, IndexRecordOption::Basic)?;
-                    postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score }));
+        for leaf in &token.leaves {
+            match leaf {
+                Leaf::Flat { text, field, score } => {
+                    let blocks = self.blocks(*field, text, IndexRecordOption::Basic)?;
+                    postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score: *score }));
                 }
-                Leaf::Stem { factor } => self.stem(text, factor, &is_read, &mut postings)?,
+                Leaf::Stem { stem, factor } => self.stem(stem, *factor, &is_read, &mut postings)?,
+                Leaf::Joint { parts, factor } => postings.extend(self.joint(parts, *factor)?),
             }
         }
         Ok(postings)
+    }
+
+    /// Returns the products that have a stem of every part; `None` if a part is nowhere.
+    fn joint(&self, parts: &[Vec<String>], factor: f32) -> tantivy::Result<Option<Posting>> {
+        let mut joint = Vec::with_capacity(parts.len());
+        for stems in parts {
+            let mut part = Vec::new();
+            for stem in stems {
+                for field in 0..TEXTS.len() {
+                    part.extend(self.weighed(field, stem, factor)?);
+                }
+            }
+            if part.is_empty() {
+                return Ok(None);
+            }
+            joint.push(part);
+        }
+        Ok(Some(Posting::Joint(joint)))
     }
 
     fn stem(
@@ -371,68 +322,5 @@ impl Source<'_> {
         option: IndexRecordOption,
     ) -> tantivy::Result<Option<BlockSegmentPostings>> {
         Ok(self.segment.inverted_index(field)?.read_block_postings(&Term::from_field_text(field, text), option)?)
-    }
-}
-
-/// Returns `true` if a word may be corrected. Numbers and codes are not: another number is another thing.
-fn is_correctable(word: &str) -> bool {
-    word.chars().count() >= SHORTEST_CORRECTED && !word.chars().any(char::is_numeric)
-}
-
-/// Words of the shop's products that are one typo away from a word.
-struct Near {
-    /// Words in the statistics, the most common first.
-    known: Vec<String>,
-    /// Words newer than the statistics. They are matched without stemming: through their stems, a new product could
-    /// make old ones appear on a page that a caller has already passed.
-    new: Vec<String>,
-}
-
-fn near(word: &str, fields: &Fields, statistics: &Statistics, searcher: &Searcher) -> tantivy::Result<Near> {
-    let automaton = || FuzzyTermQuery::new(Term::from_field_text(fields.words, word), 1, true).automaton();
-    let mut found: HashMap<String, u32> = HashMap::new();
-    for segment in searcher.segment_readers() {
-        let inverted = segment.inverted_index(fields.words)?;
-        let mut terms = inverted.terms().search(automaton()?).into_stream()?;
-        while terms.advance() {
-            if let Ok(term) = std::str::from_utf8(terms.key()) {
-                found.entry(term.to_owned()).or_insert_with(|| statistics.doc_freq(TEXTS.len(), term));
-            }
-        }
-    }
-    let (mut known, new): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, freq)| *freq > 0);
-    known.sort_by(|(a, a_freq), (b, b_freq)| b_freq.cmp(a_freq).then_with(|| a.cmp(b)));
-    known.truncate(MOST_CORRECTIONS);
-    Ok(Near {
-        known: known.into_iter().map(|(word, _)| word).collect(),
-        new: new.into_iter().map(|(word, _)| word).collect(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prices_are_no_words_to_search_for() {
-        let read = |text| {
-            let (words, prices) = without_prices(text);
-            (words.join(" "), prices.join("; "))
-        };
-        let of = |words: &str, prices: &str| (words.to_owned(), prices.to_owned());
-        assert_eq!(read("red running shoes under $100"), of("red running shoes", "under $100"));
-        assert_eq!(
-            read("under $1,000.50 tent for less than 20 euros"),
-            of("tent for", "under $1,000.50; less than 20 euros")
-        );
-        assert_eq!(read("shoes below 100"), of("shoes", "below 100"));
-        assert_eq!(read("100 USD gift"), of("gift", "100 USD"));
-        assert_eq!(read("gift 50€ max $60"), of("gift", "50€; max $60"));
-        assert_eq!(read("$100"), of("$100", ""), "there is nothing else");
-        for words in
-            ["air max 90", "wood screws box of 100", "up to 10", "under armour", "$", "over the moon", "5$a", ""]
-        {
-            assert_eq!(read(words), of(words, ""), "{words}");
-        }
     }
 }

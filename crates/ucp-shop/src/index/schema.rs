@@ -19,18 +19,25 @@ use ucp_core::{
         record::{Record, VariantRecord},
     },
     money::Currency,
-    text::fold,
+    text::{fold, words_of},
 };
 use ucp_import::html::to_text;
 
-use super::text::{Analysis, folded_words};
+use super::{
+    lexicon::Lexicon,
+    text::{Analysis, Words},
+};
 
 /// Version of documents and terms. A change of it has older indexes rebuilt.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Text fields, with the weight of a word in them.
-pub(super) const TEXTS: [(&str, f32); 5] =
-    [("title", 4.0), ("brand", 2.5), ("tags", 2.0), ("options", 1.5), ("description", 1.0)];
+pub(super) const TEXTS: [(&str, f32); 6] =
+    [("title", 4.0), ("kinds", 2.0), ("brand", 2.5), ("tags", 2.0), ("options", 1.5), ("description", 1.0)];
+
+/// Words of a title behind which it says what the product is for: of a cover for a phone, the phone is no more than an
+/// option.
+const FOR: &[&str] = &[" for ", " für ", " pour ", " para ", " per ", " voor ", " för ", " til ", " compatible with "];
 
 /// Maximum length of an identifier that can be searched for as a whole, in bytes.
 const LONGEST_CODE: usize = 256;
@@ -49,7 +56,9 @@ pub(super) struct Fields {
     pub(super) texts: [Field; TEXTS.len()],
     /// Words of these texts without stemming, for the correction of mistyped words.
     pub(super) words: Field,
-    /// Ids, handles, SKUs and barcodes, folded, each as one term.
+    /// Stems of the same words, read from their ends, in languages that write compounds as one word.
+    pub(super) heads: Field,
+    /// Ids, handles, SKUs and barcodes, folded, each as one term; and as letters and digits, from each of their parts on.
     pub(super) codes: Field,
     /// The categories of the product and its variants, with those above them.
     pub(super) categories: Field,
@@ -58,6 +67,7 @@ pub(super) struct Fields {
     /// Hashes of categories, one beside each value of the `scoped` columns.
     scope: Field,
     analysis: Analysis,
+    lexicon: Lexicon,
     language: String,
 }
 
@@ -111,6 +121,7 @@ impl Fields {
         let seq = builder.add_u64_field(SEQ, column.clone().set_indexed());
         let texts = TEXTS.map(|(name, _)| builder.add_text_field(name, stems.clone()));
         let words = builder.add_text_field("words", text("whitespace", IndexRecordOption::Basic, false));
+        let heads = builder.add_text_field("heads", text("whitespace", IndexRecordOption::Basic, false));
         let codes = builder.add_text_field("codes", text("raw", IndexRecordOption::Basic, false));
         let categories = builder.add_text_field("categories", text("raw", IndexRecordOption::Basic, false));
         let scope = builder.add_u64_field(SCOPE, column.clone());
@@ -128,6 +139,7 @@ impl Fields {
                 scoped: builder.add_u64_field(&scoped_column(*currency), column.clone()),
             })
             .collect();
+        let analysis = Analysis::new(market);
         let fingerprint = format!("{VERSION} {traded:?} {:?} {:?}", market.language, market.languages);
         Self {
             schema: builder.build(),
@@ -135,17 +147,23 @@ impl Fields {
             seq,
             texts,
             words,
+            heads,
             codes,
             categories,
             currencies,
             scope,
-            analysis: Analysis::new(market),
+            lexicon: Lexicon::new(&analysis),
+            analysis,
             language: market.language.clone(),
         }
     }
 
     pub(super) const fn analysis(&self) -> &Analysis {
         &self.analysis
+    }
+
+    pub(super) const fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
     }
 
     /// The fields that statistics are kept of: the texts, then the words.
@@ -157,14 +175,20 @@ impl Fields {
     pub(super) fn document(&self, seq: i64, record: &Record) -> TantivyDocument {
         let mut document = TantivyDocument::default();
         document.add_u64(self.seq, seq.cast_unsigned());
-        let mut words = BTreeSet::new();
+        let (mut words, mut heads) = (BTreeSet::new(), BTreeSet::new());
         let texts = texts(record, &self.language);
         for (field, texts) in self.texts.iter().zip(texts) {
             let mut stems = Vec::new();
             for (tag, text) in texts.iter() {
-                let folded = folded_words(text);
-                stems.append(&mut self.analysis.stems(tag, text, &folded));
-                words.extend(folded);
+                let Words { words: mut own, others, amounts } = Words::of(text);
+                own.extend(others);
+                let mut own_stems = self.analysis.stems(tag, text, &own);
+                if self.analysis.is_compounding() {
+                    heads.extend(own_stems.iter().map(|stem| reversed(stem)));
+                }
+                stems.append(&mut own_stems);
+                stems.extend(amounts.into_iter().map(|amount| amount.term));
+                words.extend(own);
             }
             if texts.is_set {
                 stems.sort_unstable();
@@ -175,6 +199,9 @@ impl Fields {
             }
         }
         document.add_text(self.words, words.into_iter().collect::<Vec<_>>().join(" "));
+        if !heads.is_empty() {
+            document.add_text(self.heads, heads.into_iter().collect::<Vec<_>>().join(" "));
+        }
         for code in codes(record) {
             document.add_text(self.codes, code);
         }
@@ -250,11 +277,14 @@ impl<'a> Texts<'a> {
 
 /// The texts of a product, in the order of [`TEXTS`].
 fn texts<'a>(record: &'a Record, own: &'a str) -> [Texts<'a>; TEXTS.len()] {
-    let [mut title, mut brand, mut tags, mut options, mut description] = <[Texts<'_>; TEXTS.len()]>::default();
-    for texts in [&mut brand, &mut tags, &mut options] {
+    let [mut title, mut kinds, mut brand, mut tags, mut options, mut description] =
+        <[Texts<'_>; TEXTS.len()]>::default();
+    for texts in [&mut kinds, &mut brand, &mut tags, &mut options] {
         texts.is_set = true;
     }
-    title.add(own, &record.title);
+    let (head, purpose) = parts_of_title(&record.title);
+    title.add(own, head);
+    options.add(own, purpose);
     description.add(own, plain(&record.description));
 
     let named = |members: &'a serde_json::Map<String, serde_json::Value>| {
@@ -263,7 +293,7 @@ fn texts<'a>(record: &'a Record, own: &'a str) -> [Texts<'a>; TEXTS.len()] {
     let mut brands: BTreeSet<&str> = named(&record.extra).chain(record.metadata.iter().flat_map(named)).collect();
     let mut labels: BTreeSet<&str> = BTreeSet::new();
     let mut keywords: BTreeSet<&str> = record.tags.iter().map(String::as_str).collect();
-    keywords.extend(record.categories.iter().map(|category| category.value.as_str()));
+    let mut categories: BTreeSet<&str> = record.categories.iter().map(|category| category.value.as_str()).collect();
     for axis in &record.options {
         labels.insert(&axis.name);
         labels.extend(axis.values.iter().map(|value| value.label.as_str()));
@@ -272,18 +302,32 @@ fn texts<'a>(record: &'a Record, own: &'a str) -> [Texts<'a>; TEXTS.len()] {
         brands.extend(variant.seller.iter().filter_map(|seller| seller.name.as_deref()));
         labels.extend(variant.title.as_deref());
         keywords.extend(variant.tags.iter().map(String::as_str));
-        keywords.extend(variant.categories.iter().map(|category| category.value.as_str()));
+        categories.extend(variant.categories.iter().map(|category| category.value.as_str()));
     }
+    categories.into_iter().for_each(|text| kinds.add(own, text));
     brands.into_iter().for_each(|text| brand.add(own, text));
     keywords.into_iter().for_each(|text| tags.add(own, text));
     labels.into_iter().for_each(|text| options.add(own, text));
 
     for (tag, translation) in &record.translations {
-        translation.title.iter().for_each(|text| title.add(tag, text));
+        for (head, purpose) in translation.title.iter().map(|text| parts_of_title(text)) {
+            title.add(tag, head);
+            options.add(tag, purpose);
+        }
         translation.description.iter().for_each(|text| description.add(tag, plain(text)));
         translation.terms.values().for_each(|text| options.add(tag, text));
     }
-    [title, brand, tags, options, description]
+    [title, kinds, brand, tags, options, description]
+}
+
+/// Splits a title into what a product is, and what it is for.
+fn parts_of_title(title: &str) -> (&str, &str) {
+    FOR.iter().filter_map(|word| title.split_once(word)).min_by_key(|(head, _)| head.len()).unwrap_or((title, ""))
+}
+
+/// The letters of a word, from its end on.
+pub(super) fn reversed(word: &str) -> String {
+    word.chars().rev().collect()
 }
 
 fn plain(description: &Description) -> Cow<'_, str> {
@@ -301,8 +345,39 @@ fn codes(record: &Record) -> BTreeSet<String> {
         [Some(&variant.id), variant.sku.as_ref(), variant.handle.as_ref()].into_iter().flatten().chain(barcodes)
     });
     let all = [Some(&record.id), record.handle.as_ref()].into_iter().flatten().chain(variants);
-    all.map(|code| code_term(code)).filter(|code| !code.is_empty() && code.len() <= LONGEST_CODE).collect()
+    let parts = record.variants.iter().flat_map(|variant| {
+        let barcodes = variant.barcodes.iter().map(|barcode| &barcode.value);
+        [Some(&variant.id), variant.sku.as_ref()].into_iter().flatten().chain(barcodes).flat_map(|code| parts_of(code))
+    });
+    let all = all.map(|code| code_term(code)).chain(parts);
+    all.filter(|code| !code.is_empty() && code.len() <= LONGEST_CODE).collect()
 }
+
+/// Minimum length of letters and digits that can be a part of an identifier.
+const SHORTEST_PART: usize = 4;
+
+/// Maximum number of parts of an identifier, from the end of it.
+const MOST_PARTS: usize = 8;
+
+/// The letters and digits of an identifier, from each of its parts on, as terms.
+fn parts_of(code: &str) -> Vec<String> {
+    let folded = fold(code.trim());
+    let parts: Vec<&str> = words_of(&folded).collect();
+    let from = |begin: usize| part_term(&parts[begin..].concat());
+    (0..parts.len()).rev().take(MOST_PARTS).filter_map(from).collect()
+}
+
+/// Letters and digits as the term of a part of an identifier; `None` if they can be anything. Of a number of the trade
+/// (GTIN), the zeros in front do not count.
+pub(super) fn part_term(bare: &str) -> Option<String> {
+    let digits = bare.bytes().filter(u8::is_ascii_digit).count();
+    let bare = if digits == bare.len() && digits >= SHORTEST_GTIN { bare.trim_start_matches('0') } else { bare };
+    let is_code = digits > 0 && (bare.len() >= SHORTEST_PART && digits < bare.len() || digits > SHORTEST_PART);
+    is_code.then(|| format!("~{bare}"))
+}
+
+/// Minimum length of a number of the trade.
+const SHORTEST_GTIN: usize = 8;
 
 /// An identifier as a term.
 pub(super) fn code_term(code: &str) -> String {

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use quick_cache::sync::Cache;
 use tantivy::{
     DocId, Searcher, SegmentReader, Term, columnar::Column, index::SegmentId, postings::BlockSegmentPostings,
     schema::IndexRecordOption,
@@ -27,11 +28,14 @@ use super::{
     documents::{BLOCK, Block, Documents},
     postings::within,
     price_ranges::PriceRanges,
-    query::{Matches, Mode, Plan, Source},
+    query::{ALL, Matches, Mode, Plan, Source},
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
     scores::CommonWords,
     statistics::Statistics,
 };
+
+/// Number of products that have all words of a query from which on those that have some of them are left out.
+const ENOUGH: u64 = 24;
 
 /// A product's place in the order of a query's results: the score, then the place in the shop.
 type ResultPlace = (Reverse<u32>, i64);
@@ -52,12 +56,10 @@ pub(crate) struct Hits {
 /// Deviations of the matches from the words of a query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Looseness {
-    /// `true` if they have some of the words, since no product has all of them.
+    /// `true` if some of those of the page have not all of the words, since few products or none have.
     pub(crate) partial: bool,
     /// Words that no product has; products with similar ones match.
     pub(crate) corrected: Vec<String>,
-    /// Words that state a price, which limits nothing.
-    pub(crate) prices: Vec<String>,
 }
 
 impl Looseness {
@@ -72,16 +74,9 @@ impl Looseness {
             );
             messages.push(Message::info("words_corrected", content));
         }
-        if !self.prices.is_empty() {
-            let words: Vec<_> = self.prices.iter().map(|words| format!("`{}`", quoted(words))).collect();
-            let content = format!(
-                "{} in the query limits nothing; `filters.price` with `min` and `max` in minor units does.",
-                words.join(" and ")
-            );
-            messages.push(Message::info("price_in_words", content));
-        }
         if self.partial {
-            let content = "No product here has all words of the query; these products have some of them.";
+            let content =
+                "Few products here have all words of the query, or none; those after them have some of the words.";
             messages.push(Message::info("words_matched_in_part", content));
         }
         messages
@@ -112,7 +107,13 @@ pub(crate) struct Snapshot {
     /// The columns of its segments, and the products of those that have deleted ones.
     segments: Vec<(Arc<Columns>, Option<Arc<Documents>>)>,
     common: Arc<CommonWords>,
+    /// Short texts that were searched for lately, as they were read: by the epoch of the statistics, text and intent.
+    plans: Cache<(u64, String, Option<String>), Arc<Plan>>,
 }
+
+/// Maximum number of texts that are kept as they were read, and of bytes of each of them.
+const MOST_PLANS: usize = 256;
+const LONGEST_KEPT: usize = 96;
 
 /// The columns of one segment.
 struct Columns {
@@ -202,7 +203,8 @@ impl Snapshot {
             Ok::<_, tantivy::TantivyError>((columns, alive))
         };
         let segments = searcher.segment_readers().iter().map(of).collect::<Result<_, _>>()?;
-        Ok(Self { searcher, fields, statistics, segments, common })
+        let plans = Cache::new(MOST_PLANS);
+        Ok(Self { searcher, fields, statistics, segments, common, plans })
     }
 
     /// Number of products.
@@ -219,26 +221,36 @@ impl Snapshot {
             for segment in self.segments() {
                 page.within(self, segment)?.browse(segment.0.max_doc());
             }
-            return Ok(page.finish(|place| Position { epoch: 0, mode: Mode::All, place }));
+            let hits = page.finish(|place| Position { epoch: 0, mode: Mode::All, place });
+            return Ok(Hits { looseness: Looseness::default(), ..hits });
         };
         let statistics = match &after {
             None => self.statistics.first(),
             Some(position) => self.statistics.iter().find(|statistics| statistics.epoch == position.epoch),
         };
         let statistics = statistics.ok_or_else(Position::outdated)?;
-        let plan = Plan::new(text, &self.fields, statistics, &self.searcher)?;
+        let plan = self.plan(text, query.intent.as_deref(), statistics)?;
         let place = after.map(|position| position.place);
         let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
         let mut page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
         // an answer, and no reason to offer others.
-        if after.is_none() && !plan.is_single() && !page.is_matched {
+        if after.is_none() && !plan.is_single() && !plan.is_code && page.matched < ENOUGH {
             mode = Mode::Any;
             page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
         let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
-        let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected, prices: plan.prices };
-        Ok(Hits { looseness, ..hits })
+        let partial = mode == Mode::Any && hits.looseness.partial;
+        Ok(Hits { looseness: Looseness { partial, corrected: plan.corrected.clone() }, ..hits })
+    }
+
+    /// Returns a text as it is read under these statistics.
+    fn plan(&self, text: &str, intent: Option<&str>, statistics: &Statistics) -> tantivy::Result<Arc<Plan>> {
+        let read = || Plan::new(text, intent, &self.fields, statistics, &self.searcher).map(Arc::new);
+        if text.len() + intent.map_or(0, str::len) > LONGEST_KEPT {
+            return read();
+        }
+        self.plans.get_or_insert_with(&(statistics.epoch, text.to_owned(), intent.map(str::to_owned)), read)
     }
 
     /// Returns the segments with their columns, and those of their products that are not deleted, unless none is.
@@ -273,8 +285,8 @@ struct PageOf<'a> {
     /// The best places so far, the worst of them on top; one more than the page holds, to know whether another follows.
     best: BinaryHeap<ResultPlace>,
     total: u64,
-    /// `true` if a product matches, whether or not it passes the filters.
-    is_matched: bool,
+    /// Number of products that match, whether or not they pass the filters.
+    matched: u64,
 }
 
 impl<'a> PageOf<'a> {
@@ -287,7 +299,7 @@ impl<'a> PageOf<'a> {
             limit,
             best: BinaryHeap::with_capacity(limit.saturating_add(2).min(1_024)),
             total: 0,
-            is_matched: false,
+            matched: 0,
         }
     }
 
@@ -322,11 +334,12 @@ impl<'a> PageOf<'a> {
         let more = places.len() > self.limit;
         places.truncate(self.limit);
         let next = places.last().filter(|_| more).map(|place| position(*place).write());
+        let partial = places.iter().any(|(score, _)| score.0 < ALL);
         Hits {
             seqs: places.into_iter().map(|(_, seq)| seq).collect(),
             next,
             total: self.total,
-            looseness: Looseness::default(),
+            looseness: Looseness { partial, ..Looseness::default() },
         }
     }
 }
@@ -365,7 +378,7 @@ impl Within<'_, '_> {
         if alive.is_empty() {
             return None;
         }
-        self.page.is_matched = true;
+        self.page.matched += u64::from(alive.len());
         let admitted = self.filter.admitted(number, alive);
         self.page.total += u64::from(admitted.len());
         (!admitted.is_empty() && !self.page.is_beyond((Reverse(most), self.floor(number)))).then_some(admitted)
@@ -521,7 +534,7 @@ struct Position {
 }
 
 /// Changes with the form of positions.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Position {
     fn write(&self) -> Vec<u8> {

@@ -7,35 +7,152 @@
 use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, TokenStream as _, WhitespaceTokenizer};
 use ucp_core::{
     catalog::market::Market,
-    text::{fold, words},
+    text::{fold, words_of},
 };
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::numbers::{Amount, amounts};
 
 /// Maximum length of a word; longer ones, which only hostile texts have, are cut.
 const LONGEST_WORD: usize = 64;
 
-/// Stop words, folded: English and Spanish.
-const STOP_WORDS: &[&str] = &[
-    "a", "al", "an", "and", "are", "as", "at", "be", "by", "con", "como", "de", "del", "e", "el", "en", "es", "for",
-    "from", "i", "in", "is", "it", "la", "las", "le", "lo", "los", "me", "mi", "my", "o", "of", "on", "or", "para",
-    "por", "que", "se", "sin", "su", "sus", "that", "the", "this", "to", "u", "un", "una", "unas", "unos", "with", "y",
-    "your",
-];
+/// Maximum number of parts of a compound that are joined to one word, and of parts that a word of letters and digits has.
+const MOST_PARTS: usize = 4;
 
-/// Returns `true` if a folded word is left out of queries that have others.
-pub(super) fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.contains(&word)
-}
+/// Languages that write compounds as one word.
+const COMPOUNDING: &[&str] = &["da", "de", "fi", "hu", "nb", "nl", "nn", "no", "sv"];
 
 /// Converter of the texts of one market to terms.
 pub(super) struct Analysis {
     /// Languages of the market, its default one first, with their stemmers.
     languages: Vec<(String, Option<TextAnalyzer>)>,
+    is_compounding: bool,
+}
+
+/// The words of a text.
+pub(super) struct Words {
+    /// Its words, folded, in their order.
+    pub(super) words: Vec<String>,
+    /// Other spellings of them: `wifi` of `Wi-Fi`, `iphone` and `15` of `iPhone15`, single characters of scripts without spaces.
+    pub(super) others: Vec<String>,
+    pub(super) amounts: Vec<Amount>,
+}
+
+impl Words {
+    pub(super) fn of(text: &str) -> Self {
+        let folded = fold_text(text);
+        let (mut words, mut others) = (Vec::new(), Vec::new());
+        for chunk in folded.split_whitespace() {
+            let begin = words.len();
+            for word in words_of(chunk) {
+                split_unspaced(word, &mut words, Some(&mut others));
+                others.extend(runs(word).into_iter().map(str::to_owned));
+            }
+            if let parts @ [_, _, ..] = &words[begin..]
+                && parts.len() <= MOST_PARTS
+                && !parts.iter().any(|part| part.chars().any(is_unspaced))
+                && !chunk.contains([',', ';', ':', '(', ')'])
+            {
+                others.push(cut(&parts.concat()).to_owned());
+            }
+        }
+        Self { words, others, amounts: amounts(&folded, count) }
+    }
+}
+
+/// Number of words that a run of letters and digits becomes.
+pub(super) fn count(word: &str) -> usize {
+    let mut words = Vec::new();
+    split_unspaced(word, &mut words, None);
+    words.len()
+}
+
+/// The runs of letters and of digits of a word that has both; nothing for any other, and for one that has many.
+pub(super) fn runs(word: &str) -> Vec<&str> {
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let mut runs = Vec::new();
+    let mut begin = 0;
+    for ((_, before), (at, letter)) in word.char_indices().zip(word.char_indices().skip(1)) {
+        if is_digit(before) != is_digit(letter) {
+            runs.push(&word[begin..at]);
+            begin = at;
+        }
+    }
+    runs.push(&word[begin..]);
+    if (2..=MOST_PARTS).contains(&runs.len()) && word.is_ascii() { runs } else { Vec::new() }
+}
+
+/// A text as it is compared: folded, with letters in their plain spelling and without the `'s` of English.
+pub(super) fn fold_text(text: &str) -> String {
+    let text = if text.contains(['\u{bd}', '\u{bc}', '\u{be}']) {
+        text.replace('\u{bd}', ".5").replace('\u{bc}', ".25").replace('\u{be}', ".75")
+    } else {
+        text.to_owned()
+    };
+    let folded = fold(&text);
+    let folded = if folded.is_ascii() { folded } else { plain(&folded) };
+    if !folded.contains("'s") {
+        return folded;
+    }
+    let mut kept = String::with_capacity(folded.len());
+    let mut rest = folded.as_str();
+    while let Some(at) = rest.find("'s") {
+        let is_end = !rest[at + 2..].starts_with(char::is_alphanumeric);
+        kept.push_str(&rest[..at]);
+        kept.push_str(if is_end { "" } else { "'s" });
+        rest = &rest[at + 2..];
+    }
+    kept + rest
+}
+
+/// Letters that have no accent to drop and are written in other ways, too.
+fn plain(folded: &str) -> String {
+    let mut plain = String::with_capacity(folded.len());
+    for letter in folded.nfc() {
+        match letter {
+            '\u{153}' => plain.push_str("oe"),
+            '\u{e6}' => plain.push_str("ae"),
+            '\u{f8}' => plain.push('o'),
+            '\u{df}' => plain.push_str("ss"),
+            '\u{142}' => plain.push('l'),
+            '\u{111}' | '\u{f0}' => plain.push('d'),
+            '\u{fe}' => plain.push_str("th"),
+            '\u{131}' => plain.push('i'),
+            '\u{2019}' | '\u{2bc}' => plain.push('\''),
+            '\u{201d}' | '\u{2033}' => plain.push('"'),
+            // Arabic: forms of alif, ya and ta, and the line that stretches words.
+            '\u{671}' => plain.push('\u{627}'),
+            '\u{649}' => plain.push('\u{64a}'),
+            '\u{629}' => plain.push('\u{647}'),
+            '\u{640}' => {}
+            // Hebrew: the forms of letters at the end of a word.
+            '\u{5da}' => plain.push('\u{5db}'),
+            '\u{5dd}' => plain.push('\u{5de}'),
+            '\u{5df}' => plain.push('\u{5e0}'),
+            '\u{5e3}' => plain.push('\u{5e4}'),
+            '\u{5e5}' => plain.push('\u{5e6}'),
+            other => plain.push(super::han::simplified(other)),
+        }
+    }
+    plain
 }
 
 impl Analysis {
     pub(super) fn new(market: &Market) -> Self {
         let languages = std::iter::once(&market.language).chain(&market.languages);
-        Self { languages: languages.map(|tag| (tag.clone(), stemmer(tag))).collect() }
+        let languages: Vec<_> = languages.map(|tag| (tag.clone(), stemmer(tag))).collect();
+        let is_compounding = languages.iter().any(|(tag, _)| COMPOUNDING.contains(&primary(tag).as_str()));
+        Self { languages, is_compounding }
+    }
+
+    /// Returns `true` if a language of the market writes compounds as one word.
+    pub(super) const fn is_compounding(&self) -> bool {
+        self.is_compounding
+    }
+
+    /// The primary tags of the languages of the market.
+    pub(super) fn tags(&self) -> impl Iterator<Item = String> {
+        self.languages.iter().map(|(tag, _)| primary(tag))
     }
 
     /// The stems of a text in the language of `tag`, where `words` are its [words](folded_words). Languages that the
@@ -50,8 +167,8 @@ impl Analysis {
         // Stemming rules know accents: with them, some words have another stem. Queries come with and without.
         if !text.is_ascii() {
             for word in accented_words(text) {
-                let with: Vec<_> = stem(&mut stemmer, &word).iter().map(|stem| fold(stem)).collect();
-                if with != stem(&mut stemmer, &fold(&word)) {
+                let with: Vec<_> = stem(&mut stemmer, &word).iter().map(|stem| fold_text(stem)).collect();
+                if with != stem(&mut stemmer, &fold_text(&word)) {
                     stems.extend(with);
                 }
             }
@@ -73,13 +190,18 @@ impl Analysis {
     }
 }
 
-/// The words of a text, folded, as the index knows them.
-pub(super) fn folded_words(text: &str) -> Vec<String> {
+/// The words of a text that is folded, as the index knows them.
+pub(super) fn split_words(folded: &str) -> Vec<String> {
     let mut result = Vec::new();
-    for word in words(text) {
-        split_unspaced(&word, &mut result);
+    for word in words_of(folded) {
+        split_unspaced(word, &mut result, None);
     }
     result
+}
+
+/// The primary language of a tag.
+fn primary(tag: &str) -> String {
+    tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 /// The words of a text that have accents, in lower case.
@@ -97,8 +219,7 @@ fn stem(stemmer: &mut TextAnalyzer, text: &str) -> Vec<String> {
 }
 
 fn stemmer(tag: &str) -> Option<TextAnalyzer> {
-    let primary = tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-    let language = match primary.as_str() {
+    let language = match primary(tag).as_str() {
         "ar" => Language::Arabic,
         "da" => Language::Danish,
         "de" => Language::German,
@@ -122,8 +243,9 @@ fn stemmer(tag: &str) -> Option<TextAnalyzer> {
     Some(TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(Stemmer::new(language)).build())
 }
 
-/// Pushes `word`, with its runs of unspaced script taken apart into pairs of characters.
-fn split_unspaced(word: &str, into: &mut Vec<String>) {
+/// Pushes `word`, with its runs of unspaced script taken apart into pairs of characters; the single characters of
+/// longer runs go to `others`.
+fn split_unspaced(word: &str, into: &mut Vec<String>, mut others: Option<&mut Vec<String>>) {
     if word.is_ascii() || !word.chars().any(is_unspaced) {
         into.push(cut(word).to_owned());
         return;
@@ -132,18 +254,21 @@ fn split_unspaced(word: &str, into: &mut Vec<String>) {
     for run in letters.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
         if is_unspaced(run[0]) && run.len() > 1 {
             into.extend(run.windows(2).map(|pair| pair.iter().collect::<String>()));
+            if let Some(others) = &mut others {
+                others.extend(run.iter().map(char::to_string));
+            }
         } else {
             into.push(cut(&run.iter().collect::<String>()).to_owned());
         }
     }
 }
 
-/// Han, kana, Thai, Lao, Myanmar and Khmer.
+/// Han, kana, Thai, Lao, Myanmar and Khmer; and Hangul, whose words take endings.
 const fn is_unspaced(letter: char) -> bool {
     matches!(letter,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+        | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 fn cut(word: &str) -> &str {
@@ -163,8 +288,10 @@ mod tests {
 
     fn meets(tag: &str, text: &str, query: &str) -> bool {
         let analysis = analysis();
-        let text = analysis.stems(tag, text, &folded_words(text));
-        folded_words(query).iter().all(|word| analysis.query_stems(word).iter().any(|stem| text.contains(stem)))
+        let text = analysis.stems(tag, text, &Words::of(text).words);
+        split_words(&fold_text(query))
+            .iter()
+            .all(|word| analysis.query_stems(word).iter().any(|stem| text.contains(stem)))
     }
 
     #[test]
@@ -183,7 +310,7 @@ mod tests {
 
     #[test]
     fn hostile_words_are_cut() {
-        let stems = |tag: &str, text: &str| analysis().stems(tag, text, &folded_words(text));
+        let stems = |tag: &str, text: &str| analysis().stems(tag, text, &Words::of(text).words);
         let long = stems("es", &"ñ".repeat(100_000));
         assert!(long.iter().all(|stem| stem.len() <= LONGEST_WORD), "{long:?}");
         assert!(stems("en", "\u{0}\u{301} … ").is_empty());

@@ -174,3 +174,24 @@ async fn nothing_stale_is_seen_while_products_change() {
         within("a reader to see the last version", PATIENCE, reader).await.expect("saw nothing stale");
     }
 }
+
+#[tokio::test]
+async fn a_number_of_the_trade_is_one_in_all_its_lengths() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut value = serde_json::to_value(simple("soap", "Soap")).expect("json");
+    value["variants"][0]["barcodes"] = json!([{"type": "UPC", "value": "012345678905"}]);
+    let shop = open_with(directory.path(), &[record(value)]);
+    let own = presentation("en", "USD");
+    for _ in ["read", "cached"] {
+        for (asked, count) in [
+            ("012345678905", 1),
+            ("0012345678905", 1),
+            ("00012345678905", 1),
+            ("12345678905", 0),
+            ("0112345678905", 0),
+            ("00000000", 0),
+        ] {
+            assert_eq!(named(&shop, &[asked], &own).await[0].len(), count, "{asked}");
+        }
+    }
+}

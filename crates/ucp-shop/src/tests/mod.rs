@@ -83,6 +83,7 @@ async fn named(shop: &EmbeddedShop, ids: &[&str], presentation: &Presentation) -
 fn query(text: Option<&str>) -> Query {
     Query {
         text: text.map(str::to_owned),
+        intent: None,
         criteria: Criteria::default(),
         presentation: presentation("en", "USD"),
         limit: 50,

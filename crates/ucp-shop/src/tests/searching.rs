@@ -47,8 +47,8 @@ async fn texts_find_products_by_everything_they_say() {
         ("run", &["shoe", "hat"]),
         ("boots", &["boot"]),
         // Both, in different fields.
-        ("winter boot", &["boot"]),
-        ("the boot for the winter", &["boot"]),
+        ("winter boot", &["boot", "hat"]),
+        ("the boot for the winter", &["boot", "hat"]),
         // Tags, categories, vendors.
         ("marathon", &["shoe"]),
         ("hiking", &["boot"]),
@@ -176,4 +176,197 @@ async fn common_words_find_the_same_products_in_the_same_order_again() {
     tokio::task::spawn_blocking(move || database.remove_blocking(ids)).await.expect("ends").expect("removes");
     shop.refresh().await;
     check(&gone).await;
+}
+
+/// A shop of this language whose products have these titles, and are named by them.
+fn shop_of(directory: &Path, language: &str, titles: &[&str]) -> EmbeddedShop {
+    let market = json!({ "name": "Example", "currency": "USD", "language": language });
+    let market: Market = serde_json::from_value(market).expect("a market");
+    let records = titles.iter().enumerate().map(|(at, title)| {
+        let mut record = simple(&format!("p{at}"), title);
+        record.handle = Some(format!("handle-{at}"));
+        record
+    });
+    let opening = Opening { records: records.collect(), ..Opening::of(market) };
+    EmbeddedShop::open_or_create(&Options::new(directory), || opening).expect("opens")
+}
+
+/// What queries find in such a shop: the first titles, as many as are expected.
+async fn finds(language: &str, titles: &[&str], queries: &[(&str, &[&str])]) {
+    let directory = tempfile::tempdir().expect("directory");
+    let shop = shop_of(directory.path(), language, titles);
+    for (text, expected) in queries {
+        let page = shop.find(&query(Some(text)), &BuyerSignals::default()).await.expect("finds");
+        let mut found: Vec<_> = page.products.iter().map(|product| product.title.as_str()).collect();
+        if !expected.is_empty() {
+            found.truncate(expected.len());
+        }
+        assert_eq!(found, *expected, "{language}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn products_with_all_words_come_before_those_with_most() {
+    let titles = ["Red wool scarf", "Blue wool scarf", "Red cotton scarf", "Red umbrella", "Teapot"];
+    let queries: &[(&str, &[&str])] = &[
+        ("red wool scarf", &["Red wool scarf", "Blue wool scarf"]),
+        ("what is a good wool scarf in blue", &["Blue wool scarf", "Red wool scarf"]),
+    ];
+    finds("en", &titles, queries).await;
+    let directory = tempfile::tempdir().expect("directory");
+    let shop = shop_of(directory.path(), "en", &titles);
+    let page = shop.find(&query(Some("red wool scarf")), &BuyerSignals::default()).await.expect("finds");
+    assert!(!ids(&page).contains(&"p4"), "nothing of it: {:?}", ids(&page));
+    assert_eq!(page.total, Some(page.products.len() as u64));
+    assert_eq!(page.messages.len(), 1, "{:?}", page.messages);
+    let first = Query { limit: 1, ..query(Some("red wool scarf")) };
+    let page = shop.find(&first, &BuyerSignals::default()).await.expect("finds");
+    assert_eq!(page.messages.len(), 0, "the page has all words: {:?}", page.messages);
+}
+
+#[tokio::test]
+async fn words_are_split_and_joined_as_the_shop_has_them() {
+    finds(
+        "de",
+        &[
+            "Jacke aus Leder",
+            "Regenjacke Damen",
+            "Wanderschuh",
+            "Laufschuhe für Herren",
+            "Kaffeemaschine",
+            "Bücherregal",
+        ],
+        &[
+            ("jacke", &["Jacke aus Leder", "Regenjacke Damen"]),
+            ("schuhe", &["Wanderschuh", "Laufschuhe für Herren"]),
+            ("Maschine für Kaffee", &["Kaffeemaschine"]),
+            ("Kaffemaschiene", &["Kaffeemaschine"]),
+            ("Regal", &["Bücherregal"]),
+        ],
+    )
+    .await;
+    finds(
+        "en",
+        &["Wi-Fi router", "Kitchen knives", "T-Shirt", "Cookbook stand", "iPhone 15", "Toothbrush"],
+        &[
+            ("wifi", &["Wi-Fi router"]),
+            ("wi fi", &["Wi-Fi router"]),
+            ("knife", &["Kitchen knives"]),
+            ("tshirts", &["T-Shirt"]),
+            ("cook book", &["Cookbook stand"]),
+            ("iphone15", &["iPhone 15"]),
+            ("tooth brush", &["Toothbrush"]),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn amounts_and_counts_are_one_however_they_are_spelled() {
+    finds(
+        "en",
+        &[
+            "Rice 5kg bag",
+            "Rice 1 kg bag",
+            "Disk 1 TB",
+            "Disk 500 GB",
+            "Bottle 0.5 l",
+            "Glasses, set of 6",
+            "Shoes 10½",
+        ],
+        &[
+            ("5kg", &["Rice 5kg bag"]),
+            ("5 kg", &["Rice 5kg bag"]),
+            ("rice 1000 g", &["Rice 1 kg bag"]),
+            ("1tb disk", &["Disk 1 TB", "Disk 500 GB"]),
+            ("500ml bottle", &["Bottle 0.5 l"]),
+            ("six piece glasses", &["Glasses, set of 6"]),
+            ("shoes 10.5", &["Shoes 10½"]),
+            ("shoes 10,5", &["Shoes 10½"]),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn languages_are_folded_as_they_are_written() {
+    finds("fr", &["Œufs de Pâques", "Cœur en bois"], &[("oeuf", &["Œufs de Pâques"]), ("coeur", &["Cœur en bois"])])
+        .await;
+    finds(
+        "en",
+        &["Straße map", "Smørrebrød board"],
+        &[("strasse", &["Straße map"]), ("smorrebrod", &["Smørrebrød board"])],
+    )
+    .await;
+    finds("ja", &["緑茶 ティーバッグ", "靴下"], &[("緑", &["緑茶 ティーバッグ"]), ("ﾃｨｰ", &["緑茶 ティーバッグ"])])
+        .await;
+    finds("zh", &["电动车", "雨傘"], &[("電動車", &["电动车"]), ("雨伞", &["雨傘"])]).await;
+    finds("ko", &["노트북 가방", "우산"], &[("노트북을", &["노트북 가방"]), ("가방", &["노트북 가방"])]).await;
+    finds("ar", &["الكتاب الأحمر", "قلم"], &[("كتاب", &["الكتاب الأحمر"]), ("احمر", &["الكتاب الأحمر"])]).await;
+    finds("he", &["הספר האדום", "עט"], &[("ספר", &["הספר האדום"])]).await;
+    finds("en", &["Leather boots for men", "Mensa badge"], &[("men's boots", &["Leather boots for men"])]).await;
+}
+
+#[tokio::test]
+async fn parts_of_identifiers_find_what_they_name() {
+    let directory = tempfile::tempdir().expect("directory");
+    let of = |id: &str, sku: &str, barcode: &str| {
+        let mut value = serde_json::to_value(simple(id, "Board")).expect("json");
+        value["variants"][0]["sku"] = json!(sku);
+        value["variants"][0]["barcodes"] = json!([{"type": "UPC", "value": barcode}]);
+        record(value)
+    };
+    let shop = open_with(
+        directory.path(),
+        &[of("other", "KT-OUT220-DRE", "036000291452"), of("this", "KT-INS114-DRE", "012345678905")],
+    );
+    for text in ["KT-INS114-DRE", "ktins114dre", "kt ins114", "INS114", "ins114-dre", "KT-INS1", "0012345678905"] {
+        assert_eq!(search(&shop, text).await.first().map(String::as_str), Some("this"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_thing_comes_before_what_is_for_it() {
+    finds(
+        "en",
+        &["Cover for phone X1", "Phone X1", "Charger for phones"],
+        &[("phone", &["Phone X1"]), ("phone x1", &["Phone X1", "Cover for phone X1"])],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_asked_for_comes_last() {
+    finds(
+        "en",
+        &["Almond biscuit", "Nut free biscuit", "Biscuit with nuts"],
+        &[("biscuit without nuts", &["Nut free biscuit", "Almond biscuit", "Biscuit with nuts"])],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn right_words_are_not_corrected_and_others_have_names() {
+    let titles = ["Travel sofa", "Chili powder", "Over ear headphones", "Sun hat"];
+    let queries: &[(&str, &[&str])] = &[
+        ("couch", &["Travel sofa"]),
+        ("headfones", &["Over ear headphones"]),
+        ("child", &[]),
+        ("what", &[]),
+        ("lover", &[]),
+    ];
+    finds("en", &titles, queries).await;
+}
+
+#[tokio::test]
+async fn an_intent_changes_the_order_and_nothing_else() {
+    let directory = tempfile::tempdir().expect("directory");
+    let shop = shop_of(directory.path(), "en", &["Desk lamp", "Garden lamp", "Teapot"]);
+    let asked = |intent: &str| Query { intent: Some(intent.into()), ..query(Some("lamp")) };
+    for (intent, expected) in
+        [("light for my garden", ["p1", "p0"]), ("reading at the desk", ["p0", "p1"]), ("teapot", ["p0", "p1"])]
+    {
+        let page = shop.find(&asked(intent), &BuyerSignals::default()).await.expect("finds");
+        assert_eq!(ids(&page), expected, "{intent}");
+    }
 }

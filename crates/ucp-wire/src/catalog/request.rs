@@ -255,6 +255,7 @@ impl Context {
             country: this.address_country,
             languages: this.language.into_iter().chain(languages.iter().cloned()).collect(),
             currency: this.currency,
+            intent: this.intent,
             customer_group: None,
         }
     }
