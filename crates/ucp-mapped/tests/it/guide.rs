@@ -6,8 +6,8 @@ const SOURCE: &str = "[source.shop]\naddress = \"https://shop.example/api\"\n";
 
 /// Blocks of `info` of a page.
 fn blocks(page: &str, info: &str) -> Vec<String> {
-    let mut blocks = page.split(&format!("```{info}\n")).skip(1);
-    blocks.by_ref().map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
+    let fence = format!("```{info}\n");
+    page.split(&fence).skip(1).map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
 }
 
 #[test]
