@@ -103,7 +103,7 @@ fn answer(acts: &mut Acts, path: &str, asked: &Value) -> Answer {
         "/cart/sync" | "/cart/fetch" => {
             acts.made += usize::from(cart.is_empty());
             let own = if cart.is_empty() { format!("cart-{}", acts.made) } else { cart.to_owned() };
-            let empty = acts.emptied && path == "/cart/fetch";
+            let empty = acts.sold_out || acts.emptied && path == "/cart/fetch";
             let quantity = if empty { 0 } else { asked["lines"][0]["quantity"].as_u64().unwrap_or(0) };
             let line = json!({ "variant": "vase-1", "quantity": quantity, "price": cents });
             let there = asked["address"].is_object() && !empty;
