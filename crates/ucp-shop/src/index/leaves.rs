@@ -122,12 +122,7 @@ pub(super) fn read(
     for draft in &mut drafts {
         reader.add_word(&words, draft, &mut read)?;
     }
-    let token = |draft: Draft| {
-        let token = reader.token(draft.leaves);
-        // What is not asked for says less than what is.
-        Token { weight: if draft.is_excluded { token.weight / 2 } else { token.weight }, ..token }
-    };
-    read.tokens = drafts.into_iter().map(token).collect();
+    read.tokens = drafts.into_iter().map(|draft| reader.token(draft.leaves)).collect();
     read.tokens.sort_by_key(|token| token.freq);
     if let Some(intent) = intent {
         let said = Words::of(&intent[..intent.floor_char_boundary(LONGEST_QUERY)]);
