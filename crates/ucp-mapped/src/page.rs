@@ -13,7 +13,7 @@ use super::{
 const TEXT: &str = include_str!("page.md");
 
 /// Tables of the file that have a section, in their order: the name in the schema, and what stands in the file.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 13] = [
     ("Mapping", "The top of the file"),
     ("Market", "`[market]`"),
     ("CatalogAbilities", "`[catalog]`"),
@@ -23,6 +23,8 @@ const TABLES: [(&str, &str); 11] = [
     ("Auth", "`auth` of a source"),
     ("Carts", "`[cart]`"),
     ("Asked", "A question: `[find]`, `[cart.sync]` and the others"),
+    ("OrderEvents", "`[order_event]`"),
+    ("Signature", "`[order_event.signature]`"),
     ("Step", "A step: `[[find.step]]`, or a shared `[request.NAME]`"),
     ("Link", "`[[market.links]]`"),
 ];
