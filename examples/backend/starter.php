@@ -54,7 +54,7 @@ function backend(): array
     return [
         'contract' => '1', 'market' => ['name' => 'Starter Shop', 'currency' => 'USD', 'language' => 'en'],
         'catalog' => ['most_ids' => 50],
-        'cart' => ['completion' => 'place', 'codes' => true, 'delivery' => true, 'keys' => true],
+        'cart' => ['completion' => 'place', 'codes' => true, 'delivery' => true, 'keys' => true, 'order_status' => true],
         'payment_handlers' => [
             ['name' => 'com.example.starter_pay', 'id' => 'starter_pay', 'version' => '2026-01-01', 'instruments' => ['card']],
         ],
@@ -113,10 +113,7 @@ function priced(string $cart, array $stated): array
 function sync(Store $store, array $stated): array
 {
     $cart = $stated['cart'] ?? 'starter-cart-' . ($stated['key'] ?? bin2hex(random_bytes(16)));
-    if (isset($stated['cart']) && !isset($store->carts[$cart])) {
-        throw new Gone();
-    }
-    $store->carts[$cart] = $stated;
+    $store->carts[$cart] = isset($stated['cart']) && !isset($store->carts[$cart]) ? throw new Gone() : $stated;
     return priced($cart, $stated);
 }
 
@@ -139,7 +136,8 @@ function decided(Store $store, array $order): array
     }
     unset($store->carts[$order['cart']]);
     $number = (string) (1000 + count($store->orders));
-    $store->orders[] = ['number' => $number, 'total' => $order['total'], 'email' => $order['buyer']['email'] ?? null];
+    // Whoever sends, cancels or refunds the order adds to its `events`, which `/order/status` tells.
+    $store->orders[] = compact('number') + ['total' => $order['total'], 'email' => $order['buyer']['email'] ?? null, 'events' => []];
     return ['status' => 'placed', 'order' => ['id' => $number, 'label' => "#$number"]];
 }
 
@@ -185,6 +183,8 @@ try {
         'POST /cart/abandon' => abandon($store, $question['cart']),
         'POST /place' => $store->attempts[$question['reference']] ??= decided($store, $question),
         'POST /order' => $store->attempts[$question['reference']] ?? ['status' => 'absent'],
+        'POST /order/status' => ['order' => ['id' => $question['order']], 'currency' => 'USD',
+            'events' => array_column($store->orders, 'events', 'number')[$question['order']] ?? throw new Gone()],
         'POST /cancel' => cancel($store, $question['reference']),
         default => throw new Gone(),
     };

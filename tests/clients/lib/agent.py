@@ -24,6 +24,7 @@ REST = {
     "update_checkout": ("PUT", "/checkout-sessions/{id}"),
     "complete_checkout": ("POST", "/checkout-sessions/{id}/complete"),
     "cancel_checkout": ("POST", "/checkout-sessions/{id}/cancel"),
+    "get_order": ("GET", "/orders/{id}"),
 }
 
 

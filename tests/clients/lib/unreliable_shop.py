@@ -7,12 +7,14 @@ there is one; both have `{origin}` for the address of the shop.
 """
 
 import base64
+import fcntl
 import json
 import os
 import re
 import sqlite3
 import subprocess
 import time
+import urllib.parse
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -71,6 +73,9 @@ class Kind:
     place: str | None = None
     paying: tuple | None = None
     orders: object = None
+    # Sends the order of the buyer with an email address, as the staff of the shop does: none where the shop does not say what
+    # has become of an order.
+    send: object = None
 
 
 def recorded(file, query):
@@ -90,11 +95,64 @@ def kept(file):
     return [(order["email"], order["total"]) for order in json.loads(Path(os.environ["UNRELIABLE_DATA"], file).read_text())["orders"]]
 
 
+def basic(pair):
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+def staff(authorization, method, path, document=None):
+    """Has the staff of the shop ask for something."""
+    headers = {"Authorization": authorization, "Content-Type": "application/json"}
+    body = None if document is None else json.dumps(document).encode()
+    request = urllib.request.Request(os.environ["UNRELIABLE_ORIGIN"] + path, body, headers, method=method)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
 def of_oscar():
-    staff = base64.b64encode(b"staff:staff-password").decode()
-    address = f"{os.environ['UNRELIABLE_ORIGIN']}/api/admin/orders/"
-    with urllib.request.urlopen(urllib.request.Request(address, headers={"Authorization": f"Basic {staff}"}), timeout=60) as answer:
-        return [(order["email"], int(order["total_incl_tax"].replace(".", ""))) for order in json.load(answer)]
+    orders = staff(basic("staff:staff-password"), "GET", "/api/admin/orders/")
+    return [(order["email"], int(order["total_incl_tax"].replace(".", ""))) for order in orders]
+
+
+def sent_by_php(email):
+    """As whoever sends the order does: adds to its events."""
+    file = Path(os.environ["UNRELIABLE_DATA"], "starter-shop.json")
+    with Path(f"{file}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shop = json.loads(file.read_text())
+        [order] = [order for order in shop["orders"] if order["email"] == email]
+        order["events"].append({"id": "parcel-1", "kind": "shipped", "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+        file.write_text(json.dumps(shop))
+
+
+def sent_by_salesman(email):
+    [[ref]] = recorded("shop.sqlite3", f"SELECT ref FROM salesmanorders_order WHERE email = '{email}'")
+    for status in ("PROCESSING", "SHIPPED"):
+        staff(basic("staff:staff-password"), "PUT", f"/api/orders/{ref}/status/", {"status": status})
+
+
+def sent_by_commercetools(email):
+    granted = staff(basic("staff:any"), "POST", "/oauth/token?grant_type=client_credentials", {})
+    token = f"Bearer {granted['access_token']}"
+    where = urllib.parse.quote(f'customerEmail="{email}"')
+    [order] = staff(token, "GET", f"/sample/orders?where={where}")["results"]
+    items = [{"id": line["id"], "quantity": line["quantity"]} for line in order["lineItems"]]
+    parcels = [{"trackingData": {"trackingId": "RR123456789AT", "carrier": "Post"}}]
+    action = {"action": "addDelivery", "items": items, "parcels": parcels}
+    staff(token, "POST", f"/sample/orders/{order['id']}", {"version": order["version"], "actions": [action]})
+
+
+def sent_by_woocommerce(email):
+    key = basic("ck_of_the_test_shop:cs_of_the_test_shop")
+    [order] = [each for each in staff(key, "GET", "/wp-json/wc/v3/orders?per_page=100") if each["billing"]["email"] == email]
+    staff(key, "PUT", f"/wp-json/wc/v3/orders/{order['id']}", {"status": "completed"})
+
+
+def sent_by_magento(email):
+    token, field = "Bearer token-of-the-test-shop", "searchCriteria%5BfilterGroups%5D%5B0%5D%5Bfilters%5D%5B0%5D"
+    asked = f"{field}%5Bfield%5D=customer_email&{field}%5Bvalue%5D={urllib.parse.quote(email)}"
+    [order] = staff(token, "GET", f"/rest/V1/orders?{asked}")["items"]
+    tracks = [{"track_number": "RR123456789AT", "title": "Post", "carrier_code": "custom"}]
+    staff(token, "POST", f"/rest/V1/order/{order['entity_id']}/ship", {"tracks": tracks})
 
 
 KINDS = {
@@ -125,6 +183,7 @@ KINDS = {
         place="/place\n",
         paying=("starter_pay", "card", "success_token"),
         orders=lambda: kept("starter-shop.json"),
+        send=sent_by_php,
     ),
     "oscar": Kind(
         items=("1-1", "2-2"),
@@ -190,6 +249,7 @@ KINDS = {
             "SELECT json_extract(data, '$.customerEmail'), json_extract(data, '$.totalPrice.centAmount') FROM resources "
             "WHERE type_id = 'order'",
         ),
+        send=sent_by_commercetools,
     ),
     "salesman": Kind(
         items=("1-1", "2-2"),
@@ -203,6 +263,7 @@ KINDS = {
         orders=lambda: recorded(
             "shop.sqlite3", "SELECT email, CAST(ROUND(total * 100) AS INTEGER) FROM salesmanorders_order"
         ),
+        send=sent_by_salesman,
     ),
     "woocommerce": Kind(
         items=("1-1", "2-2"),
@@ -215,6 +276,7 @@ KINDS = {
         place="/store/v1/checkout",
         paying=("bacs", "invoice", "none"),
         orders=lambda: kept("shop.json"),
+        send=sent_by_woocommerce,
     ),
     "magento": Kind(
         items=("UP1:UP1", "UP2:UP2"),
@@ -226,6 +288,7 @@ KINDS = {
         place="placeOrder",
         paying=("purchaseorder", "invoice", "none"),
         orders=lambda: kept("shop.json"),
+        send=sent_by_magento,
     ),
     "storefront": Kind(
         items=("gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"),
@@ -490,6 +553,17 @@ def test_an_order_that_is_refused_outright_is_on_no_way(front, status):
 
     until("it is bought by the next attempt", bought)
     front.all_is_well("bought")
+
+
+@where(SHOP.send)
+def test_what_becomes_of_an_order_is_told(front):
+    checkout = front.buy()
+    order = front.platform.ask("get_checkout", checkout["id"]).document["order"]["id"]
+    read = lambda: front.platform.ask("get_order", order).document
+    assert [line["status"] for line in read()["line_items"]] == ["processing"], str(read())
+    SHOP.send(checkout["buyer"]["email"])
+    until("the order is fulfilled", lambda: [line["status"] for line in read()["line_items"]] == ["fulfilled"])
+    assert [event["type"] for event in read()["fulfillment"]["events"]] == ["shipped"], str(read())
 
 
 @places_orders

@@ -14,7 +14,7 @@ const directory = resolve(process.argv[2]);
 const port = Number(process.argv[3]);
 mkdirSync(directory, { recursive: true });
 const file = join(directory, 'shop.json');
-const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { carts: {}, orders: [] };
+const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { carts: {}, orders: [], shipments: [], creditmemos: [] };
 function save() {
   writeFileSync(`${file}.new`, JSON.stringify(kept));
   renameSync(`${file}.new`, file);
@@ -281,7 +281,8 @@ const root = {
     const increment_id = String(kept.orders.length + 1).padStart(9, '0');
     const { total } = totals(cart);
     kept.orders.push({
-      increment_id, quote_id: cart.number, state: 'new', status: 'pending', customer_email: cart.email, grand_total: total / 100,
+      entity_id: kept.orders.length + 1, increment_id, quote_id: cart.number, state: 'new', order_currency_code: 'USD',
+      items: cart.items.map(({ sku, quantity }) => ({ sku, qty_ordered: quantity, qty_shipped: 0 })), status: 'pending', customer_email: cart.email, grand_total: total / 100,
       payment: { method: cart.payment.code, po_number: cart.payment.purchase_order_number }, email: cart.email, total,
     });
     cart.active = false;
@@ -304,11 +305,23 @@ createServer(async (request, response) => {
     }
     const masked = url.pathname.match(/^\/rest\/V1\/guest-carts\/(\w+)$/)?.[1];
     if (masked && kept.carts[masked]) return say(200, { id: kept.carts[masked].number, is_active: kept.carts[masked].active });
-    if (url.pathname === '/rest/V1/orders') {
-      if (request.headers.authorization !== 'Bearer token-of-the-test-shop') return say(401, { message: 'The consumer is not authorized.' });
+    const [, what, id] = url.pathname.match(/^\/rest\/V1\/(orders|shipments|creditmemos|order)(?:\/(\d+)\/(?:ship|refund))?$/) ?? [];
+    if (what && request.headers.authorization !== 'Bearer token-of-the-test-shop') return say(401, { message: 'The consumer is not authorized.' });
+    if (what === 'order') {
+      const order = kept.orders.find(({ entity_id }) => entity_id === Number(id));
+      const created_at = new Date().toISOString().slice(0, 19).replace('T', ' ');
+      const made = { entity_id: kept.shipments.length + kept.creditmemos.length + 1, order_id: order.entity_id, created_at };
+      if (url.pathname.endsWith('/ship')) {
+        Object.assign(order, { state: 'complete', items: order.items.map((item) => ({ ...item, qty_shipped: item.qty_ordered })) });
+        kept.shipments.push({ ...made, tracks: JSON.parse(body).tracks });
+      } else kept.creditmemos.push({ ...made, grand_total: order.grand_total });
+      save();
+      return say(200, made.entity_id);
+    }
+    if (what) {
       const filter = 'searchCriteria[filterGroups][0][filters][0]';
-      if (url.searchParams.get(`${filter}[field]`) !== 'quote_id') return say(400, { message: 'This stand-in knows orders by their carts.' });
-      const items = kept.orders.filter(({ quote_id }) => `${quote_id}` === url.searchParams.get(`${filter}[value]`));
+      const [field, value] = ['field', 'value'].map((name) => url.searchParams.get(`${filter}[${name}]`));
+      const items = kept[what].filter((one) => `${one[field]}` === value);
       return say(200, { items, total_count: items.length });
     }
     return say(404, { message: 'Request does not match any route.' });

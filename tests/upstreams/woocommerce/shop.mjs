@@ -150,7 +150,7 @@ function checkout(token, cart, asked) {
   Object.assign(cart, { address: asked.shipping_address });
   const id = 5001 + kept.orders.length;
   kept.orders.unshift({
-    id, number: `${id}`, status: 'on-hold', customer_note: asked.customer_note, billing: asked.billing_address,
+    id, number: `${id}`, status: 'on-hold', currency: 'USD', refunds: [], customer_note: asked.customer_note, billing: asked.billing_address,
     email: asked.billing_address.email, total: Number(shown(cart).totals.total_price),
   });
   kept.carts[token] = { items: {}, coupons: [] };
@@ -167,9 +167,17 @@ createServer(async (request, response) => {
     const text = Buffer.concat(await request.toArray()).toString('utf8');
     const asked = text === '' ? {} : JSON.parse(text);
     const path = url.pathname.replace('/wp-json/wc/', '');
-    if (path === 'v3/orders') {
-      return request.headers.authorization === STAFF ? say(200, kept.orders.slice(0, Number(url.searchParams.get('per_page') ?? 10)))
-        : say(401, { code: 'woocommerce_rest_cannot_view', message: 'Sorry, you cannot list resources.' });
+    if (path.startsWith('v3/')) {
+      if (request.headers.authorization !== STAFF) throw new Refused(401, 'woocommerce_rest_cannot_view', 'Sorry, you cannot list resources.');
+      if (path === 'v3/orders') return say(200, kept.orders.slice(0, Number(url.searchParams.get('per_page') ?? 10)));
+      const [, number, refunds] = path.match(/^v3\/orders\/(\d+)(\/refunds)?$/) ?? [];
+      const order = kept.orders.find((one) => one.id === Number(number));
+      if (!order) throw new Refused(404, 'woocommerce_rest_shop_order_invalid_id', 'Invalid ID.');
+      const now = new Date().toISOString().slice(0, 19);
+      if (request.method === 'PUT') Object.assign(order, asked, { date_modified_gmt: now, date_completed_gmt: asked.status === 'completed' ? now : null });
+      if (request.method === 'POST') order.refunds.push({ id: 9001 + order.refunds.length, date_created_gmt: now, amount: asked.amount, reason: asked.reason ?? '' });
+      save();
+      return say(200, refunds ? order.refunds : order);
     }
     if (path === 'store/v1/products') return say(200, list(url.searchParams));
     const id = path.match(/^store\/v1\/products\/(\d+)$/)?.[1];
