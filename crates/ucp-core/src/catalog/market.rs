@@ -140,6 +140,7 @@ pub(crate) mod tests {
             languages: languages.iter().map(|tag| (*tag).to_owned()).collect(),
             currency: currency.map(str::to_owned),
             customer_group: None,
+            intent: None,
         };
         let presentation = market().presentation(&context);
         (presentation.language, presentation.currency.to_string())
