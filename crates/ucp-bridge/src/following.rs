@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn the_state_of_an_order_is_what_its_platform_can_see_of_it() {
         let of = |order: Value| state(order.as_object().expect("an order"));
-        let order = || json!({ "id": "o", "line_items": [{ "id": "l", "status": "processing" }], "note": null });
+        let order = || json!({ "id": "o", "line_items": [{ "id": "l", "status": "processing" }], "adjustments": null });
         let same = json!({
             "messages": [], "line_items": [{ "status": "processing", "id": "l" }], "id": "o", "ucp": { "version": "x" },
         });

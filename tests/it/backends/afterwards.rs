@@ -216,7 +216,11 @@ fn what_becomes_of_an_order_reaches_its_platform_in_every_release() {
         assert_eq!(last["id"], json!(order), "{last}");
         assert!(last.to_string().contains("https://post.example/T1"), "{last}");
         assert_eq!(last["adjustments"][0]["type"], "refund", "{last}");
-        let shown = shopper.call("get_order", Some(&order), &json!({})).document();
+        // The first releases have no question for an order.
+        let shown = match release < Release::V2026_04_08 {
+            true => last.clone(),
+            false => shopper.call("get_order", Some(&order), &json!({})).document(),
+        };
         assert_eq!(shown["fulfillment"]["events"][0]["tracking_number"], "T1", "{shown}");
         assert_eq!(shown["line_items"][0]["status"], "partial", "{shown}");
         assert_eq!(shown["adjustments"][0]["status"], "completed", "{shown}");

@@ -99,6 +99,7 @@ fn t_27_a_cursor_belongs_to_its_query() {
         json!({ "query": "color", "filters": { "price": { "max": 9000 } } }),
         json!({ "query": "color", "context": { "currency": "EUR" } }),
         json!({ "query": "color", "context": { "language": "es" } }),
+        json!({ "query": "color", "context": { "intent": "a gift" } }),
         everything(),
     ] {
         let mut misused = other.clone();
@@ -108,10 +109,7 @@ fn t_27_a_cursor_belongs_to_its_query() {
         assert!(verdict.refusal().content.contains("another query"), "{other}");
     }
     // Fields that do not affect the results are not bound.
-    for same in [
-        json!({ "query": "  color " }),
-        json!({ "query": "color", "context": { "intent": "a gift" }, "attribution": { "a": "b" } }),
-    ] {
+    for same in [json!({ "query": "  color " }), json!({ "query": "color", "attribution": { "a": "b" } })] {
         let mut again = same.clone();
         again["pagination"] = json!({ "cursor": cursor });
         gateway.search(&again);
@@ -440,7 +438,7 @@ fn words_that_are_taken_loosely_are_told() {
         ("running shoes", vec!["words_matched_in_part"]),
         ("runner", vec![]),
         ("TMX-GRN-11", vec![]),
-        ("snekers canvas", vec!["words_corrected", "words_matched_in_part"]),
+        ("snekers canvas", vec!["words_corrected"]),
         ("hikng boots", vec!["words_corrected", "words_matched_in_part"]),
         ("running zzzzqqqqxxxx", vec!["words_matched_in_part"]),
         ("zzzzqqqqxxxx", vec![]),

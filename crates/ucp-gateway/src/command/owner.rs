@@ -9,6 +9,8 @@ use std::{
 
 use rustix::process::geteuid;
 
+use crate::terminal::shown;
+
 /// Directories that the command writes into, with their owners.
 static DIRECTORIES: Mutex<Vec<(PathBuf, Owner)>> = Mutex::new(Vec::new());
 
@@ -48,7 +50,7 @@ impl Drop for Handover {
     fn drop(&mut self) {
         for (dir, owner) in DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             if let Err(error) = hand_over(&dir, owner) {
-                super::output::remark!(
+                let text = format!(
                     "{} has files of root now ({error}); a gateway that runs as its owner cannot open them until `chown -R \
                      {}:{} {}`",
                     dir.display(),
@@ -56,6 +58,7 @@ impl Drop for Handover {
                     owner.group,
                     dir.display()
                 );
+                eprintln!("{}", shown(&text));
             }
         }
     }
