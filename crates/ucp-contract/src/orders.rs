@@ -108,7 +108,7 @@ impl OrderInbox for ShopOrders {
         let outcome = self.shop.ask::<Outcome>(Question::Order, &question).await?;
         let Some(Outcome::Placed { order, bought }) = outcome else { return Ok(None) };
         let Some(bought) = bought else { return Ok(Some(FoundOrder::Named(named(order)))) };
-        match placed(reference.to_owned(), order, *bought) {
+        match placed(reference.to_owned(), order, &bought) {
             Ok(placed) => Ok(Some(FoundOrder::Whole(Box::new(placed)))),
             Err(fault) => Err(unusable_answer(Question::Order, &fault)),
         }
@@ -144,7 +144,7 @@ fn read_event(body: &[u8]) -> Result<Told, Refusal> {
         typed(value).and_then(report).map(Told::Reported)
     } else {
         whole(value).and_then(|OrderPlaced { reference, order, bought }| {
-            placed(reference, order, bought).map(|placed| Told::Placed(Box::new(placed)))
+            placed(reference, order, &bought).map(|placed| Told::Placed(Box::new(placed)))
         })
     };
     told.map_err(|(path, reason)| unusable(path, reason))
@@ -216,7 +216,7 @@ fn occurrence(position: usize, event: OrderEvent) -> Result<Occurrence, Fault> {
 }
 
 /// Reads an order; the error is the path and the reason.
-fn placed(reference: String, order: Order, event: Bought) -> Result<PlacedOrder, Fault> {
+fn placed(reference: String, order: Order, event: &Bought) -> Result<PlacedOrder, Fault> {
     let too_large = |_: TooLarge| ("$.total".to_owned(), "the sum is too large".to_owned());
     if event.lines.is_empty() || event.lines.len() > MOST_LINES {
         return Err(("$.lines".to_owned(), format!("there must be 1 to {MOST_LINES} lines")));

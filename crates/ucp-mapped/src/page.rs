@@ -98,6 +98,8 @@ fn kind(key: &Value) -> String {
             "Program" => "program".to_owned(),
             "Address" => "URL".to_owned(),
             "Asked" => "question".to_owned(),
+            "Credentials" => "`form`, `header`".to_owned(),
+            "Encoding" => "`hex`, `base64`".to_owned(),
             "Completion" => "`place`, `hand_off`".to_owned(),
             "Paging" => "`page`, `offset`, `cursor`".to_owned(),
             _ => "table".to_owned(),
@@ -135,7 +137,8 @@ mod tests {
         let page = page();
         let schema = file::schema().to_value();
         for name in schema["$defs"].as_object().expect("definitions").keys() {
-            let simple = ["Program", "Address", "Completion", "Paging", "Currency"].contains(&&**name);
+            let simple = ["Program", "Address", "Completion", "Credentials", "Currency", "Encoding", "Paging"]
+                .contains(&&**name);
             assert!(simple || TABLES.iter().any(|(table, _)| table == name), "{name} has no section");
         }
         for row in [

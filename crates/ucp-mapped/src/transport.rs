@@ -911,7 +911,7 @@ fn parameters(value: &[u8]) -> Vec<String> {
     match serde_json::from_slice::<Vec<&RawValue>>(value) {
         Ok(elements) => elements
             .into_iter()
-            .map(|element| element.get())
+            .map(RawValue::get)
             .filter(|text| *text != "null")
             .map(|text| plain(text.as_bytes()))
             .collect(),

@@ -39,7 +39,7 @@ fn what_root_writes_into_a_data_directory_belongs_to_its_owner() {
     fs::create_dir(&data).expect("a directory");
     chown(&data, Some(NOBODY), Some(NOBODY)).expect("an owner");
     let products = home.path().join("products.jsonl");
-    let mug = r#"{"id":"mug","title":"Mug","variants":[{"id":"mug-1","title":"Mug","price":{"amount":900,"currency":"USD"}}]}"#;
+    let mug = r#"{"id":"mug","title":"Mug","description":{"plain":"."},"variants":[{"id":"mug-1","title":"Mug","price":{"amount":900,"currency":"USD"}}]}"#;
     fs::write(&products, mug).expect("a file");
     let (products, backup) = (products.to_str().expect("UTF-8"), home.path().join("backup.db"));
     let backup = backup.to_str().expect("UTF-8");

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
@@ -70,11 +70,9 @@ fn finds_the_sales(sold: &Sold) {
         assert!(said(&["buyers", "export", "buyer@example.com"]).contains(&sold.order));
     }
     assert!(sold.by_directory(&["orders", "ship", &sold.order]).expect("a step").contains("shipped"));
-    let erased = sold.by_directory(&["buyers", "erase", "buyer@example.com"]).expect("an erasure");
-    assert!(erased.contains("1 checkouts"), "{erased}");
-    let left = sold.by_configuration(&["buyers", "export", "buyer@example.com"]).expect("an export");
-    let left: Value = serde_json::from_str(&left).expect("JSON");
-    assert_eq!((&left["checkouts"], &left["orders"]), (&json!([]), &json!([])), "{left}");
+    // No key signs the webhook event about the order, which therefore waits.
+    let left = sold.by_configuration(&["buyers", "erase", "buyer@example.com"]).expect_err("something is left");
+    assert!(left.contains("a webhook event about its order waits"), "{left}");
 }
 
 #[test]

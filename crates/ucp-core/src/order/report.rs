@@ -197,7 +197,8 @@ impl Order {
             let occurred = match occurred {
                 // All that is left is nothing: it has happened before, under another name.
                 Err(Unfit::Impossible(Impossible::NothingLeft)) if is_about_all => {
-                    Ok(self.know(occurrence, String::new()))
+                    self.know(occurrence, String::new());
+                    Ok(())
                 }
                 other => other,
             };
@@ -243,9 +244,9 @@ impl Order {
         }
         // What has failed stays so, and what was carried out can only fail afterwards: a report may be an old one.
         let status = match (adjustment.status, occurrence.status) {
-            (AdjustmentStatus::Pending, status) => status,
+            (AdjustmentStatus::Pending, next) => next,
             (AdjustmentStatus::Completed, AdjustmentStatus::Failed) => AdjustmentStatus::Failed,
-            (status, _) => status,
+            (kept, _) => kept,
         };
         adjustment.status = status;
         Ok(())

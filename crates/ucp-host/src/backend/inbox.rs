@@ -74,7 +74,7 @@ impl InboxEndpoint {
             Reported::Changed => tracing::info!(order, "order changed at the upstream"),
             Reported::Known => tracing::debug!(order, "order event already processed"),
             Reported::Stranger => {
-                tracing::debug!(order, "event about an order that was not placed through this gateway")
+                tracing::debug!(order, "event about an order that was not placed through this gateway");
             }
             Reported::Unfit(Misfit { position, reason }) => {
                 let content = format!("The event does not fit the order: {reason}.");

@@ -209,7 +209,7 @@ impl Reader<'_> {
             }
         }
         for at in 0..words.len() {
-            if !taken[at] && !(has_others && is_stop(at)) {
+            if !(taken[at] || has_others && is_stop(at)) {
                 drafts.push(Draft { is_excluded: is_excluded[at], ..draft(at, at + 1, None) });
             }
         }
@@ -371,7 +371,7 @@ impl Reader<'_> {
                     Leaf::Joint { .. } => false,
                 };
         }
-        if !is_somewhere && !(near.known.is_empty() && near.new.is_empty()) {
+        if !(is_somewhere || near.known.is_empty() && near.new.is_empty()) {
             read.corrected.push(word.to_owned());
         }
         for word in near.known {
