@@ -98,7 +98,7 @@ fn kind(key: &Value) -> String {
             "Program" => "program".to_owned(),
             "Address" => "URL".to_owned(),
             "Asked" => "question".to_owned(),
-            "Credentials" => "`form`, `header`".to_owned(),
+            "Credentials" => "`body`, `header`".to_owned(),
             "Encoding" => "`hex`, `base64`".to_owned(),
             "Completion" => "`place`, `hand_off`".to_owned(),
             "Paging" => "`page`, `offset`, `cursor`".to_owned(),
