@@ -139,7 +139,7 @@ graphql = "query { b { ...Price ...Other ... on Product { id } } }"
 "#;
     let shop = MappedShop::new(&format!("{mapping}{}", shows("\"\"", steps)), |_| Answer::json(&json!({"data": {}})));
     shop.answer(Question::Find, find(&json!({}))).await;
-    let sent: Vec<String> = shop.server.requests().iter().map(|request| document(request)).collect();
+    let sent: Vec<String> = shop.server.requests().iter().map(document).collect();
     assert!(
         sent[0].starts_with("query { a { ...Card ...Own } } fragment Own on Product { own }\nfragment "),
         "{sent:?}"

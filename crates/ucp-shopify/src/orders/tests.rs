@@ -193,8 +193,11 @@ fn refund() -> Value {
     })
 }
 
+/// Name, kind and lines of an occurrence.
+type Seen<'a> = (&'a str, &'a str, Vec<(&'a str, u64)>);
+
 /// What occurrences say in short: identifier, kind, pieces by item.
-fn occurrences(report: &Report) -> Vec<(&str, &str, Vec<(&str, u64)>)> {
+fn occurrences(report: &Report) -> Vec<Seen<'_>> {
     let short = report.occurrences.iter().map(|occurrence| {
         let lines = occurrence.lines.iter().map(|line| (line.variant.as_str(), line.quantity));
         (occurrence.id.as_str(), occurrence.kind.as_str(), lines.collect())
