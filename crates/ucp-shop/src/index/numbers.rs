@@ -139,7 +139,7 @@ const NUMBERS: &[(&str, &str)] = &[
 /// An amount of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Amount {
-    /// Places of its words among the [words](super::text::folded_words) of the text.
+    /// Places of its words among the [words](super::text::split_words) of the text.
     pub(super) begin: usize,
     pub(super) end: usize,
     /// The term that stands for it.

@@ -155,7 +155,7 @@ impl Analysis {
         self.languages.iter().map(|(tag, _)| primary(tag))
     }
 
-    /// The stems of a text in the language of `tag`, where `words` are its [words](folded_words). Languages that the
+    /// The stems of a text in the language of `tag`, where `words` are its [words](split_words). Languages that the
     /// market does not know are treated as its own.
     pub(super) fn stems(&self, tag: &str, text: &str, words: &[String]) -> Vec<String> {
         let language = self.languages.iter().find(|(known, _)| known == tag).or_else(|| self.languages.first());
