@@ -26,7 +26,10 @@ fn tool(gateway: &Gateway, path: &str, name: &str, payload: &Value) -> (Value, u
 #[test]
 fn ten_products_are_few_bytes() {
     let gateway = Gateway::shared();
-    for query in ["running shoes", "jacket", "set", "shirt", "coffee"] {
+    // Shoes have a dozen sizes each.
+    for (query, most) in
+        [("running shoes", 12_800), ("jacket", 11_800), ("set", 11_800), ("shirt", 11_800), ("coffee", 11_800)]
+    {
         let payload = json!({ "query": query, "pagination": { "limit": 10 } });
         let (full, before) = tool(&gateway, "/mcp", "search_catalog", &payload);
         let (compact, after) = tool(&gateway, "/mcp?view=compact", "search_catalog", &payload);
@@ -34,7 +37,7 @@ fn ten_products_are_few_bytes() {
         println!("{query}: {} products, {before} bytes, {after} compact", elements(&full["products"]).len());
         assert!(after <= 4_400, "{query}: {after} bytes");
         let count = elements(&full["products"]).len();
-        assert!(count < 10 || before <= 12_800, "{query}: {before} bytes of ten products");
+        assert!(count < 10 || before <= most, "{query}: {before} bytes of ten products");
         for (whole, part) in elements(&full["products"]).iter().zip(elements(&compact["products"])) {
             for name in ["id", "title", "price_range"] {
                 assert_eq!(whole.get(name), part.get(name), "{name}");

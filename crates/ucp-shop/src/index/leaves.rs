@@ -21,6 +21,13 @@ const LONGEST_QUERY: usize = 2_048;
 const MOST_WORDS: usize = 64;
 const MOST_TOKENS: usize = 24;
 
+/// Factor on the weight of the word that names the kind of product which is asked for, in halves.
+const KIND: u32 = 4;
+
+/// Words after which a text says what the product has or is for, folded.
+const BESIDE: [&str; 14] =
+    ["for", "with", "without", "in", "from", "under", "fur", "mit", "ohne", "aus", "voor", "met", "til", "med"];
+
 /// Maximum number of words of an intent that change the order.
 const MOST_HINTS: usize = 12;
 
@@ -71,7 +78,7 @@ pub(super) struct Token {
     pub(super) leaves: Vec<Leaf>,
     /// Approximate number of products that have it. Rare tokens are evaluated first.
     pub(super) freq: u64,
-    /// How much it says: rare words say more.
+    /// Weight in the rank of a product; rare words have more.
     pub(super) weight: u32,
     /// `true` if products had it when the statistics were made.
     pub(super) is_known: bool,
@@ -122,7 +129,13 @@ pub(super) fn read(
     for draft in &mut drafts {
         reader.add_word(&words, draft, &mut read)?;
     }
-    read.tokens = drafts.into_iter().map(|draft| reader.token(draft.leaves)).collect();
+    let is_plain = drafts.len() > 1 && !drafts.iter().any(|draft| draft.is_excluded);
+    let kind = reader.kind(&words, &drafts).filter(|_| is_plain);
+    let tokens = drafts.into_iter().enumerate().map(|(at, draft)| {
+        let token = reader.token(draft.leaves);
+        Token { weight: token.weight * if kind == Some(at) { KIND } else { 2 } / 2, ..token }
+    });
+    read.tokens = tokens.collect();
     read.tokens.sort_by_key(|token| token.freq);
     if let Some(intent) = intent {
         let said = Words::of(&intent[..intent.floor_char_boundary(LONGEST_QUERY)]);
@@ -218,6 +231,25 @@ impl Reader<'_> {
         drafts.retain(|draft| seen.insert(text.texts(draft.begin, draft.end)));
         drafts.truncate(MOST_TOKENS);
         drafts
+    }
+
+    /// Returns the position of the draft that names the kind of product which is asked for: `boots` of "red leather boots with
+    /// fur", `bottes` of "bottes rouges". A sentence names none: it has stop words before that.
+    fn kind(&self, text: &Words, drafts: &[Draft]) -> Option<usize> {
+        let beside = text.words.iter().position(|word| BESIDE.contains(&word.text.as_str())).unwrap_or(usize::MAX);
+        let mut kinds = drafts
+            .iter()
+            .enumerate()
+            .filter(|(_, draft)| draft.amount.is_none() && !draft.is_excluded)
+            .map(|(at, _)| at);
+        if self.fields.analysis().is_kind_first() {
+            return kinds.next();
+        }
+        let all: Vec<_> = kinds.collect();
+        let kind = all.iter().rev().find(|at| drafts[**at].begin < beside).or(all.last()).copied()?;
+        let before = &text.words[..drafts[kind].begin];
+        let is_phrase = !before.iter().any(|word| self.fields.lexicon().is_stop_word(&word.text));
+        is_phrase.then_some(kind)
     }
 
     /// Adds the identifiers that words are a part of.

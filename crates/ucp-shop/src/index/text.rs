@@ -137,6 +137,9 @@ fn plain(folded: &str) -> String {
     plain
 }
 
+/// Languages that name the kind of a product before what it is like, by primary tag.
+const KIND_FIRST: [&str; 9] = ["ar", "ca", "es", "fr", "he", "it", "pt", "ro", "vi"];
+
 impl Analysis {
     pub(super) fn new(market: &Market) -> Self {
         let languages = std::iter::once(&market.language).chain(&market.languages);
@@ -148,6 +151,11 @@ impl Analysis {
     /// Returns `true` if a language of the market writes compounds as one word.
     pub(super) const fn is_compounding(&self) -> bool {
         self.is_compounding
+    }
+
+    /// Returns `true` if the own language of the market names the kind of a product before what it is like.
+    pub(super) fn is_kind_first(&self) -> bool {
+        self.languages.first().is_some_and(|(tag, _)| KIND_FIRST.contains(&primary(tag).as_str()))
     }
 
     /// The primary tags of the languages of the market.
