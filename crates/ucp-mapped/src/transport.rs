@@ -41,7 +41,7 @@ use super::{
 /// Maximum number of elements that a step is repeated for.
 const MAX_REPEATS: usize = 250;
 
-/// What is kept of answers for equal requests.
+/// Answers that are kept for equal requests.
 const KEPT: Capacity = Capacity { bytes: 8 << 20, fills: 64 };
 
 /// Maximum number of products of an answer that are made, unless more were asked for.
@@ -425,6 +425,37 @@ impl Mapped {
         Ok(Arc::clone(source))
     }
 
+    /// Sends the requests of a step side by side. Those that its caller has no place for beside the others follow them.
+    async fn side_by_side(
+        &self,
+        asking: &Asking<'_>,
+        made: &Made,
+        source: &Arc<Source>,
+        group: Vec<Outgoing>,
+    ) -> Vec<Result<Received, Failure>> {
+        let is_waiting = |answer: &Result<Received, Failure>| matches!(answer, Err(Failure::Saturated));
+        let send = |outgoing: &Outgoing| self.received(asking, made, source, outgoing.clone());
+        let mut answers = join_all(group.iter().map(send)).await;
+        loop {
+            let waiting: Vec<usize> = (0..answers.len()).filter(|at| is_waiting(&answers[*at])).collect();
+            // Without an answer there is nothing to follow, and after a failure nothing to go on for.
+            if waiting.is_empty()
+                || !answers.iter().any(Result::is_ok)
+                || answers.iter().any(|answer| answer.is_err() && !is_waiting(answer))
+            {
+                return answers;
+            }
+            let again = join_all(waiting.iter().map(|at| send(&group[*at]))).await;
+            let goes_on = again.iter().any(|answer| !is_waiting(answer));
+            for (at, answer) in waiting.into_iter().zip(again) {
+                answers[at] = answer;
+            }
+            if !goes_on {
+                return answers;
+            }
+        }
+    }
+
     /// Sends a request, or returns what is kept of an equal one.
     async fn received(
         &self,
@@ -642,10 +673,7 @@ impl Mapped {
                 .iter()
                 .map(|outgoing| (format!("{} {}", outgoing.method, outgoing.url), outgoing.body.clone()))
                 .collect();
-            let answers = {
-                let asking = &*asking;
-                join_all(group.into_iter().map(|outgoing| self.received(asking, made, source, outgoing))).await
-            };
+            let answers = self.side_by_side(asking, made, source, group).await;
             for ((request, body), answer) in described.into_iter().zip(&answers) {
                 let answer = match answer {
                     Ok(received) => Ok((received.status.as_u16(), received.body.clone())),
@@ -822,7 +850,7 @@ struct GraphQlError {
 #[serde(default)]
 struct Extensions {
     code: String,
-    /// What Magento states in place of a code.
+    /// Category of the error, which Magento states in place of a code.
     category: Value,
 }
 

@@ -371,7 +371,7 @@ fn a_cart_of_many_lines_is_made_side_by_side_where_the_mapping_allows_it() {
         thread::sleep(Duration::from_millis(500));
         Answer::json(&json!({}))
     };
-    let side_by_side = MANY_LINES.replace("each = \"$question.lines\"", "each = \"$question.lines\"\nat_once = 4");
+    let side_by_side = MANY_LINES.replace("each = \"$question.lines\"", "each = \"$question.lines\"\nat_once = 16");
     // One after the other, forty would take twenty seconds.
     let (server, setup) = mapped(slow, &side_by_side, "write_timeout_ms = 15000\n");
     let gateway = setup.start_on(folder());
