@@ -118,8 +118,7 @@ impl<'a> NotifyingShop<'a> {
         let id = text(&checkout, "id").to_owned();
         let start = Instant::now();
         while text(&checkout, "status") != "completed" {
-            // A task that was broken off pauses for up to a minute, and its claim ends only after that of the killed gateway.
-            assert!(start.elapsed() < 2 * PATIENCE, "the purchase comes to its end: {checkout}");
+            assert!(start.elapsed() < PATIENCE, "the purchase comes to its end: {checkout}");
             checkout = if text(&checkout, "status") == "complete_in_progress" {
                 thread::sleep(Duration::from_millis(50));
                 ask(Call::reading("get_checkout", &id))
