@@ -654,7 +654,7 @@ pub enum Outcome {
     Placed {
         /// The order.
         order: Order,
-        /// What was bought, if the buyer may have changed it on a page of the shop. Default: what the cart held.
+        /// Content of the order, if the buyer may have changed it on a page of the shop. Default: the content of the cart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bought: Option<Box<Bought>>,
     },
@@ -734,12 +734,12 @@ pub struct OrderPlaced {
     pub reference: String,
     /// The order.
     pub order: Order,
-    /// What was bought.
+    /// Content of the order.
     #[serde(flatten)]
     pub bought: Bought,
 }
 
-/// What a buyer has bought on a page of the shop.
+/// Content of an order that a buyer placed on a page of the shop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bought {
     /// Currency of all amounts.
@@ -791,7 +791,7 @@ pub struct OrderQuestion {
     pub order: String,
 }
 
-/// What has become of an order: the answer to `/order/status`, which lists everything so far, and an event of the shop,
+/// Progress of an order: the answer to `/order/status`, which lists everything so far, and an event of the shop,
 /// `POST /upstream/orders` of the gateway, which lists what is new, or everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OrderChanged {
@@ -803,7 +803,7 @@ pub struct OrderChanged {
     pub order: Order,
     /// Currency of all amounts: that of the order.
     pub currency: Currency,
-    /// What has happened, oldest first; at most 1,000.
+    /// Events, oldest first; at most 1,000.
     pub events: Vec<OrderEvent>,
 }
 

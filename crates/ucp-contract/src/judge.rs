@@ -1,4 +1,4 @@
-//! What the gateway makes of one question and its answer, for people who try a shop.
+//! Judgment of one question and its answer, as the gateway makes it, for people who try a shop.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -33,12 +33,12 @@ pub fn question(question: Question, document: &Value) -> Result<(), String> {
     }
 }
 
-/// What the gateway makes of an answer.
+/// Judgment of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// What it leaves out, or does not take the answer for: each with the path of the member.
+    /// Reasons for which the gateway omits parts of the answer or rejects it, each with the path of the field.
     pub rejected: Vec<String>,
-    /// What it tells buyers about the answer.
+    /// Messages to buyers that follow from the answer.
     pub told: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ ucp_core::named! {
         Place = "place",
         /// Result of an attempt to place one.
         Order = "order",
-        /// What has become of an order.
+        /// Progress of an order.
         OrderStatus = "order/status",
         /// Keep an attempt from placing one late.
         Cancel = "cancel",

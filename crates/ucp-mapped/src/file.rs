@@ -56,7 +56,7 @@ pub struct Mapping {
     pub place: Option<Asked>,
     /// Result of an attempt to place one. With `hand_off`: the order of a cart, once the buyer has placed it.
     pub order: Option<Asked>,
-    /// What has become of an order.
+    /// Progress of an order.
     pub order_status: Option<Asked>,
     /// Events of the shop about orders.
     pub order_event: Option<OrderEvents>,
@@ -154,7 +154,7 @@ pub struct Source {
     pub choice: BTreeMap<String, Choice>,
 }
 
-/// What another choice of a source states in place of the source.
+/// Address, headers and authentication of another choice of a source.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {

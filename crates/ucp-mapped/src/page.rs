@@ -9,7 +9,7 @@ use super::{
     program::{FILTERS, FORBIDDEN, FilterOfOurs},
 };
 
-/// What people have written of the page, with `{{keys}}`, `{{filters}}` and `{{forbidden}}` where the rest goes.
+/// Hand-written part of the page, with `{{keys}}`, `{{filters}}` and `{{forbidden}}` where the rest goes.
 const TEXT: &str = include_str!("page.md");
 
 /// Tables of the file that have a section, in their order: the name in the schema, and what stands in the file.

@@ -106,7 +106,7 @@ struct Planner<'a> {
     /// Names of shared requests and fragments that are used.
     used: BTreeSet<String>,
     faults: Vec<String>,
-    /// What the file has to state, too.
+    /// Tables and keys that the file lacks.
     missing: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ const PREFIX: &str = "m1.";
 /// Maximum size of the cookies of a session in bytes, and of its headers.
 const MAX_COOKIES: usize = 3 << 10;
 
-/// What a cart is reached by. Has no `Debug` form: whoever knows it can open the cart.
+/// Session of a cart: the cookies, headers and choices that open it. Has no `Debug` form: whoever knows it can open the cart.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
     /// Cookies by source and name.

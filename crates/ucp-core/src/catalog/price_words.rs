@@ -141,7 +141,7 @@ pub struct PriceWords {
     pub rest: String,
     /// The words that state a price, as they are in the text.
     pub stated: Vec<String>,
-    /// What they limit, and the currency that they name; `None` if they limit nothing (`$100 gift`).
+    /// Limit and currency of the words; `None` if they limit nothing (`$100 gift`).
     pub limit: Option<(PriceFilter, Option<Currency>)>,
 }
 

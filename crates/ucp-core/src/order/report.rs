@@ -61,7 +61,7 @@ named! {
     }
 }
 
-/// What has become of an order, as its shop states it.
+/// Progress of an order, as its shop states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Identifier of the order at the shop.
@@ -624,7 +624,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is reported, quantities stay within the lines, no more is given back than was paid, and a report that is
+        /// For any report, quantities stay within the lines, no more is given back than was paid, and a report that is
         /// repeated changes nothing.
         #[test]
         fn reports_keep_an_order_within_its_bounds(

@@ -1,4 +1,4 @@
-//! What requests and programs of a mapping can say.
+//! Tests of the language of mappings: requests and programs.
 
 use serde_json::{Value, json};
 use ucp_contract::{Question, Reply};

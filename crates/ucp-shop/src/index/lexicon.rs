@@ -1,4 +1,4 @@
-//! What is known of the languages of a market: words that name no product, words that exclude what they precede, and words
+//! Lexicon of the languages of a market: words that name no product, words that exclude what they precede, and words
 //! that mean the same.
 
 use std::collections::{HashMap, HashSet};
@@ -147,7 +147,7 @@ pub(super) struct Synonym {
 const SAME: f32 = 1.0;
 const SYNONYM: f32 = 0.45;
 
-/// What is known of the languages of a market.
+/// Lexicon of the languages of a market.
 pub(super) struct Lexicon {
     stop_words: HashSet<&'static str>,
     without: HashSet<&'static str>,

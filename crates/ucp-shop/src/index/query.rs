@@ -43,7 +43,7 @@ pub(super) struct Plan {
     tokens: Vec<Token>,
     /// Words that change the order of the products that match.
     hints: Vec<Token>,
-    /// What is not asked for.
+    /// Tokens of words that are excluded.
     excluded: Vec<Token>,
     /// Sum of the weights of the tokens.
     weight: u32,

@@ -1,6 +1,6 @@
 //! The words of the shop's own products: which there are, which are near a mistyped one, and which are compounds.
 //!
-//! Whether a word is known, and how common it is, is what the frozen statistics say: what is derived from it does not
+//! The frozen statistics state whether a word is known and how common it is: what is derived from it does not
 //! change between two pages.
 
 use std::collections::{BTreeSet, HashMap};

@@ -191,7 +191,7 @@ fn shop_of(directory: &Path, language: &str, titles: &[&str]) -> EmbeddedShop {
     EmbeddedShop::open_or_create(&Options::new(directory), || opening).expect("opens")
 }
 
-/// What queries find in such a shop: the first titles, as many as are expected.
+/// Checks the first titles that queries find in such a shop, as many as are expected.
 async fn finds(language: &str, titles: &[&str], queries: &[(&str, &[&str])]) {
     let directory = tempfile::tempdir().expect("directory");
     let shop = shop_of(directory.path(), language, titles);

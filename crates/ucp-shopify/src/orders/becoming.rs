@@ -1,4 +1,4 @@
-//! What becomes of orders, as webhooks of the shop say: fulfillments, refunds and cancellations, each in an event of its own or
+//! Progress of orders, from webhooks of the shop: fulfillments, refunds and cancellations, each in an event of its own or
 //! in one about the order as a whole.
 
 use jiff::Timestamp;
@@ -39,7 +39,7 @@ shapes! { (Deserialize) "snake_case"
     RefundedLine { quantity: u64, #[serde(default)] restock_type: Option<String>, line_item: RefundedItem }
     RefundedItem { id: u64, variant_id: Option<u64> }
     Transaction { id: u64, kind: String, status: String, amount: String, currency: String }
-    /// What has become of an order, in a webhook about the order as a whole.
+    /// Progress of an order, in a webhook about the order as a whole.
     Becoming {
         id: u64, #[serde(default)] cancelled_at: Option<Timestamp>, #[serde(default)] financial_status: Option<String>,
         created_at: Timestamp, #[serde(default)] fulfillments: Vec<Fulfillment>, #[serde(default)] refunds: Vec<Refund>,

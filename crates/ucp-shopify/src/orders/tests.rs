@@ -196,7 +196,7 @@ fn refund() -> Value {
 /// Name, kind and lines of an occurrence.
 type Seen<'a> = (&'a str, &'a str, Vec<(&'a str, u64)>);
 
-/// What occurrences say in short: identifier, kind, pieces by item.
+/// Occurrences in short: identifier, kind, pieces by item.
 fn occurrences(report: &Report) -> Vec<Seen<'_>> {
     let short = report.occurrences.iter().map(|occurrence| {
         let lines = occurrence.lines.iter().map(|line| (line.variant.as_str(), line.quantity));
