@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::{runtime, task};
-use ucp_core::operation::Offering;
+use ucp_core::operation::SupportedOperations;
 use ucp_service::{negotiated_profile::NegotiatedProfile, platform::Business};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -198,7 +198,7 @@ impl Fetch for Documents {
 
 /// Returns the number of platforms that a directory keeps, and their size in bytes as it counts them.
 async fn weighed(platforms: &Arc<Platforms>) -> Done<(usize, u64)> {
-    let business = Business::new(&Offering::everything(), None);
+    let business = Business::new(&SupportedOperations::everything(), None);
     let options = DirectoryOptions { fetch_burst: u32::MAX, ..DirectoryOptions::default() };
     let directory: Directory<NegotiatedProfile> =
         Directory::new(Documents(Arc::clone(platforms)), options, move |profile| business.negotiated_profile(profile));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use ucp_core::{
     Operation, Release,
-    operation::{AP2_MANDATE, Offering},
+    operation::{AP2_MANDATE, SupportedOperations},
     ports::Trace,
 };
 use ucp_trust::jwk::PublicKey;
@@ -59,7 +59,7 @@ impl KnownProfile {
 
     /// Logs for the operator what has changed since `before`. `chosen` is `true` if the release is configured.
     pub(super) fn compare(&self, before: &Self, chosen: bool) {
-        let names = |offering: &Offering| -> Vec<&str> {
+        let names = |offering: &SupportedOperations| -> Vec<&str> {
             let operations = offering.operations.iter().map(|operation| operation.row().name);
             operations.chain(offering.extensions.iter().copied()).collect()
         };

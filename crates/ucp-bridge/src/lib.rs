@@ -72,7 +72,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release,
     catalog::lookup,
-    operation::{AP2_MANDATE, Class, Effect, Offering, Resource, SHOPPING},
+    operation::{AP2_MANDATE, Class, Effect, Resource, SHOPPING, SupportedOperations},
     ports::{
         ForwardedAnswer, ForwardedCall, MAX_IDS, UcpUpstream, Written,
         caller::Caller,
@@ -197,7 +197,7 @@ ucp_core::opaque!(Bridge);
 struct BridgeState {
     options: Arc<Options>,
     peer: Peer,
-    offering: Offering,
+    offering: SupportedOperations,
     handlers: Arc<[Declaration]>,
     release: Release,
     reads: CoalescingCache<Arc<Result<Told, Trouble>>>,
@@ -539,7 +539,7 @@ impl Bridge {
 
 #[async_trait]
 impl UcpUpstream for Bridge {
-    fn offering(&self) -> Offering {
+    fn offering(&self) -> SupportedOperations {
         self.0.offering.clone()
     }
 

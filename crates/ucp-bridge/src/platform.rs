@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Operation, Release,
     negotiation::Names,
-    operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT, ORDER, Offering, SHOPPING},
+    operation::{AP2_MANDATE, BUYER_CONSENT, DISCOUNT, FULFILLMENT, ORDER, SHOPPING, SupportedOperations},
 };
 use ucp_wire::{dialect, site::Site};
 
@@ -58,7 +58,7 @@ pub(crate) const RELAYED: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_
 /// address at which it receives webhook events about orders, if it wants them.
 pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value], orders: Option<&str>) -> Value {
     let shopping = |operation: &Operation| operation.row().service == SHOPPING;
-    let offering = Offering {
+    let offering = SupportedOperations {
         operations: Operation::ALL.iter().copied().filter(shopping).collect(),
         extensions: RELAYED.iter().copied().filter(|extension| mandates || *extension != AP2_MANDATE).collect(),
         sealed_in: None,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use ucp_core::{
     Operation, Release,
-    operation::{Offering, SHOPPING},
+    operation::{SHOPPING, SupportedOperations},
     purchase::payment::Declaration,
 };
 use ucp_trust::{jwk::PublicKey, profile::PlatformProfile};
@@ -62,7 +62,7 @@ pub struct Profile {
     /// Public keys that the shop signs with.
     pub keys: Vec<PublicKey>,
     /// Operations and extensions that the shop offers.
-    pub offering: Offering,
+    pub offering: SupportedOperations,
     /// Payment handlers of the shop.
     pub handlers: Vec<Declaration>,
     endpoints: Vec<(Transport, Url)>,
@@ -92,7 +92,7 @@ impl Profile {
         let ucp = &document["ucp"];
         let release = Release::from_date(&read.version);
         let declared = |name: &str| read.capabilities.iter().any(|capability| capability.name == name);
-        let offering = release.map_or_else(Offering::default, |release| {
+        let offering = release.map_or_else(SupportedOperations::default, |release| {
             let dialect = dialect(release);
             let shopping = |operation: &Operation| {
                 let row = operation.row();
@@ -101,7 +101,7 @@ impl Profile {
             let known = |extension: &&'static str| {
                 dialect.offers().iter().any(|offer| offer.known_as == *extension && declared(offer.name))
             };
-            Offering {
+            SupportedOperations {
                 operations: Operation::ALL.iter().copied().filter(shopping).collect(),
                 extensions: RELAYED.iter().copied().filter(known).collect(),
                 sealed_in: Some(release),

@@ -636,7 +636,7 @@ pub struct Limits {
     pub max_open_carts_mb: Option<Number<1, 65_536, 64>>,
     /// Maximum number of carts and open checkouts per registered platform. Under the policy `development` there is no limit by
     /// default.
-    #[schemars(extend("x-without" = "no limit", "x-former" = "keyed_held"))]
+    #[schemars(extend("x-without" = "no limit", "x-former" = "keyed_quota"))]
     pub max_open_carts_keyed: Option<Number<1, 100_000_000, 1_000_000>>,
     /// Maximum size of these in MB, including stored responses of idempotency keys. Under the policy `development` there is no
     /// limit by default.

@@ -36,7 +36,7 @@ use ucp_core::{
         draft::{Draft, LineDraft},
         fulfillment::{self, MethodKind, destination_path},
         payment,
-        quote::{Credit, Facts, Good, LineProblem, NamedGood, Previous, Purpose, Quote, UnmetCode},
+        quote::{Credit, Facts, ItemFacts, LineProblem, NamedItem, Previous, Purpose, Quote, UnmetCode},
         remote_cart_ref::RemoteCartRef,
         totals::{TotalKind, amount_of},
     },
@@ -89,7 +89,7 @@ struct Inquiry<'a> {
     currency: Currency,
     /// Country of the address, if it alone decides about the currency.
     moved_to: Option<String>,
-    goods: Vec<NamedGood>,
+    goods: Vec<NamedItem>,
     now: Timestamp,
 }
 
@@ -125,7 +125,7 @@ impl ContractShop {
         if !abilities.delivery && !abilities.pickup && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
             for named in &mut goods {
-                if let NamedGood::One(good) = named {
+                if let NamedItem::One(good) = named {
                     good.needs_fulfillment = false;
                 }
             }
@@ -374,11 +374,11 @@ impl Inquiry<'_> {
         let PriceRequest { purpose, draft, caller, previous, .. } = self.request;
         let currency = answer.map_or(self.currency, |answer| answer.currency);
         let goods = self.goods.iter().zip(&draft.line_items).map(|(named, line)| match (named, answer) {
-            (NamedGood::One(good), Some(answer)) => {
-                let good = Good { stock_by_location: Some(stock_by_location(answer)), ..good.clone() };
+            (NamedItem::One(good), Some(answer)) => {
+                let good = ItemFacts { stock_by_location: Some(stock_by_location(answer)), ..good.clone() };
                 // What is below the smallest quantity was not asked for.
                 let is_asked_for = good.quantity_rule.at_most(line.quantity).is_some();
-                NamedGood::One(if is_asked_for { stated(good, answer) } else { good })
+                NamedItem::One(if is_asked_for { stated(good, answer) } else { good })
             }
             _ => named.clone(),
         });
@@ -493,11 +493,11 @@ impl Inquiry<'_> {
 }
 
 /// Returns `true` if what is known of the goods of a line refuses it.
-fn is_refused(line: &LineDraft, named: &NamedGood) -> bool {
+fn is_refused(line: &LineDraft, named: &NamedItem) -> bool {
     match named {
-        NamedGood::One(good) => !good.available || good.quantity_rule.at_most(line.quantity).is_none(),
-        NamedGood::Nothing => true,
-        NamedGood::Several(_) => false,
+        NamedItem::One(good) => !good.available || good.quantity_rule.at_most(line.quantity).is_none(),
+        NamedItem::Nothing => true,
+        NamedItem::Several(_) => false,
     }
 }
 
@@ -599,7 +599,7 @@ fn stock_by_location(answer: &Cart) -> BTreeMap<String, u64> {
 }
 
 /// Returns a good with the price and the quantity that the shop's cart has.
-fn stated(good: Good, answer: &Cart) -> Good {
+fn stated(good: ItemFacts, answer: &Cart) -> ItemFacts {
     let lines: Vec<_> = answer.lines.iter().filter(|line| line.variant == good.id).collect();
     let quantity = lines.iter().map(|line| line.quantity).fold(0, u64::saturating_add);
     let problem = lines.iter().find_map(|line| line.problem.as_ref()).map(|problem| LineProblem {
@@ -607,8 +607,8 @@ fn stated(good: Good, answer: &Cart) -> Good {
         text: problem.text.as_deref().and_then(ucp_import::text::line),
     });
     match lines.first() {
-        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), problem, ..good },
-        _ => Good { available: false, problem, ..good },
+        Some(line) if quantity > 0 => ItemFacts { price: line.price, stock: Some(quantity), problem, ..good },
+        _ => ItemFacts { available: false, problem, ..good },
     }
 }
 

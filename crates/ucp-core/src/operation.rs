@@ -519,7 +519,7 @@ impl Operation {
 
 /// Operations and extensions that a business supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offering {
+pub struct SupportedOperations {
     /// Supported operations.
     pub operations: Vec<Operation>,
     /// Supported extensions of these operations, by the names of the operation table.
@@ -530,7 +530,7 @@ pub struct Offering {
     pub sealed_in: Option<Release>,
 }
 
-impl Offering {
+impl SupportedOperations {
     /// Returns everything that the domain supports.
     pub fn everything() -> Self {
         Self::of(Operation::ALL)

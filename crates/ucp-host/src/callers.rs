@@ -9,7 +9,7 @@ use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
     Allowances,
-    access::{Access, Held, SignatureRule},
+    access::{Access, CallerQuota, SignatureRule},
     header::UCP_AGENT,
     ingress::{Hosts, Origins, Rules, SignedAnswers},
     negotiated_profile::NegotiatedProfile,
@@ -238,11 +238,11 @@ pub(crate) fn access(settings: &Settings) -> Access {
     let limits = &settings.sections.limits;
     let held = |open: Option<u64>, bytes: Option<u64>| {
         let is_limited = open.is_some() || bytes.is_some();
-        is_limited.then(|| Held { open: open.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) })
+        is_limited.then(|| CallerQuota { open: open.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) })
     };
     Access {
         held: held(limits.max_open_carts.map(|held| held.count() as u64), limits.max_open_carts_mb.map(Number::bytes)),
-        keyed_held: held(
+        keyed_quota: held(
             limits.max_open_carts_keyed.map(|held| held.count() as u64),
             limits.max_open_carts_keyed_mb.map(Number::bytes),
         ),

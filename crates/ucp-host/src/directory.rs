@@ -7,7 +7,7 @@ use tokio::sync::watch::Receiver;
 use ucp_core::{
     Operation,
     negotiation::Names,
-    operation::{MERCHANT, Offering, RESTAURANT, Resource},
+    operation::{MERCHANT, RESTAURANT, Resource, SupportedOperations},
     ports::{self, Holdings},
 };
 use ucp_shop::{Opening, sample::Sample};
@@ -15,7 +15,11 @@ use ucp_sqlite::{SqliteStore, StoreError};
 
 /// Returns the offering of a shop together with the operations of the directory that are enabled and have something to
 /// find.
-pub(crate) fn beside(shop: Offering, settings: &ucp_config::Directory, holdings: Holdings) -> Offering {
+pub(crate) fn beside(
+    shop: SupportedOperations,
+    settings: &ucp_config::Directory,
+    holdings: Holdings,
+) -> SupportedOperations {
     let mounted = |operation: &Operation| match operation.row().resource {
         Resource::Directory if operation.row().capability == MERCHANT => settings.merchants && holdings.merchants,
         Resource::Directory => settings.locations && holdings.locations,
@@ -23,7 +27,7 @@ pub(crate) fn beside(shop: Offering, settings: &ucp_config::Directory, holdings:
             shop.operations.contains(operation)
         }
     };
-    Offering { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
+    SupportedOperations { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
 }
 
 /// Returns the configured names of the draft *Merchant* capability and its service.

@@ -8,13 +8,13 @@
 //! | [`shop`] | an open shop: its backend, call handler, bindings and background tasks |
 //! | [`front`] | answers for shops that are not open |
 //! | [`pages`] | the pages that other crates make for shops |
-//! | [`upkeep`] | opening and closing of several shops |
+//! | [`background`] | opening and closing of several shops |
 //! | [`backend`] | the backends: the embedded shop, or a remote commerce API |
 //! | [`files`], [`machine`] | the data directories and databases that are open, and the claims of this machine to them |
 //! | [`whereabouts`] | the note in a data directory about the database of its shop |
 //! | [`callers`] | the rules for callers, by the configuration |
 //! | `pool`, `reading`, `openings` | limits that shops share |
-//! | `reception`, `payments` | the endpoints for events of upstreams and of payment service providers |
+//! | `webhook_ingress`, `payments` | the endpoints for events of upstreams and of payment service providers |
 //! | `webhooks` | the delivery of webhook events |
 //! | `directory` | the directory of merchants beside a shop |
 //! | [`decisions`], [`audit`], [`orders`] | what operators decide about shops and platforms, and about orders |
@@ -25,6 +25,7 @@
 pub mod address;
 pub mod audit;
 pub mod backend;
+pub mod background;
 pub mod callers;
 pub mod cause;
 pub mod clock;
@@ -42,11 +43,10 @@ mod payments;
 pub mod pool;
 pub mod progress;
 mod reading;
-mod reception;
 pub mod running;
 pub mod shop;
 pub mod shops;
 pub mod slot;
-pub mod upkeep;
+mod webhook_ingress;
 mod webhooks;
 pub mod whereabouts;

@@ -19,18 +19,18 @@ use ucp_trust::limit::BodyLimit;
 
 use crate::{
     clock,
-    reception::{NOTICES, Reception},
+    webhook_ingress::{NOTICES, WebhookIngress},
 };
 
 /// State of the endpoint.
 struct PaymentEvents {
     sales: SalesService,
-    reception: Reception,
+    webhook_ingress: WebhookIngress,
 }
 
 /// Returns the route for the events of the handlers of `sales`.
 pub(crate) fn router(sales: SalesService, settings: &Settings, bodies: &BodyLimit) -> Router {
-    let events = PaymentEvents { sales, reception: Reception::new(settings, bodies, NOTICES) };
+    let events = PaymentEvents { sales, webhook_ingress: WebhookIngress::new(settings, bodies, NOTICES) };
     Router::new().route("/payments/{id}/events", post(take)).with_state(Arc::new(events))
 }
 
@@ -46,7 +46,7 @@ impl PaymentEvents {
     async fn take(&self, id: &str, request: Request) -> Result<(), Refusal> {
         let handler = self.handler(id)?;
         let open = |notice: &ucp_core::ports::Notice<'_>| handler.notified(notice.headers, notice.body);
-        let (attempt, _place) = self.reception.take(request, open).await?;
+        let (attempt, _place) = self.webhook_ingress.take(request, open).await?;
         let Some(attempt) = attempt else {
             tracing::debug!(handler = id, "payment event that is not about a payment of this gateway");
             return Ok(());

@@ -148,7 +148,7 @@ impl Running {
     }
 
     /// Opens the files of several shops, so that it is known which of them have something to do. Their databases are opened
-    /// by [`upkeep`](crate::upkeep): one that is away keeps no other shop waiting.
+    /// by [`background`](crate::background): one that is away keeps no other shop waiting.
     fn open_files(&self, configuration: &Configuration) -> Result<(), String> {
         for settings in &configuration.shops {
             self.files.open(&settings.sections.data).map_err(|error| about(settings, &error))?;

@@ -21,7 +21,7 @@ use ucp_config::{McpErrorStatus, Settings};
 use ucp_core::{
     Code, Refusal, Release,
     catalog::cursor::{CursorSecret, Cursors},
-    operation::{AP2_MANDATE, Offering},
+    operation::{AP2_MANDATE, SupportedOperations},
     ports::{
         self, Backend, Holdings,
         agenda::{Claimed, Kind, Next},
@@ -120,7 +120,7 @@ pub struct Shop {
 pub(crate) struct Statement {
     /// Display name of the shop.
     pub(crate) name: String,
-    pub(crate) offering: Offering,
+    pub(crate) offering: SupportedOperations,
     /// Payment handlers that buyers can use.
     pub(crate) handlers: Arc<[Declaration]>,
 }
@@ -241,8 +241,8 @@ impl Shop {
         };
         tasks.spawn(runner.run());
         let decisions = decisions.clone();
-        let upkeep = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store), decisions };
-        tasks.spawn(upkeep.run());
+        let background = Upkeep { keyring, signing_key, publications, store: Arc::clone(&store), decisions };
+        tasks.spawn(background.run());
         Ok(Self {
             name,
             router,
@@ -449,7 +449,7 @@ struct Publications {
     /// Publications of all endpoints. [`Self::publish`] and the listener of [`Self::follow`] hold the lock while they
     /// read each other's keys and publish, so that outdated keys never replace newer ones.
     all: Arc<Mutex<Vec<Publication>>>,
-    offering: Offering,
+    offering: SupportedOperations,
     /// Bridge to a shop that speaks UCP, whose signed answers are relayed.
     bridge: Option<Bridge>,
 }
@@ -478,7 +478,7 @@ impl Publications {
 /// gateway's `own` in those releases in which the shop's signed answers are relayed unchanged, because a platform looks
 /// for their keys in the profile that it knows. A gateway without a key of its own publishes none of `theirs`, because
 /// it does not offer the capability that needs them.
-fn publish(publications: &[Publication], offering: &Offering, own: &[Value], theirs: &[Value]) {
+fn publish(publications: &[Publication], offering: &SupportedOperations, own: &[Value], theirs: &[Value]) {
     for publication in publications {
         let sealed = !own.is_empty() && offering.extends(AP2_MANDATE, publication.release());
         let theirs = theirs.iter().filter(|_| sealed).cloned();

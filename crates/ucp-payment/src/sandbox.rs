@@ -27,8 +27,8 @@ use ucp_core::{
     message::Message,
     ports::payment_handler::Handler,
     purchase::payment::{
-        Attempt, AuthenticationStep, Capture, CaptureMode, Challenge, Credential, Declaration, Instrument, Moved,
-        Settlement, Tender,
+        Attempt, AuthenticationStep, Capture, CaptureMode, Challenge, Credential, Declaration, Instrument, Settlement,
+        Tender, TransferOutcome,
     },
 };
 
@@ -240,8 +240,8 @@ impl Handler for Sandbox {
         })
     }
 
-    async fn capture(&self, capture: &Capture) -> Moved {
-        Moved::Done { reference: format!("sandbox_{}", capture.id) }
+    async fn capture(&self, capture: &Capture) -> TransferOutcome {
+        TransferOutcome::Done { reference: format!("sandbox_{}", capture.id) }
     }
 
     async fn forget(&self, attempt: &Attempt) -> bool {

@@ -23,7 +23,8 @@ use http::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
-    Code, Operation, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration,
+    Code, Operation, Refusal, Release, negotiation::Names, operation::SupportedOperations,
+    purchase::payment::Declaration,
 };
 use ucp_service::{Endpoint, coding::Codable, ingress::preflight};
 use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
@@ -139,7 +140,7 @@ struct Profile {
 #[derive(Clone, Debug)]
 pub struct Publication {
     endpoint: Endpoint,
-    offering: Arc<Offering>,
+    offering: Arc<SupportedOperations>,
     names: Names,
     public_url: Arc<str>,
     handlers: Arc<[Declaration]>,
@@ -155,7 +156,7 @@ impl Publication {
     /// payment handlers.
     pub fn new(
         endpoint: Endpoint,
-        offering: &Offering,
+        offering: &SupportedOperations,
         names: &Names,
         public_url: &str,
         keys: &[Value],
@@ -245,7 +246,7 @@ async fn permission(method: Method, headers: HeaderMap) -> Response {
 
 fn profile(
     endpoint: Endpoint,
-    offering: &Offering,
+    offering: &SupportedOperations,
     names: &Names,
     public_url: &str,
     keys: &[Value],

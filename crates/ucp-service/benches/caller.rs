@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use ucp_core::{
     Operation, Release,
     negotiation::{Declaration, negotiate},
-    operation::Offering,
+    operation::SupportedOperations,
 };
 use ucp_service::{
     Call, Endpoint, Ingress,
@@ -110,7 +110,7 @@ impl Fetch for Network {
 
 /// The platforms of this network, known already, under a policy for all others.
 fn platforms(runtime: &Runtime, key: &SigningKey, policy: Policy) -> Platforms {
-    let business = Arc::new(Business::new(&Offering::everything(), None));
+    let business = Arc::new(Business::new(&SupportedOperations::everything(), None));
     let negotiated_profile = Arc::clone(&business);
     let network = Network(profile(key).to_string().into());
     let options = DirectoryOptions { fetch_burst: 1_000_000, ..DirectoryOptions::default() };
@@ -194,7 +194,7 @@ fn negotiating(criterion: &mut Criterion) {
     let key = SigningKey::generate(Algorithm::Es256).expect("a key");
     let (ours, theirs) = (declarations(15), declarations(30));
     let bytes = profile(&key).to_string();
-    let business = Business::new(&Offering::everything(), None);
+    let business = Business::new(&SupportedOperations::everything(), None);
     let (read, _) = PlatformProfile::read(bytes.as_bytes()).expect("a profile");
     let mut group = criterion.benchmark_group("once per profile");
     group.bench_function("negotiate 15 capabilities with 30", |bencher| {

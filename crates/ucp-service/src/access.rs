@@ -93,15 +93,15 @@ pub struct Access {
     /// Signature requirement of orders.
     pub order: SignatureRule,
     /// Bound on the rows of an unregistered caller in the store; `None` for no bound.
-    pub held: Option<Held>,
+    pub held: Option<CallerQuota>,
     /// Bound on the rows of a registered platform in the store; `None` for no bound.
-    pub keyed_held: Option<Held>,
+    pub keyed_quota: Option<CallerQuota>,
 }
 
 /// Bound on the rows of one caller in the store. Wider networks of strangers may hold a multiple
 /// ([`Step::factor`](ucp_net::shares::Step::factor)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct CallerQuota {
     /// Maximum number of carts and checkouts that led to no order.
     pub open: u64,
     /// Maximum size of their documents and of the answers recorded under idempotency keys, in bytes.
@@ -116,7 +116,7 @@ impl Access {
         purchase: SignatureRule::Verify,
         order: SignatureRule::Verify,
         held: None,
-        keyed_held: None,
+        keyed_quota: None,
     };
 
     fn rule(self, class: Class) -> SignatureRule {
@@ -138,7 +138,7 @@ impl Access {
     /// still pay.
     pub(crate) fn holder(self, admission: &Admission, effect: Effect) -> Option<Holder> {
         let twice = u64::from(effect == Effect::Concluding) + 1;
-        let bound = |name: String, Held { open, bytes }: Held, times: u64| Bound {
+        let bound = |name: String, CallerQuota { open, bytes }: CallerQuota, times: u64| Bound {
             name,
             open: open.saturating_mul(times * twice),
             bytes: bytes.saturating_mul(times * twice),
@@ -158,7 +158,7 @@ impl Access {
             long => Sha256::digest(long).iter().fold("sha256:".to_owned(), |hex, byte| format!("{hex}{byte:02x}")),
         };
         let name = format!("{}{name}", Holder::REGISTERED);
-        Some(Holder { bounds: vec![bound(name, self.keyed_held?, 1)] })
+        Some(Holder { bounds: vec![bound(name, self.keyed_quota?, 1)] })
     }
 
     /// Checks that a caller may call operations of a class.
@@ -263,8 +263,8 @@ mod tests {
     #[test]
     fn writes_are_counted_to_the_groups_of_strangers_and_to_registered_platforms() {
         let profile = ProfileUrl::parse("https://a.example.com/", Reach::Public).expect("an address");
-        let held = |open, bytes| Some(Held { open, bytes });
-        let access = Access { held: held(3, 5), keyed_held: held(70, 90), ..Access::OPEN };
+        let held = |open, bytes| Some(CallerQuota { open, bytes });
+        let access = Access { held: held(3, 5), keyed_quota: held(70, 90), ..Access::OPEN };
         let address = ClientAddress::new([192, 0, 2, 7].into());
         let admission = |principal: &Principal, share: Share| {
             let permit = InFlight::new(1).try_acquire(None).expect("room");
@@ -289,7 +289,7 @@ mod tests {
             let known = admission(principal, Share::Keyed(0));
             let name = [("~https://a.example.com/", 70, 90)];
             assert_eq!(of(access, &known, Effect::Creating), bounds(&name));
-            assert_eq!(of(Access { keyed_held: None, ..access }, &known, Effect::Creating), []);
+            assert_eq!(of(Access { keyed_quota: None, ..access }, &known, Effect::Creating), []);
         }
         assert_eq!(of(access, &Principal::Local.into(), Effect::Creating), []);
         assert_eq!(of(Access::OPEN, &unknown, Effect::Creating), []);

@@ -17,7 +17,7 @@ use ucp_core::{
     checkout::{Checkout, Status},
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
-    operation::{Class, Offering},
+    operation::{Class, SupportedOperations},
     ports::{
         ForwardedAnswer,
         caller::{BuyerSignals, Caller},
@@ -72,12 +72,12 @@ pub struct Business {
 
 impl Business {
     /// Creates a business with the capabilities of an offering, under their standard names.
-    pub fn new(offering: &Offering, home: Option<String>) -> Self {
+    pub fn new(offering: &SupportedOperations, home: Option<String>) -> Self {
         Self::under(&Names::default(), offering, home)
     }
 
     /// Creates a business with the capabilities of an offering, under names of its own.
-    pub fn under(names: &Names, offering: &Offering, home: Option<String>) -> Self {
+    pub fn under(names: &Names, offering: &SupportedOperations, home: Option<String>) -> Self {
         let declared = |signing: bool| -> Vec<Vec<Declaration>> {
             let of = |release: &Release| {
                 let offers = offered(dialect(*release), offering).filter(|offer| signing || !offer.signed);

@@ -9,7 +9,7 @@ use ucp_core::{
     Operation, Refusal, Release,
     message::Message,
     negotiation::{Active, Names, OwnName},
-    operation::Offering,
+    operation::SupportedOperations,
 };
 
 use crate::{
@@ -157,7 +157,10 @@ pub enum Seal {
 
 /// Returns the capabilities of a gateway in a release: root capabilities with a callable operation, their extensions,
 /// and webhook-only capabilities of operations that the release does not have.
-pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterator<Item = &'static Offer> + use<'a> {
+pub fn offered<'a>(
+    dialect: &dyn Dialect,
+    offering: &'a SupportedOperations,
+) -> impl Iterator<Item = &'static Offer> + use<'a> {
     let callable: Vec<_> = offering
         .operations
         .iter()

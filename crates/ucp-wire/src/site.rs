@@ -4,7 +4,7 @@ use serde_json::Value;
 use ucp_core::{
     Release,
     negotiation::{Names, OwnName},
-    operation::Offering,
+    operation::SupportedOperations,
     purchase::payment::Declaration,
 };
 
@@ -35,7 +35,7 @@ pub struct Site<'a> {
     /// URL of the REST endpoint, without trailing slash; that of MCP is `mcp` below it.
     pub endpoint: &'a str,
     /// The operations and capabilities that the business offers.
-    pub offering: &'a Offering,
+    pub offering: &'a SupportedOperations,
     /// The names that the business uses instead of those in the operation table.
     pub names: &'a Names,
     /// The public keys of the business, as JSON Web Keys.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use ucp_bridge::{Token, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
-    operation::Offering,
+    operation::SupportedOperations,
     ports::{Trace, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::wait;
@@ -360,7 +360,7 @@ fn signed(key: &SigningKey, body: &Value, sent: &Value) -> Act {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_signed_has_to_be_signed_by_the_shop() {
     let ((shop, public), (stranger, _)) = (key(), key());
-    let stub = Stub::offering(NEWEST, &Offering::everything(), &[public]).await;
+    let stub = Stub::offering(NEWEST, &SupportedOperations::everything(), &[public]).await;
     let options = options(&stub, Transport::Rest);
     own(&options, Kind::Cart, "c1").await;
     let bridge = opened(options).await.expect("a bridge");
@@ -408,8 +408,8 @@ async fn a_shop_that_can_be_asked_about_nothing_is_said_to_be_out_of_reach() {
 }
 
 /// A shop of this release with all but one operation.
-fn without(operation: Operation) -> Offering {
-    let mut offering = Offering::everything();
+fn without(operation: Operation) -> SupportedOperations {
+    let mut offering = SupportedOperations::everything();
     offering.operations.retain(|kept| *kept != operation);
     offering
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ucp_bridge::profile::Transport;
 use ucp_core::{
     Code, Operation, Refusal, Release,
-    operation::Offering,
+    operation::SupportedOperations,
     ports::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::log::Log;
@@ -408,7 +408,7 @@ async fn a_product_page_with_a_fault_fails_as_a_whole() {
 #[tokio::test(start_paused = true)]
 async fn what_the_shop_has_signed_is_whole_or_fails() {
     let ((shop, public), (_, platform)) = (key(), key());
-    let stub = Stub::offering(OLDER, &Offering::everything(), &[public]).await;
+    let stub = Stub::offering(OLDER, &SupportedOperations::everything(), &[public]).await;
     let bridge = opened(options(&stub, Transport::Rest)).await.expect("a bridge");
     let buyer = mandating("agent", OLDER, &[platform]);
     let sound = sound(Kind::Checkout, OLDER);

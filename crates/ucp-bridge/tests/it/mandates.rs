@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use ucp_bridge::{Bridge, platform, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
-    operation::{AP2_MANDATE, Offering},
+    operation::{AP2_MANDATE, SupportedOperations},
     ports::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, caller::Caller, owners::Kind},
 };
 use ucp_trust::{
@@ -47,7 +47,7 @@ fn agent(got: &Got) -> String {
 #[tokio::test(start_paused = true)]
 async fn what_the_shop_has_signed_is_handed_on_to_the_letter() {
     let ((shop, public), (_, platforms)) = (key(), key());
-    let stub = Stub::offering(RELEASE, &Offering::everything(), slice::from_ref(&public)).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), slice::from_ref(&public)).await;
     let bridge = opened(options(&stub, Transport::Rest)).await.expect("a bridge");
     assert!(bridge.offering().extends(AP2_MANDATE, RELEASE), "where it can be handed on");
     for other in Release::ALL.iter().filter(|other| **other != RELEASE) {
@@ -87,7 +87,7 @@ async fn what_the_shop_has_signed_is_handed_on_to_the_letter() {
 #[tokio::test(start_paused = true)]
 async fn a_purchase_stays_what_it_was_begun_as() {
     let (shop, public) = key();
-    let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), &[public]).await;
     let options = options(&stub, Transport::Rest);
     let bridge = opened(options.clone()).await.expect("a bridge");
     let said = signed(&shop);
@@ -132,7 +132,7 @@ async fn a_purchase_stays_what_it_was_begun_as() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_handed_on_that_does_not_hold() {
     let ((shop, public), (stranger, _)) = (key(), key());
-    let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), &[public]).await;
     let bridge = opened(options(&stub, Transport::Rest)).await.expect("a bridge");
     let buyer = mandating("agent", RELEASE, &[]);
     let mut altered = signed(&shop);
@@ -153,13 +153,13 @@ async fn nothing_is_handed_on_that_does_not_hold() {
 #[tokio::test(start_paused = true)]
 async fn a_new_key_of_the_shop_is_published_before_what_it_signs_is_handed_on() {
     let ((_, first), (next, second)) = (key(), key());
-    let stub = Stub::offering(RELEASE, &Offering::everything(), slice::from_ref(&first)).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), slice::from_ref(&first)).await;
     let ahead = Ahead::default();
     let bridge = ahead.opened(options(&stub, Transport::Rest)).await;
     let published = Arc::new(Mutex::new(vec![first.clone()]));
     let place = Arc::clone(&published);
     bridge.whenever_keys_change(move |keys| *place.lock().expect("whole") = keys);
-    let renamed = Stub::offering(RELEASE, &Offering::everything(), &[first, second]).await.shown();
+    let renamed = Stub::offering(RELEASE, &SupportedOperations::everything(), &[first, second]).await.shown();
     let mut profile = stub.shown();
     profile["signing_keys"] = renamed["signing_keys"].clone();
     stub.profile(profile.clone());

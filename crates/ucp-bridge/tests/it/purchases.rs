@@ -202,8 +202,12 @@ async fn a_purchase_under_a_mandate_is_told_without_a_signature_that_does_not_ho
         (bought.clone(), &stranger, Some(bought.clone())),
         (at_brand.clone(), &shop, Some(without(&at_brand, "/order/permalink_url"))),
     ] {
-        let stub =
-            Stub::offering(release, &ucp_core::operation::Offering::everything(), std::slice::from_ref(&public)).await;
+        let stub = Stub::offering(
+            release,
+            &ucp_core::operation::SupportedOperations::everything(),
+            std::slice::from_ref(&public),
+        )
+        .await;
         let options = options(&stub, Transport::Rest);
         let buyer = mandating("agent", release, std::slice::from_ref(&platform));
         let owner = ucp_core::ports::owners::Owner { platform: buyer.owner.clone(), release, mandates: true };

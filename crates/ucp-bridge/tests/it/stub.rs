@@ -21,7 +21,7 @@ use ucp_core::{
     Operation, Refusal, Release, checkout,
     message::Message,
     negotiation::Active,
-    operation::Offering,
+    operation::SupportedOperations,
     ports::{
         ForwardedAnswer, ForwardedCall, PortError, Trace, UcpUpstream as _,
         caller::{BuyerSignals, Caller},
@@ -109,10 +109,10 @@ pub(crate) struct Stub {
 impl Stub {
     /// A shop of a release that has everything, over both transports.
     pub(crate) async fn of(release: Release) -> Self {
-        Self::offering(release, &Offering::everything(), &[]).await
+        Self::offering(release, &SupportedOperations::everything(), &[]).await
     }
 
-    pub(crate) async fn offering(release: Release, offering: &Offering, keys: &[Value]) -> Self {
+    pub(crate) async fn offering(release: Release, offering: &SupportedOperations, keys: &[Value]) -> Self {
         let usual: Acting = Box::new(|got| panic!("nobody said what to answer to {got:?}"));
         let inner =
             StubState { got: Vec::new(), script: VecDeque::new(), usual, profile: Value::Null, profile_fetches: 0 };
@@ -314,8 +314,10 @@ pub(crate) fn caller(name: &str, release: Release) -> Caller {
 /// A platform that negotiated some of what there is.
 pub(crate) fn declaring(name: &str, release: Release, wants: impl Fn(&Offer) -> bool) -> Caller {
     let dialect = dialect(release);
-    let declared: Vec<_> =
-        offered(dialect, &Offering::everything()).filter(|offer| wants(offer)).map(Offer::declaration).collect();
+    let declared: Vec<_> = offered(dialect, &SupportedOperations::everything())
+        .filter(|offer| wants(offer))
+        .map(Offer::declaration)
+        .collect();
     Caller {
         owner: format!("https://{name}.example/profile"),
         active: Arc::new(

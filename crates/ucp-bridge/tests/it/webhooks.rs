@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use ucp_bridge::{Bridge, profile::Transport, webhook::ShopWebhook};
 use ucp_core::{
     Code, Refusal, Release,
-    operation::Offering,
+    operation::SupportedOperations,
     ports::owners::{Kind, Owner},
 };
 use ucp_testkit::{log::Log, wait};
@@ -57,7 +57,7 @@ async fn told(bridge: &Bridge, headers: &HeaderMap, body: &Value) -> Result<Shop
 #[tokio::test(start_paused = true)]
 async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let (shop, public) = key();
-    let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), &[public]).await;
     let options = options(&stub, Transport::Rest);
     let owner =
         Owner { platform: "https://agent.example/profile".into(), release: Release::V2026_01_23, mandates: false };
@@ -100,7 +100,7 @@ async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
 
 /// A shop with an order, and a bridge to it.
 async fn selling(keys: &[Value], ahead: &Ahead) -> (Stub, Bridge) {
-    let stub = Stub::offering(RELEASE, &Offering::everything(), keys).await;
+    let stub = Stub::offering(RELEASE, &SupportedOperations::everything(), keys).await;
     let options = options(&stub, Transport::Rest);
     let owner = Owner { platform: "https://agent.example/profile".into(), release: RELEASE, mandates: false };
     options.owners.claim(Kind::Order, "o1", &owner, super::stub::now()).await.expect("claimed");
@@ -186,7 +186,7 @@ async fn what_is_told_twice_has_the_same_name_and_strangers_cannot_give_it_anoth
 async fn shops_of_the_first_releases_sign_the_body_alone() {
     let ((shop, public), (stranger, _)) = (key(), key());
     for release in Release::ALL.iter().copied() {
-        let stub = Stub::offering(release, &Offering::everything(), std::slice::from_ref(&public)).await;
+        let stub = Stub::offering(release, &SupportedOperations::everything(), std::slice::from_ref(&public)).await;
         let options = options(&stub, Transport::Rest);
         let owner = Owner { platform: "https://agent.example/profile".into(), release: RELEASE, mandates: false };
         options.owners.claim(Kind::Order, "o1", &owner, now()).await.expect("claimed");

@@ -4,7 +4,7 @@ use serde_json::Value;
 use ucp_core::{
     Operation,
     negotiation::negotiate,
-    operation::{ORDER, Offering},
+    operation::{ORDER, SupportedOperations},
 };
 use ucp_trust::profile::PlatformProfile;
 use ucp_wire::{dialect, dialect::offered, offer::Offer};
@@ -39,7 +39,7 @@ pub async fn platform(http: &Http, address: &Url) -> Report {
             if let Some(release) = release {
                 examination.release(release.date());
                 let dialect = dialect(release);
-                let offering = Offering::everything();
+                let offering = SupportedOperations::everything();
                 let ours: Vec<_> = offered(dialect, &offering).map(Offer::declaration).collect();
                 let negotiation = negotiate(release.date(), &ours, &profile.capabilities);
                 let lines = negotiation.lines.clone();

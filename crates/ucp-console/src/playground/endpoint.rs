@@ -24,7 +24,7 @@ use ucp_client::{
 use ucp_config::Settings;
 use ucp_core::{
     Code, Operation, Refusal, Release,
-    operation::{DISCOUNT, FULFILLMENT, Offering},
+    operation::{DISCOUNT, FULFILLMENT, SupportedOperations},
 };
 use ucp_host::{address::web_url, callers::fetch_options};
 use ucp_trust::{
@@ -142,7 +142,7 @@ impl Endpoints {
         releases.sort_unstable();
         releases.dedup();
         releases.reverse();
-        let Offering { operations, .. } = &shop.profile.offering;
+        let SupportedOperations { operations, .. } = &shop.profile.offering;
         Ok(json!({
             "address": address.as_str(),
             "profile": shop.address.as_str(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{catalog::Catalog, commerce::Commerce, directory::Directory, ledger::Ledger, ucp_upstream::UcpUpstream};
-use crate::{catalog::cursor::Cursors, operation::Offering};
+use crate::{catalog::cursor::Cursors, operation::SupportedOperations};
 
 /// Ports of one business.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub enum ShopPort {
 impl ShopPort {
     /// Returns the operations and extensions that the shop supports. The profile follows from it: nothing else is
     /// mounted or advertised.
-    pub fn offering(&self) -> Offering {
+    pub fn offering(&self) -> SupportedOperations {
         match self {
             Self::Facts { sales, .. } => sales.capabilities().offering(),
             Self::Upstream(upstream) => upstream.offering(),

@@ -11,7 +11,7 @@ use crate::{
     Operation, Refusal,
     call::{Outcome, SaleRequest},
     checkout::{Checkout, due_payment::DuePayment},
-    operation::{EXTENSIONS, Offering, Resource},
+    operation::{EXTENSIONS, Resource, SupportedOperations},
 };
 
 /// Sales operations and extensions that a shop supports.
@@ -42,14 +42,14 @@ impl SalesCapabilities {
         Self { purchases: true, completion: Completion::Native, orders: true, extensions: EXTENSIONS };
 
     /// Returns the operations and extensions that such a shop can serve.
-    pub fn offering(self) -> Offering {
+    pub fn offering(self) -> SupportedOperations {
         let asked = |operation: &Operation| match operation.row().resource {
             Resource::Catalog => true,
             Resource::Cart | Resource::Checkout => self.purchases,
             Resource::Order => self.purchases && self.orders,
             Resource::Directory => false,
         };
-        Offering {
+        SupportedOperations {
             operations: Operation::ALL.iter().copied().filter(asked).collect(),
             extensions: self.extensions.to_vec(),
             sealed_in: None,

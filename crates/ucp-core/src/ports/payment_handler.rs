@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     Code, Refusal,
     message::Message,
-    purchase::payment::{Attempt, Capture, Declaration, Moved, Refund, Settlement, Tender},
+    purchase::payment::{Attempt, Capture, Declaration, Refund, Settlement, Tender, TransferOutcome},
 };
 
 /// A payment handler that the shop accepts.
@@ -60,8 +60,8 @@ pub trait Handler: Send + Sync {
 
     /// Captures an authorized payment or a part of it, and releases the rest, once per [`Capture::id`]. Handlers that
     /// return [`Settlement::Authorized`] have this; by default the operator has to do it at the processor.
-    async fn capture(&self, _capture: &Capture) -> Moved {
-        Moved::ByHand
+    async fn capture(&self, _capture: &Capture) -> TransferOutcome {
+        TransferOutcome::ByHand
     }
 
     /// Returns `true` if the handler gives money back. By default the operator does, at the processor.
@@ -71,12 +71,12 @@ pub trait Handler: Send + Sync {
 
     /// Gives money of a captured payment back, once per [`Refund::id`]. Handlers that [give back](Self::gives_back) have
     /// this.
-    async fn refund(&self, _refund: &Refund) -> Moved {
-        Moved::ByHand
+    async fn refund(&self, _refund: &Refund) -> TransferOutcome {
+        TransferOutcome::ByHand
     }
 
     /// Asks what has become of a refund that was given, without giving any.
-    async fn refunded(&self, _refund: &Refund) -> Moved {
-        Moved::Unknown
+    async fn refunded(&self, _refund: &Refund) -> TransferOutcome {
+        TransferOutcome::Unknown
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{body::Body, caller::Caller, ledger::Ledger};
-use crate::{Operation, Refusal, Release, operation::Offering, purchase::payment::Declaration};
+use crate::{Operation, Refusal, Release, operation::SupportedOperations, purchase::payment::Declaration};
 
 /// A shop that speaks UCP itself: whole operations are forwarded to it.
 ///
@@ -16,7 +16,7 @@ use crate::{Operation, Refusal, Release, operation::Offering, purchase::payment:
 #[async_trait]
 pub trait UcpUpstream: Send + Sync {
     /// Returns the operations and extensions that the shop supports.
-    fn offering(&self) -> Offering;
+    fn offering(&self) -> SupportedOperations;
 
     /// Returns the payment handlers that the shop accepts.
     fn payment_handlers(&self) -> Arc<[Declaration]>;

@@ -12,7 +12,7 @@ use crate::{
     purchase::{
         draft::Draft,
         line_item::MAX_QUANTITY,
-        quote::{Choice, Facts, Good, NamedGood, Previous, ProblemKind},
+        quote::{Choice, Facts, ItemFacts, NamedItem, Previous, ProblemKind},
     },
 };
 
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) id: String,
-    pub(crate) good: &'a Good,
+    pub(crate) good: &'a ItemFacts,
     /// Quantity after the cut to the stock; unchanged if the item is out of stock.
     pub(crate) quantity: u64,
     /// Identifier of the line that this one belongs to.
@@ -60,7 +60,7 @@ pub(crate) enum Named {
 /// A line of the draft that names an item the shop knows.
 struct KnownLine<'a> {
     stated: usize,
-    good: &'a Good,
+    good: &'a ItemFacts,
     id: Option<String>,
 }
 
@@ -89,12 +89,12 @@ impl<'a> Lines<'a> {
                     .accepting("an id of its own for each line; new lines have none"));
             }
             let content = match facts.goods.get(position) {
-                Some(NamedGood::One(good)) => {
+                Some(NamedItem::One(good)) => {
                     known.push(KnownLine { stated: position, good, id: None });
                     continue;
                 }
-                Some(NamedGood::Several(choice)) => ambiguous(&line.item, choice),
-                Some(NamedGood::Nothing) | None => format!("`{}` is not sold here.", line.item),
+                Some(NamedItem::Several(choice)) => ambiguous(&line.item, choice),
+                Some(NamedItem::Nothing) | None => format!("`{}` is not sold here.", line.item),
             };
             messages.push(Message::error("item_unavailable", content, Severity::Recoverable).at("$.line_items"));
         }
@@ -189,7 +189,7 @@ impl<'a> Lines<'a> {
 }
 
 /// Returns the error about a line that cannot be bought in any quantity.
-fn unavailable(good: &Good, path: &str) -> Message {
+fn unavailable(good: &ItemFacts, path: &str) -> Message {
     let title = &good.title;
     let kind = good.problem.as_ref().map_or(ProblemKind::OutOfStock, |problem| problem.kind);
     let (code, member, content) = match kind {
@@ -211,14 +211,14 @@ fn unavailable(good: &Good, path: &str) -> Message {
 }
 
 /// Returns the error about a quantity below the smallest that is sold.
-fn below_minimum(good: &Good, wanted: u64, path: &str) -> Message {
+fn below_minimum(good: &ItemFacts, wanted: u64, path: &str) -> Message {
     let said = good.problem.as_ref().and_then(|problem| problem.text.clone());
     let content = format!("{} is sold {}; {wanted} cannot be bought.", good.title, good.quantity_rule);
     Message::error("quantity_invalid", said.unwrap_or(content), Severity::Recoverable).at(format!("{path}.quantity"))
 }
 
 /// Returns the warning about a quantity that was reduced to what is sold, or to the `most` that are left.
-fn reduced(good: &Good, wanted: u64, sold: u64, most: u64, path: &str) -> Message {
+fn reduced(good: &ItemFacts, wanted: u64, sold: u64, most: u64, path: &str) -> Message {
     let said = good.problem.as_ref().and_then(|problem| problem.text.clone());
     let content = if sold == most {
         format!("Only {sold} of {} can be had; {wanted} were asked for.", good.title)

@@ -236,7 +236,7 @@ pub struct Refund {
 
 /// Result of a capture or a refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum TransferOutcome {
     /// The processor carries it out.
     Done {
         /// Reference of the capture or the refund at the processor.

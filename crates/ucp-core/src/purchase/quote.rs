@@ -36,7 +36,7 @@ pub struct Facts {
     /// Currency of the shop, in which its terms state plain amounts.
     pub own_currency: Currency,
     /// Goods by line of the draft.
-    pub goods: Vec<NamedGood>,
+    pub goods: Vec<NamedItem>,
     /// Taxes that a shop behind another API has worked out, by name, to be added to those of the terms.
     pub taxes: Vec<(String, Amount)>,
     /// Gift cards and store credit that pay a part of the purchase, in the order in which they are used.
@@ -121,18 +121,18 @@ impl CreditKind {
 
 /// Items for sale that the item identifier of a line item names.
 #[derive(Clone, Debug, PartialEq)]
-pub enum NamedGood {
+pub enum NamedItem {
     /// A single variant.
-    One(Good),
+    One(ItemFacts),
     /// Several variants: the platform has to choose.
     Several(Choice),
     /// Nothing for sale.
     Nothing,
 }
 
-impl NamedGood {
+impl NamedItem {
     /// Returns the variant, if it is a single one.
-    pub const fn one(&self) -> Option<&Good> {
+    pub const fn one(&self) -> Option<&ItemFacts> {
         match self {
             Self::One(good) => Some(good),
             Self::Several(_) | Self::Nothing => None,
@@ -153,7 +153,7 @@ pub struct Choice {
 
 /// The members of a variant that matter for buying it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Good {
+pub struct ItemFacts {
     /// Identifier of the variant.
     pub id: String,
     /// Identifier of its product.

@@ -13,7 +13,7 @@ use crate::{
     ports::{Catalog, Match, Named, Target, caller::BuyerSignals},
     purchase::{
         draft::{Draft, LineDraft},
-        quote::{Choice, Good, NamedGood},
+        quote::{Choice, ItemFacts, NamedItem},
     },
 };
 
@@ -24,7 +24,7 @@ pub struct Goods {
     /// the shop's own.
     pub currency: Currency,
     /// Goods by line, not counted.
-    pub by_line: Vec<NamedGood>,
+    pub by_line: Vec<NamedItem>,
     /// Messages about the facts, for instance as of when they are.
     pub messages: Vec<Message>,
 }
@@ -44,22 +44,22 @@ pub async fn of(catalog: &dyn Catalog, draft: &Draft, buyer_signals: &BuyerSigna
         (named, messages) = resolve(catalog, draft, &presentation, buyer_signals).await?;
     }
     let good = |line: &LineDraft| match named.get(line.item.as_str()) {
-        Some(ResolvedItem::Variant(product, position)) => NamedGood::One(good(product, *position)),
-        Some(ResolvedItem::Several(choice)) => NamedGood::Several(choice.clone()),
-        None => NamedGood::Nothing,
+        Some(ResolvedItem::Variant(product, position)) => NamedItem::One(good(product, *position)),
+        Some(ResolvedItem::Several(choice)) => NamedItem::Several(choice.clone()),
+        None => NamedItem::Nothing,
     };
     Ok(Goods { currency: presentation.currency, by_line: draft.line_items.iter().map(good).collect(), messages })
 }
 
 /// Returns the variant at `position` as a good that is not counted.
-fn good(product: &Product, position: usize) -> Good {
+fn good(product: &Product, position: usize) -> ItemFacts {
     let variant = &product.variants[position];
     let title = match product.variants.len() {
         1 => product.title.clone(),
         _ => format!("{} – {}", product.title, variant.title),
     };
     let image = variant.media.iter().chain(&product.media).find(|media| media.kind == "image");
-    Good {
+    ItemFacts {
         id: variant.id.clone(),
         product_id: product.id.clone(),
         title,

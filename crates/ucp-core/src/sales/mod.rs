@@ -52,7 +52,7 @@ use crate::{
     purchase::{
         draft::Draft,
         payment::Declaration,
-        quote::{Facts, NamedGood, Previous, Purpose},
+        quote::{Facts, NamedItem, Previous, Purpose},
         remote_cart_ref::RemoteCartRef,
     },
 };
@@ -195,7 +195,7 @@ impl SalesService {
         let mut quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
         quote.messages.extend(messages);
         let purchasable =
-            facts.goods.iter().filter_map(NamedGood::one).any(|good| good.available && good.stock != Some(0));
+            facts.goods.iter().filter_map(NamedItem::one).any(|good| good.available && good.stock != Some(0));
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
     }
 
@@ -206,7 +206,7 @@ impl SalesService {
         let stock = self.ledger.stock(&variants).await?;
         let mut stock = stock.into_iter();
         for named in &mut goods {
-            if let NamedGood::One(good) = named {
+            if let NamedItem::One(good) = named {
                 good.stock = stock.next().flatten();
             }
         }

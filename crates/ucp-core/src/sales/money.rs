@@ -19,7 +19,7 @@ use crate::{
         payment_handler::Handler,
     },
     purchase::{
-        payment::{Capture, Moved, Refund},
+        payment::{Capture, Refund, TransferOutcome},
         totals::{TotalKind, amount_of},
     },
 };
@@ -107,13 +107,15 @@ impl Order {
     }
 
     /// Ends a movement as the processor says. Returns the reason if it refused.
-    fn moved(&mut self, movement: &Movement, moved: Moved) -> Option<String> {
+    fn moved(&mut self, movement: &Movement, moved: TransferOutcome) -> Option<String> {
         match (movement, moved) {
             (Movement::Capture(_), moved) => {
                 let refused = match moved {
-                    Moved::Done { .. } => None,
-                    Moved::Refused { reason } => Some(reason),
-                    Moved::ByHand | Moved::Unknown => Some("the payment handler does not capture".to_owned()),
+                    TransferOutcome::Done { .. } => None,
+                    TransferOutcome::Refused { reason } => Some(reason),
+                    TransferOutcome::ByHand | TransferOutcome::Unknown => {
+                        Some("the payment handler does not capture".to_owned())
+                    }
                 };
                 self.end_capture(refused.is_none());
                 refused
@@ -121,12 +123,12 @@ impl Order {
             (Movement::Refund(_, position), moved) => {
                 let refund = self.adjustments.get_mut(*position)?;
                 match moved {
-                    Moved::Done { .. } => refund.status = AdjustmentStatus::Completed,
-                    Moved::Refused { reason } => {
+                    TransferOutcome::Done { .. } => refund.status = AdjustmentStatus::Completed,
+                    TransferOutcome::Refused { reason } => {
                         refund.status = AdjustmentStatus::Failed;
                         return Some(reason);
                     }
-                    Moved::ByHand | Moved::Unknown => refund.by_hand = true,
+                    TransferOutcome::ByHand | TransferOutcome::Unknown => refund.by_hand = true,
                 }
                 None
             }
@@ -162,7 +164,7 @@ pub async fn settle(
             Movement::Capture(capture) => handler.capture(capture).await,
             Movement::Refund(refund, _) => handler.refund(refund).await,
         };
-        if moved == Moved::Unknown {
+        if moved == TransferOutcome::Unknown {
             let problem = "the processor did not say what came of it".to_owned();
             return Ok((Stored { document, version }, Settled::Unknown(problem)));
         }
@@ -204,7 +206,7 @@ impl SalesService {
         let given: Vec<_> = document.refunds(AdjustmentStatus::Completed).collect();
         let mut problem = None;
         for (refund, position) in given {
-            if let Moved::Refused { reason } = handler.refunded(&refund).await
+            if let TransferOutcome::Refused { reason } = handler.refunded(&refund).await
                 && let Some(adjustment) = document.adjustments.get_mut(position)
             {
                 (adjustment.status, problem) = (AdjustmentStatus::Failed, Some(reason));

@@ -24,7 +24,7 @@ use ucp_core::{
     pricing::{self, terms::Terms},
     purchase::{
         payment::{Attempt, Settlement},
-        quote::{Facts, Good, NamedGood},
+        quote::{Facts, ItemFacts, NamedItem},
         remote_cart_ref::RemoteCartRef,
     },
     sales::{ORPHANED_AFTER, SalesService},
@@ -99,7 +99,7 @@ impl RemoteCart for Remote {
             |cart| cart.reference.clone(),
         );
         self.carts.lock().unwrap_or_else(PoisonError::into_inner).insert(reference.clone());
-        let good = |id: &str| Good {
+        let good = |id: &str| ItemFacts {
             id: id.to_owned(),
             product_id: id.to_owned(),
             title: id.to_owned(),
@@ -121,7 +121,7 @@ impl RemoteCart for Remote {
             taxes: Vec::new(),
             credits: Vec::new(),
             unmet_codes: Vec::new(),
-            goods: request.draft.line_items.iter().map(|line| NamedGood::One(good(&line.item))).collect(),
+            goods: request.draft.line_items.iter().map(|line| NamedItem::One(good(&line.item))).collect(),
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         let PriceRequest { purpose, draft, caller, previous, .. } = request;

@@ -19,7 +19,7 @@ use ucp_console::{
 };
 use ucp_host::{
     backend::DataDirectory,
-    clock,
+    background, clock,
     files::Files,
     front::answered,
     health::{Health, LIVENESS, READINESS},
@@ -27,7 +27,6 @@ use ucp_host::{
     pool::Pool,
     running::{Running, log_warnings, tell_service_manager},
     shop::open_keyring,
-    upkeep,
 };
 use ucp_listener::{Connections, Limits, Tls, responding};
 use ucp_record::Tracer;
@@ -40,8 +39,8 @@ use crate::{
     calls::Calls,
     events::Events,
     export::{Export, Exports, otlp::Spans},
-    happenings,
     metrics::{Metrics, Sources},
+    order_events,
     spans::CallTracer,
     telemetry::Log,
     terminal::{Paint, Shown},
@@ -114,7 +113,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             exports: exports.counts.clone(),
         });
         let shop = running.begin().await?;
-        tokio::spawn(upkeep::run(Arc::clone(&running)));
+        tokio::spawn(background::run(Arc::clone(&running)));
         let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
         let is_inspected = inspected > 0 && (process.server.inspect || running.configuration().is_development());
         let recorder = if is_inspected {
@@ -172,7 +171,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         drop(shop);
         let inspector = recorder.clone().map(|recorder| inspector::for_developers(recorder, Arc::clone(&running)));
         tell_service_manager(&[NotifyState::Ready]);
-        tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
+        tokio::spawn(order_events::tell(Arc::clone(&running), metrics.clone(), events.clone()));
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer, recorder));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });

@@ -12,7 +12,7 @@ use ucp_core::{
     Refusal,
     message::Message,
     ports::payment_handler::Handler,
-    purchase::payment::{Attempt, Capture, Declaration, Moved, Refund, Settlement, Tender},
+    purchase::payment::{Attempt, Capture, Declaration, Refund, Settlement, Tender, TransferOutcome},
 };
 
 /// Numbers of the results of a shop's payment handlers.
@@ -68,12 +68,12 @@ impl CountedHandler {
         settlement
     }
 
-    fn moved(&self, call: &'static str, moved: Moved) -> Moved {
+    fn moved(&self, call: &'static str, moved: TransferOutcome) -> TransferOutcome {
         let result = match moved {
-            Moved::Done { .. } => "done",
-            Moved::ByHand => "manual",
-            Moved::Refused { .. } => "refused",
-            Moved::Unknown => "unknown",
+            TransferOutcome::Done { .. } => "done",
+            TransferOutcome::ByHand => "manual",
+            TransferOutcome::Refused { .. } => "refused",
+            TransferOutcome::Unknown => "unknown",
         };
         self.counts.count(&*self.handler, call, result);
         moved
@@ -120,7 +120,7 @@ impl Handler for CountedHandler {
         self.handler.notified(headers, body)
     }
 
-    async fn capture(&self, capture: &Capture) -> Moved {
+    async fn capture(&self, capture: &Capture) -> TransferOutcome {
         self.moved("capture", self.handler.capture(capture).await)
     }
 
@@ -128,11 +128,11 @@ impl Handler for CountedHandler {
         self.handler.gives_back()
     }
 
-    async fn refund(&self, refund: &Refund) -> Moved {
+    async fn refund(&self, refund: &Refund) -> TransferOutcome {
         self.moved("refund", self.handler.refund(refund).await)
     }
 
-    async fn refunded(&self, refund: &Refund) -> Moved {
+    async fn refunded(&self, refund: &Refund) -> TransferOutcome {
         self.moved("refunded", self.handler.refunded(refund).await)
     }
 }

@@ -19,18 +19,19 @@ use ucp_core::{
 };
 
 use super::RemotePlace;
-use crate::reception::{NOTICES, Reception, answered};
+use crate::webhook_ingress::{NOTICES, WebhookIngress, answered};
 
 /// State of the endpoint.
 struct InboxEndpoint {
     inbox: Arc<dyn OrderInbox>,
     sales: SalesService,
-    reception: Reception,
+    webhook_ingress: WebhookIngress,
 }
 
 /// Returns the route for the notices of a shop, which complete checkouts of `sales`.
 pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &RemotePlace<'_>) -> Router {
-    let endpoint = InboxEndpoint { inbox, sales, reception: Reception::new(place.settings, place.bodies, NOTICES) };
+    let endpoint =
+        InboxEndpoint { inbox, sales, webhook_ingress: WebhookIngress::new(place.settings, place.bodies, NOTICES) };
     Router::new().route(ORDERS_PATH, post(orders)).with_state(Arc::new(endpoint))
 }
 
@@ -42,7 +43,7 @@ impl InboxEndpoint {
             let visible = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
             self.inbox.open(&Notice { headers: &visible.collect::<Vec<_>>(), body: &body }).await
         };
-        let (told, _place) = self.reception.take_heard(request, |_| Ok(()), open).await?;
+        let (told, _place) = self.webhook_ingress.take_heard(request, |_| Ok(()), open).await?;
         match told {
             None => {
                 tracing::debug!("event about an order that was not placed through this gateway");

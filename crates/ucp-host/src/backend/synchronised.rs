@@ -33,7 +33,7 @@ use super::{NO_SHOP, Opened, RemotePlace};
 use crate::{
     clock,
     progress::indexing,
-    reception::{Reception, answered},
+    webhook_ingress::{WebhookIngress, answered},
 };
 
 /// Maximum number of events that are verified and stored at the same time.
@@ -218,7 +218,7 @@ impl SharedEvents for Shared {
 struct Events {
     secret: SigningSecret,
     told: Told,
-    reception: Reception,
+    webhook_ingress: WebhookIngress,
 }
 
 /// Those who are told which products changed.
@@ -233,7 +233,7 @@ pub(super) fn events_of(shop: ContractShop, secret: SigningSecret, place: &Remot
 }
 
 fn events(secret: SigningSecret, told: Told, settings: &Settings, bodies: &BodyLimit) -> Router {
-    let events = Events { secret, told, reception: Reception::new(settings, bodies, EVENTS) };
+    let events = Events { secret, told, webhook_ingress: WebhookIngress::new(settings, bodies, EVENTS) };
     Router::new().route(CHANGES_PATH, post(changed)).with_state(Arc::new(events))
 }
 
@@ -242,7 +242,7 @@ impl Events {
     /// on disk when this returns. Fails with [`Refusal`] if a limit is
     /// exceeded, the event is not the shop's or cannot be read, or it cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
-        let opened = self.reception.take(request, |notice| {
+        let opened = self.webhook_ingress.take(request, |notice| {
             event::verify(&self.secret, clock::timestamp(), CHANGES_PATH, notice)?;
             Ok(changes::read(notice.body))
         });

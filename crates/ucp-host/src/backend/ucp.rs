@@ -40,7 +40,7 @@ use super::{Opened, RemotePlace, Statement, chance, down, monotonic, reached};
 use crate::{
     address::scheme,
     clock,
-    reception::{NOTICES, Reception},
+    webhook_ingress::{NOTICES, WebhookIngress},
 };
 
 /// Interval at which the shop's profile is checked for changes, in addition to the checks that calls make.
@@ -79,7 +79,7 @@ pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Erro
         store: Arc::clone(place.store),
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
-        reception: Reception::new(place.settings, place.bodies, NOTICES),
+        webhook_ingress: WebhookIngress::new(place.settings, place.bodies, NOTICES),
     });
     let (watched, stated, mut tasks) = (bridge.clone(), bridge.clone(), JoinSet::new());
     tasks.spawn(async move {
@@ -111,7 +111,7 @@ struct PlatformEndpoint {
     store: Arc<dyn Store>,
     base: Url,
     signing_key: Arc<CurrentKey>,
-    reception: Reception,
+    webhook_ingress: WebhookIngress,
 }
 
 fn router(endpoint: &Arc<PlatformEndpoint>) -> Router {
@@ -151,7 +151,7 @@ impl PlatformEndpoint {
             let line = RequestLine { method: "POST", scheme, authority, path: &path, query: None };
             Ok((self.bridge.verify(head, line, &headers, &body).await?, body))
         };
-        let heard = self.reception.take_heard(request, |headers| self.bridge.heard(headers), open);
+        let heard = self.webhook_ingress.take_heard(request, |headers| self.bridge.heard(headers), open);
         let ((proven, body), _place) = heard.await?;
         let webhook = self.bridge.told(proven, &body).await?;
         let (id, order, state) = (webhook.id.clone(), webhook.order.clone(), webhook.state.clone());

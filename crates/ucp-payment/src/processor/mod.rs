@@ -60,7 +60,7 @@ use ucp_core::{
     message::Message,
     money::Amount,
     ports::payment_handler::Handler,
-    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Moved, Settlement, Tender},
+    purchase::payment::{Attempt, Capture, CaptureMode, Declaration, Settlement, Tender, TransferOutcome},
 };
 
 use ucp_net::outbound;
@@ -351,7 +351,7 @@ impl Handler for Processor {
         matches!(verdict, Verdict::Stands(Payment { status: Status::Voided | Status::Declined, .. }))
     }
 
-    async fn capture(&self, capture: &Capture) -> Moved {
+    async fn capture(&self, capture: &Capture) -> TransferOutcome {
         let (subject, until) = (Subject::from(capture), Instant::now() + self.options.deadline);
         let (step, mut body) = match capture.amount {
             Amount::ZERO => (Step::Void, money(subject)),
@@ -368,25 +368,25 @@ impl Handler for Processor {
                 }
             }
             Verdict::NotFound => {
-                return Moved::Refused { reason: "the provider does not know the payment".to_owned() };
+                return TransferOutcome::Refused { reason: "the provider does not know the payment".to_owned() };
             }
-            Verdict::Refused | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+            Verdict::Refused | Verdict::Unsent | Verdict::Unclear => return TransferOutcome::Unknown,
         }
         match self.ask_as(step, subject, &capture.id, &body, until).await {
-            Verdict::Stands(payment) => ended(capture, payment).unwrap_or(Moved::Unknown),
-            Verdict::Refused => Moved::Refused { reason: "the provider refused it".to_owned() },
-            Verdict::NotFound | Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+            Verdict::Stands(payment) => ended(capture, payment).unwrap_or(TransferOutcome::Unknown),
+            Verdict::Refused => TransferOutcome::Refused { reason: "the provider refused it".to_owned() },
+            Verdict::NotFound | Verdict::Unsent | Verdict::Unclear => TransferOutcome::Unknown,
         }
     }
 }
 
 /// Returns the result of a capture or release, from a payment as it stands; `None` as long as it can be captured.
-fn ended(capture: &Capture, payment: Payment) -> Option<Moved> {
-    let refused = |reason: String| Some(Moved::Refused { reason });
+fn ended(capture: &Capture, payment: Payment) -> Option<TransferOutcome> {
+    let refused = |reason: String| Some(TransferOutcome::Refused { reason });
     match payment.status {
         Status::Pending | Status::Authorized => None,
         Status::Captured | Status::Voided | Status::Declined if payment.captured() == capture.amount => {
-            Some(Moved::Done { reference: payment.reference() })
+            Some(TransferOutcome::Done { reference: payment.reference() })
         }
         Status::Captured => {
             refused(format!("the provider has captured {} minor units before", payment.captured().minor()))

@@ -42,7 +42,7 @@ use ucp_core::{
     money::Currency,
     ports::payment_handler::Handler,
     purchase::payment::{
-        Attempt, AuthenticationStep, Capture, CaptureMode, Declaration, Moved, Refund, Settlement, Tender,
+        Attempt, AuthenticationStep, Capture, CaptureMode, Declaration, Refund, Settlement, Tender, TransferOutcome,
     },
 };
 use ucp_net::outbound::SetupError;
@@ -476,9 +476,9 @@ impl Handler for Stripe {
         }
     }
 
-    async fn capture(&self, capture: &Capture) -> Moved {
+    async fn capture(&self, capture: &Capture) -> TransferOutcome {
         let Some(amount) = amount::charged(capture.amount, capture.currency) else {
-            return Moved::Refused { reason: in_steps(capture.currency) };
+            return TransferOutcome::Refused { reason: in_steps(capture.currency) };
         };
         let (id, subject, until) = (&capture.reference, Subject::from(capture), Instant::now() + self.options.deadline);
         // What was asked before may have been carried out, and Stripe forgets keys after a day: only what it says of the
@@ -490,22 +490,22 @@ impl Handler for Stripe {
                     return moved;
                 }
             }
-            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return TransferOutcome::Unknown,
         }
         let (step, members) = match amount {
             0 => (Step::Cancel, Members::new()),
             amount => (Step::Capture, vec![("amount_to_capture".to_owned(), amount.to_string())]),
         };
         match self.step(step, subject, id, &members, &capture.id, until).await {
-            Verdict::Stands(intent) => intent.ended(capture, amount).unwrap_or(Moved::Unknown),
+            Verdict::Stands(intent) => intent.ended(capture, amount).unwrap_or(TransferOutcome::Unknown),
             Verdict::Refused(code) => match self.step(Step::Retrieve, subject, id, &none, "", until).await {
                 Verdict::Stands(intent) => {
-                    let refused = || Moved::Refused { reason: format!("Stripe refused it: {code}") };
+                    let refused = || TransferOutcome::Refused { reason: format!("Stripe refused it: {code}") };
                     intent.ended(capture, amount).unwrap_or_else(refused)
                 }
-                _ => Moved::Unknown,
+                _ => TransferOutcome::Unknown,
             },
-            Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+            Verdict::Unsent | Verdict::Unclear => TransferOutcome::Unknown,
         }
     }
 
@@ -513,23 +513,23 @@ impl Handler for Stripe {
         true
     }
 
-    async fn refunded(&self, refund: &Refund) -> Moved {
+    async fn refunded(&self, refund: &Refund) -> TransferOutcome {
         match self.given(refund, Instant::now() + self.options.deadline).await {
             Verdict::Stands(Some(made)) => made.moved(),
-            _ => Moved::Unknown,
+            _ => TransferOutcome::Unknown,
         }
     }
 
-    async fn refund(&self, refund: &Refund) -> Moved {
+    async fn refund(&self, refund: &Refund) -> TransferOutcome {
         let Some(amount) = amount::charged(refund.amount, refund.currency) else {
-            return Moved::Refused { reason: in_steps(refund.currency) };
+            return TransferOutcome::Refused { reason: in_steps(refund.currency) };
         };
         let until = Instant::now() + self.options.deadline;
         // It may have been given before: Stripe forgets keys after a day.
         match self.given(refund, until).await {
             Verdict::Stands(Some(made)) => return made.moved(),
             Verdict::Stands(None) => {}
-            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return Moved::Unknown,
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => return TransferOutcome::Unknown,
         }
         let members = vec![
             ("payment_intent".to_owned(), refund.reference.clone()),
@@ -544,10 +544,12 @@ impl Handler for Stripe {
             // A refusal is one only if Stripe has no such refund: a key that was withdrawn is refused whatever there is.
             Verdict::Refused(code) => match self.given(refund, until).await {
                 Verdict::Stands(Some(made)) => made.moved(),
-                Verdict::Stands(None) => Moved::Refused { reason: format!("Stripe refused the refund: {code}.") },
-                Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+                Verdict::Stands(None) => {
+                    TransferOutcome::Refused { reason: format!("Stripe refused the refund: {code}.") }
+                }
+                Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => TransferOutcome::Unknown,
             },
-            Verdict::Unsent | Verdict::Unclear => Moved::Unknown,
+            Verdict::Unsent | Verdict::Unclear => TransferOutcome::Unknown,
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use std::collections::HashMap;
 use ucp_core::{
     money::Currency,
-    purchase::payment::{Capture, Moved},
+    purchase::payment::{Capture, TransferOutcome},
 };
 use url::Url;
 
@@ -112,21 +112,21 @@ impl Intent {
 
     /// Returns the result of a capture or release; `None` as long as the payment can be captured. `amount` is that of the
     /// capture, as Stripe counts it.
-    pub(super) fn ended(&self, capture: &Capture, amount: i64) -> Option<Moved> {
+    pub(super) fn ended(&self, capture: &Capture, amount: i64) -> Option<TransferOutcome> {
         let done = match self.status {
             Status::RequiresCapture => return None,
             Status::Succeeded => amount > 0 && self.amount_received.is_none_or(|received| received == amount),
             _ => amount == 0 && self.status == Status::Canceled,
         };
         let reason = match (self.status, self.amount_received) {
-            _ if done => return Some(Moved::Done { reference: self.id.clone() }),
+            _ if done => return Some(TransferOutcome::Done { reference: self.id.clone() }),
             (Status::Succeeded, Some(received)) => {
                 format!("Stripe has captured {received} before, in {} as it counts them", capture.currency)
             }
             (Status::Succeeded, None) => "Stripe has captured it before".to_owned(),
             _ => "the authorization is over at Stripe, and nothing was captured".to_owned(),
         };
-        Some(Moved::Refused { reason })
+        Some(TransferOutcome::Refused { reason })
     }
 
     /// Returns the URL on which the buyer has to authenticate: https, or of the same origin as `endpoint`.
@@ -186,14 +186,14 @@ impl Made {
         self.metadata.get(REFUND).is_some_and(|refund| refund == id)
     }
 
-    pub(super) fn moved(self) -> Moved {
+    pub(super) fn moved(self) -> TransferOutcome {
         match self.status.as_deref() {
             Some(status @ ("failed" | "canceled")) => {
-                Moved::Refused { reason: format!("Stripe states that the refund has {status}.") }
+                TransferOutcome::Refused { reason: format!("Stripe states that the refund has {status}.") }
             }
             // The bank has it: what came of it is asked again, and told by an event.
-            Some("pending" | "requires_action") => Moved::Unknown,
-            _ => Moved::Done { reference: self.id },
+            Some("pending" | "requires_action") => TransferOutcome::Unknown,
+            _ => TransferOutcome::Done { reference: self.id },
         }
     }
 }

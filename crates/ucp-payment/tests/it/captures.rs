@@ -7,7 +7,7 @@ use serde_json::json;
 use ucp_core::{
     money::Amount,
     ports::payment_handler::Handler,
-    purchase::payment::{Attempt, Capture, CaptureMode, Moved, Settlement, Tender},
+    purchase::payment::{Attempt, Capture, CaptureMode, Settlement, Tender, TransferOutcome},
 };
 use ucp_fake_psp::{FakePsp, FakeStripe, Fault, Options, psp::Payment};
 use ucp_payment::{Processor, Stripe, processor, stripe};
@@ -117,11 +117,11 @@ async fn a_part_is_captured_once_and_the_rest_released() {
             let part = provider.authorised(id, "ok", minor).await;
             let handler = provider.handler(CaptureMode::Manual);
             let done = handler.capture(&part).await;
-            assert!(matches!(done, Moved::Done { .. }), "{done:?}");
+            assert!(matches!(done, TransferOutcome::Done { .. }), "{done:?}");
             assert_eq!(handler.capture(&part).await, done, "the same capture again");
             for (minor, version) in [(1, 2), (0, 3), (TOTAL - 1, 4)] {
                 let refused = handler.capture(&other(&part, minor, version)).await;
-                assert!(matches!(refused, Moved::Refused { .. }), "{minor}: {refused:?}");
+                assert!(matches!(refused, TransferOutcome::Refused { .. }), "{minor}: {refused:?}");
             }
             let payment = provider.payment(id);
             assert_eq!((payment.captures, payment.taken, payment.voids), (1, minor, 0), "{payment:?}");
@@ -135,15 +135,18 @@ async fn what_is_released_or_has_expired_captures_nothing() {
         let released = provider.authorised("released", "ok", 0).await;
         let handler = provider.handler(CaptureMode::Manual);
         let done = handler.capture(&released).await;
-        assert!(matches!(done, Moved::Done { .. }), "{done:?}");
+        assert!(matches!(done, TransferOutcome::Done { .. }), "{done:?}");
         assert_eq!(handler.capture(&released).await, done, "the same release again");
-        assert!(matches!(handler.capture(&other(&released, 5, 2)).await, Moved::Refused { .. }));
+        assert!(matches!(handler.capture(&other(&released, 5, 2)).await, TransferOutcome::Refused { .. }));
         let payment = provider.payment("released");
         assert_eq!((&*payment.status, payment.captures, payment.taken, payment.voids), ("voided", 0, 0, 1));
 
         let expired = provider.authorised("expired", "refuse_capture", TOTAL).await;
-        assert!(matches!(handler.capture(&expired).await, Moved::Refused { .. }));
-        assert!(matches!(handler.capture(&other(&expired, 0, 2)).await, Moved::Done { .. }), "there is nothing left");
+        assert!(matches!(handler.capture(&expired).await, TransferOutcome::Refused { .. }));
+        assert!(
+            matches!(handler.capture(&other(&expired, 0, 2)).await, TransferOutcome::Done { .. }),
+            "there is nothing left"
+        );
         assert_eq!(provider.payment("expired").taken, 0);
     }
 }
@@ -153,10 +156,10 @@ async fn a_capture_is_found_after_its_key_is_forgotten() {
     let [_, provider] = Provider::both();
     let Provider::Stripe(stripe) = &provider else { panic!("the second is Stripe") };
     let lost = provider.authorised("lost", "ok+capture:error_after:9", 1_200).await;
-    assert_eq!(provider.hasty_handler().capture(&lost).await, Moved::Unknown);
+    assert_eq!(provider.hasty_handler().capture(&lost).await, TransferOutcome::Unknown);
     stripe.psp().forget_keys();
     let found = provider.handler(CaptureMode::Manual).capture(&lost).await;
-    assert!(matches!(found, Moved::Done { .. }), "{found:?}");
+    assert!(matches!(found, TransferOutcome::Done { .. }), "{found:?}");
     assert_eq!((provider.payment("lost").captures, provider.payment("lost").taken), (1, 1_200));
 }
 
@@ -172,11 +175,11 @@ async fn every_fault_at_a_capture_moves_the_money_once_or_not_at_all() {
                     running.push(tokio::spawn(async move {
                         let id = format!("{step}-{fault}-{times}");
                         let capture = provider.authorised(&id, &format!("ok+{step}:{fault}:{times}"), minor).await;
-                        let mut moved = Moved::Unknown;
+                        let mut moved = TransferOutcome::Unknown;
                         for _ in 0..20 {
                             // A gateway that was killed asks again the same way.
                             moved = provider.hasty_handler().capture(&capture).await;
-                            if moved != Moved::Unknown {
+                            if moved != TransferOutcome::Unknown {
                                 break;
                             }
                         }
@@ -188,8 +191,8 @@ async fn every_fault_at_a_capture_moves_the_money_once_or_not_at_all() {
         let mut ended = Vec::new();
         for running in running {
             let (id, moved, minor) = within("a capture to end", 4 * PATIENCE, running).await.expect("no panic");
-            let expected = if matches!(moved, Moved::Done { .. }) { minor } else { 0 };
-            assert!(moved != Moved::Unknown, "nobody knows how {id} ended");
+            let expected = if matches!(moved, TransferOutcome::Done { .. }) { minor } else { 0 };
+            assert!(moved != TransferOutcome::Unknown, "nobody knows how {id} ended");
             assert_eq!(provider.payment(&id).taken, expected, "{id}: {moved:?}");
             ended.push((id, expected));
         }
@@ -217,5 +220,5 @@ async fn the_sandbox_lets_the_merchant_capture() {
     let paid = manual.pay(&attempt, &shop::tender("success_token")).await;
     let Settlement::Authorized { reference } = paid else { panic!("{paid:?}") };
     let done = manual.capture(&capture(&attempt, reference, 1_200, 1)).await;
-    assert!(matches!(done, Moved::Done { .. }), "{done:?}");
+    assert!(matches!(done, TransferOutcome::Done { .. }), "{done:?}");
 }

@@ -14,7 +14,7 @@ use ucp_core::{
     ports::payment_handler::Handler as _,
     purchase::{
         buyer::PostalAddress,
-        payment::{Attempt, AuthenticationStep, Credential, Instrument, Moved, Refund, Settlement, Tender},
+        payment::{Attempt, AuthenticationStep, Credential, Instrument, Refund, Settlement, Tender, TransferOutcome},
     },
 };
 use ucp_fake_psp::{FakeStripe, Fault, Options, Order};
@@ -261,14 +261,14 @@ async fn refunds_are_given_once_per_name() {
         currency: attempt.currency,
     };
     let first = handler.refund(&refund("r1", 1_000)).await;
-    assert!(matches!(first, Moved::Done { .. }), "{first:?}");
+    assert!(matches!(first, TransferOutcome::Done { .. }), "{first:?}");
     assert_eq!(handler.refund(&refund("r1", 1_000)).await, first, "the same refund again");
     stripe.psp().forget_keys();
     assert_eq!(handler.refund(&refund("r1", 1_000)).await, first, "also when its key is forgotten");
     assert_eq!(stripe.psp().refunded("a"), 1_000);
-    assert!(matches!(handler.refund(&refund("r2", 2_501)).await, Moved::Refused { .. }), "more than is left");
-    assert!(matches!(handler.refund(&refund("r3", 2_500)).await, Moved::Done { .. }));
-    let over = Moved::Refused { reason: "Stripe refused the refund: charge_already_refunded.".into() };
+    assert!(matches!(handler.refund(&refund("r2", 2_501)).await, TransferOutcome::Refused { .. }), "more than is left");
+    assert!(matches!(handler.refund(&refund("r3", 2_500)).await, TransferOutcome::Done { .. }));
+    let over = TransferOutcome::Refused { reason: "Stripe refused the refund: charge_already_refunded.".into() };
     assert_eq!(handler.refund(&refund("r4", 1)).await, over);
     assert_eq!(stripe.psp().refunded("a"), 3_500);
 }

@@ -101,7 +101,7 @@ async fn products_that_cannot_be_stored_are_rejected_whole_and_alone() {
         (long, "longer than 1024 bytes"),
     ];
     let mut batch: Vec<_> = bad.iter().map(|(product, _)| product.clone()).collect();
-    batch.push(simple("good", "Good"));
+    batch.push(simple("good", "ItemFacts"));
     let outcomes = put(&shop, &batch).await;
     assert_eq!(outcomes.last(), Some(&Ok(Put::Created)));
     for ((_, reason), outcome) in bad.iter().zip(&outcomes) {

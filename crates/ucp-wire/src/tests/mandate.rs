@@ -62,7 +62,7 @@ fn mandates_are_advertised_where_there_is_a_key_and_by_the_name_of_the_release()
         assert_eq!(entry_with_key["version"], release.date());
         let bare = dialect.profile(&Site {
             endpoint: "https://shop.example/ucp",
-            offering: &ucp_core::operation::Offering::everything(),
+            offering: &ucp_core::operation::SupportedOperations::everything(),
             names: &Names::default(),
             keys: &[],
             handlers: &[sample::handler()],

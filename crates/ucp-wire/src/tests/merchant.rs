@@ -189,7 +189,7 @@ fn configured_names_replace_those_of_drafts_everywhere() {
     names.replace(MERCHANT, own("com.example.directory.merchant"));
     names.replace(RESTAURANT, own("com.example.directory"));
     for dialect in dialects() {
-        let declared: Vec<_> = offered(dialect, &ucp_core::operation::Offering::everything())
+        let declared: Vec<_> = offered(dialect, &ucp_core::operation::SupportedOperations::everything())
             .map(|offer| offer.declaration_under(&names))
             .collect();
         let active = Active::all(&declared).under(&names);
@@ -199,7 +199,7 @@ fn configured_names_replace_those_of_drafts_everywhere() {
         assert!(said.contains("com.example.directory.merchant") && !said.contains(MERCHANT), "{said}");
         let profile = dialect.profile(&Site {
             endpoint: "https://example.com/ucp",
-            offering: &ucp_core::operation::Offering::everything(),
+            offering: &ucp_core::operation::SupportedOperations::everything(),
             names: &names,
             keys: &[],
             handlers: &[],

@@ -159,8 +159,9 @@ fn answer(operation: Operation) -> Outcome {
 
 /// Returns the capabilities that are active with a platform that declares everything a release offers.
 fn active(dialect: &dyn Dialect) -> Active {
-    let declared: Vec<Declaration> =
-        offered(dialect, &ucp_core::operation::Offering::everything()).map(super::offer::Offer::declaration).collect();
+    let declared: Vec<Declaration> = offered(dialect, &ucp_core::operation::SupportedOperations::everything())
+        .map(super::offer::Offer::declaration)
+        .collect();
     Active::all(&declared)
 }
 
@@ -182,7 +183,7 @@ fn profile(dialect: &dyn Dialect) -> Value {
     let key = json!({ "kid": "key", "kty": "EC", "crv": "P-256", "x": "x", "y": "y", "alg": "ES256", "use": "sig" });
     dialect.profile(&Site {
         endpoint: "https://shop.example/ucp",
-        offering: &ucp_core::operation::Offering::everything(),
+        offering: &ucp_core::operation::SupportedOperations::everything(),
         names: &ucp_core::negotiation::Names::default(),
         keys: &[key],
         handlers: &[sample::handler()],

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use ucp_core::{
     Operation, Release,
     negotiation::{Active, Names},
-    operation::{CHECKOUT, ORDER, Offering},
+    operation::{CHECKOUT, ORDER, SupportedOperations},
 };
 
 use super::{dialects, official, sample};
@@ -20,7 +20,7 @@ use crate::{
 fn advertised(dialect: &dyn Dialect, operations: &[Operation], keys: &[Value]) -> Vec<String> {
     let profile = dialect.profile(&Site {
         endpoint: "https://shop.example/ucp",
-        offering: &Offering::of(operations),
+        offering: &SupportedOperations::of(operations),
         names: &Names::default(),
         keys,
         handlers: &[],
@@ -51,7 +51,7 @@ fn orders_are_advertised_where_they_are_told_of() {
 #[test]
 fn webhook_events_name_their_capability_and_conform() {
     for dialect in dialects().filter(|dialect| dialect.release() < Release::V2026_04_08) {
-        let all: Vec<_> = offered(dialect, &Offering::of(Operation::ALL)).map(Offer::declaration).collect();
+        let all: Vec<_> = offered(dialect, &SupportedOperations::of(Operation::ALL)).map(Offer::declaration).collect();
         let other: Vec<_> = all.iter().filter(|offer| offer.name == CHECKOUT).cloned().collect();
         for active in [Active::all(&all), Active::all(&other)] {
             let occasion = Occasion { id: "4d6c3a1c-0000-4000-8000-000000000001", at: Timestamp::UNIX_EPOCH };

@@ -330,7 +330,7 @@ fn consent_survives_the_way_through_the_domain() {
 #[test]
 fn extensions_are_answered_only_when_they_are_active() {
     for dialect in dialects() {
-        let roots: Vec<_> = offered(dialect, &ucp_core::operation::Offering::everything())
+        let roots: Vec<_> = offered(dialect, &ucp_core::operation::SupportedOperations::everything())
             .filter(|offer| offer.extends.is_empty())
             .map(Offer::declaration)
             .collect();

@@ -6,7 +6,7 @@ use ucp_core::{
     Operation, Outcome, Release,
     message::{Message, Severity},
     negotiation::{Active, Names},
-    operation::Offering,
+    operation::SupportedOperations,
     ports::ForwardedAnswer,
     purchase::payment::Declaration,
 };
@@ -124,7 +124,7 @@ fn members_of_inactive_extensions_are_removed_from_relayed_answers() {
     let operation = Operation::GetCheckout;
     for release in Release::ALL.iter().copied() {
         let dialect = dialect(release);
-        let everything = ucp_core::operation::Offering::everything();
+        let everything = ucp_core::operation::SupportedOperations::everything();
         let roots: Vec<_> =
             offered(dialect, &everything).filter(|offer| offer.extends.is_empty()).map(Offer::declaration).collect();
         let mut said = object(encoded(dialect, operation, &answer(operation)));
@@ -336,7 +336,7 @@ fn a_payment_handler_without_addresses_has_none_that_are_empty() {
     for release in Release::ALL.iter().copied() {
         let profile = dialect(release).profile(&Site {
             endpoint: "https://shop.example/ucp",
-            offering: &Offering::everything(),
+            offering: &SupportedOperations::everything(),
             names: &Names::default(),
             keys: &[],
             handlers: std::slice::from_ref(&handler),

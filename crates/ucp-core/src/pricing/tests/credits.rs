@@ -9,7 +9,7 @@ fn credit(kind: CreditKind, code: Option<&str>, amount: i64) -> Credit {
 }
 
 fn bought(credits: &[Credit]) -> (Draft, Facts) {
-    let (draft, facts) = purchase(&[(Good { needs_fulfillment: false, ..good("a", 1_000) }, 2)]);
+    let (draft, facts) = purchase(&[(ItemFacts { needs_fulfillment: false, ..good("a", 1_000) }, 2)]);
     (
         draft,
         Facts { credits: credits.to_vec(), taxes: vec![("Tax".to_owned(), Amount::new(100).expect("a tax"))], ..facts },

@@ -3,7 +3,7 @@
 use super::*;
 use crate::purchase::discount::Method;
 
-fn with_codes(terms: &Terms, goods: &[(Good, u64)], codes: &[&str], buyer: Json) -> Quote {
+fn with_codes(terms: &Terms, goods: &[(ItemFacts, u64)], codes: &[&str], buyer: Json) -> Quote {
     let (mut draft, facts) = purchase(goods);
     draft.codes = Some(codes.iter().map(|code| (*code).to_owned()).collect());
     draft.buyer = serde_json::from_value(buyer).expect("a buyer");
@@ -17,8 +17,8 @@ fn shop(discounts: Json) -> Terms {
     terms(Json::Object([("discounts".to_owned(), discounts), ("claims".to_owned(), claims)].into_iter().collect()))
 }
 
-fn digital(id: &str, price: i64) -> Good {
-    Good { needs_fulfillment: false, ..good(id, price) }
+fn digital(id: &str, price: i64) -> ItemFacts {
+    ItemFacts { needs_fulfillment: false, ..good(id, price) }
 }
 
 fn rejections(quote: &Quote) -> Vec<(String, String)> {

@@ -33,7 +33,7 @@ fn flower_shop() -> Terms {
 fn try_update(
     terms: &Terms,
     caller: &Caller,
-    goods: &[(Good, u64)],
+    goods: &[(ItemFacts, u64)],
     email: Option<&str>,
     methods: Json,
     before: &Previous,
@@ -48,11 +48,11 @@ fn try_update(
     Ok(first)
 }
 
-fn update(terms: &Terms, goods: &[(Good, u64)], methods: Json, before: &Previous) -> Quote {
+fn update(terms: &Terms, goods: &[(ItemFacts, u64)], methods: Json, before: &Previous) -> Quote {
     try_update(terms, &caller(), goods, None, methods, before).expect("a quote")
 }
 
-fn pot() -> Vec<(Good, u64)> {
+fn pot() -> Vec<(ItemFacts, u64)> {
     vec![(good("pot_ceramic", 1_500), 1)]
 }
 
@@ -99,7 +99,7 @@ fn goods_that_are_not_ready_are_fulfilled_later() {
         (Some(3), date("2026-06-02"), "2026-06-04T00:00:00Z", "2026-06-09T00:00:00Z"),
         (Some(0), date("2026-05-01"), "now", "2026-06-06T00:00:00Z"),
     ] {
-        let late = Good { lead_time: LeadTime { days, available_on }, ..good("pot", 1_500) };
+        let late = ItemFacts { lead_time: LeadTime { days, available_on }, ..good("pot", 1_500) };
         let quote = update(&flower_shop(), &[(late, 1)], to("US"), &Previous::default());
         let fulfillment = quote.fulfillment.as_ref().expect("a delivery");
         assert!(fulfillment.available_methods.iter().all(|method| method.fulfillable_on.as_deref() == Some(on)));
@@ -221,7 +221,7 @@ fn unreachable_addresses_are_reported() {
     shop.shipping.rates.remove(2);
     shop.shipping.required = vec![crate::pricing::terms::AddressField::PostalCode];
     let said_about = |country: Json, grams: u64| {
-        let goods = vec![(Good { weight_grams: grams, ..good("a", 10) }, 2)];
+        let goods = vec![(ItemFacts { weight_grams: grams, ..good("a", 10) }, 2)];
         let methods = json!([{"kind": "shipping",
             "destinations": [{"address": {"address_country": country, "postal_code": "1"}}]}]);
         let quote = update(&shop, &goods, methods, &Previous::default());
@@ -284,7 +284,7 @@ fn goods_are_picked_up_at_the_places_of_the_shop() {
 }
 
 /// Two places with this much of `mug` and `pot`.
-fn stocked(mug: [u64; 2], pot: [u64; 2]) -> (Terms, Vec<Good>) {
+fn stocked(mug: [u64; 2], pot: [u64; 2]) -> (Terms, Vec<ItemFacts>) {
     let place = |id: &str, name: &str| json!({"id": id, "name": name, "address": {"address_country": "US"}});
     let terms = terms(json!({
         "shipping": {"rates": [{"id": "std", "title": "Standard", "price": 500}]},
@@ -292,7 +292,7 @@ fn stocked(mug: [u64; 2], pot: [u64; 2]) -> (Terms, Vec<Good>) {
     }));
     let good = |id, [uptown, harbour]: [u64; 2]| {
         let stock = [("uptown", uptown), ("harbour", harbour)].map(|(id, count)| (id.to_owned(), count));
-        Good { stock_by_location: Some(stock.into()), ..good(id, 1_000) }
+        ItemFacts { stock_by_location: Some(stock.into()), ..good(id, 1_000) }
     };
     (terms, vec![good("mug", mug), good("pot", pot)])
 }
@@ -345,7 +345,7 @@ fn pickup_is_available_for_the_lines_that_a_place_has() {
 fn a_chosen_place_that_has_the_goods_no_more_is_named_with_the_line() {
     let choice = json!([{"kind": "pickup", "selected_destination_id": "uptown"}]);
     let (terms, goods) = stocked([3, 3], [1, 1]);
-    let wanted = |goods: &[Good]| vec![(goods[0].clone(), 2), (goods[1].clone(), 1)];
+    let wanted = |goods: &[ItemFacts]| vec![(goods[0].clone(), 2), (goods[1].clone(), 1)];
     let first = update(&terms, &wanted(&goods), choice.clone(), &Previous::default());
     assert!(first.deliverable && first.messages.is_empty(), "{:?}", first.messages);
     let (_, goods) = stocked([1, 3], [1, 1]);
@@ -415,7 +415,7 @@ fn only_platforms_that_can_show_them_get_several_groups() {
 
 #[test]
 fn what_needs_no_delivery_gets_none() {
-    let digital = Good { needs_fulfillment: false, ..good("song", 100) };
+    let digital = ItemFacts { needs_fulfillment: false, ..good("song", 100) };
     let alone = update(&flower_shop(), &[(digital.clone(), 1)], to("US"), &Previous::default());
     assert_eq!((alone.fulfillment, alone.deliverable, alone.messages), (None, true, vec![]));
     let goods = vec![(digital, 1), (good("a", 100), 1)];

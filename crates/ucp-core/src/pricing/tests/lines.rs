@@ -84,9 +84,9 @@ fn drafts_that_cannot_be_priced_are_refused_with_their_path() {
 
 #[test]
 fn missing_goods_are_reported_and_scarce_stock_is_shared_between_lines() {
-    let scarce = Good { stock: Some(5), ..good("a", 100) };
-    let gone = Good { available: false, ..good("g", 100) };
-    let none = Good { stock: Some(0), ..good("n", 100) };
+    let scarce = ItemFacts { stock: Some(5), ..good("a", 100) };
+    let gone = ItemFacts { available: false, ..good("g", 100) };
+    let none = ItemFacts { stock: Some(0), ..good("n", 100) };
     let lines = vec![line("a", 3), line("unknown", 1), line("a", 4), line("g", 2), line("n", 1), line("a", 1)];
     let goods = vec![Some(scarce.clone()), None, Some(scarce.clone()), Some(gone), Some(none), Some(scarce)];
     let draft = Draft { line_items: lines, ..Draft::default() };
@@ -109,7 +109,7 @@ fn missing_goods_are_reported_and_scarce_stock_is_shared_between_lines() {
 
 #[test]
 fn quantities_that_are_not_sold_are_reduced_or_refused() {
-    let boxed = |id: &str, stock| Good {
+    let boxed = |id: &str, stock| ItemFacts {
         quantity_rule: QuantityRule { min: 6, step: 6, max: Some(24) },
         stock,
         ..good(id, 10)
@@ -159,7 +159,7 @@ fn what_the_shop_says_about_a_line_is_told_as_what_it_is() {
     for (kind, code, member) in cases {
         for text in [None, Some("Ask at the counter.".to_owned())] {
             let problem = Some(LineProblem { kind, text: text.clone() });
-            let (draft, facts) = purchase(&[(Good { available: false, problem, ..good("a", 10) }, 1)]);
+            let (draft, facts) = purchase(&[(ItemFacts { available: false, problem, ..good("a", 10) }, 1)]);
             let quote = priced(&draft, &facts, &Terms::default());
             assert_eq!(said(&quote)[0], pair(code, &format!("$.line_items[0]{member}")), "{kind:?}");
             let Message::Error { content, .. } = &quote.messages[0] else { panic!("an error") };

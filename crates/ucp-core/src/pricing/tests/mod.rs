@@ -19,7 +19,7 @@ use crate::{
     operation::{CHECKOUT, FULFILLMENT},
     purchase::{
         draft::LineDraft,
-        quote::{Good, LineProblem, NamedGood, ProblemKind},
+        quote::{ItemFacts, LineProblem, NamedItem, ProblemKind},
     },
 };
 
@@ -57,8 +57,8 @@ pub(crate) fn caller() -> Caller {
 }
 
 /// A good of this name, of a product `p-NAME`, with a kilogram of weight.
-pub(crate) fn good(id: &str, price: i64) -> Good {
-    Good {
+pub(crate) fn good(id: &str, price: i64) -> ItemFacts {
+    ItemFacts {
         id: id.to_owned(),
         product_id: format!("p-{id}"),
         title: format!("The {id}"),
@@ -75,9 +75,9 @@ pub(crate) fn good(id: &str, price: i64) -> Good {
     }
 }
 
-pub(crate) fn facts(goods: Vec<Option<Good>>) -> Facts {
+pub(crate) fn facts(goods: Vec<Option<ItemFacts>>) -> Facts {
     let now = "2026-06-01T12:34:56Z".parse().expect("a time");
-    let goods = goods.into_iter().map(|good| good.map_or(NamedGood::Nothing, NamedGood::One)).collect();
+    let goods = goods.into_iter().map(|good| good.map_or(NamedItem::Nothing, NamedItem::One)).collect();
     let (taxes, credits, unmet_codes) = (Vec::new(), Vec::new(), Vec::new());
     Facts { currency: Currency::USD, own_currency: Currency::USD, goods, taxes, credits, unmet_codes, now }
 }
@@ -87,7 +87,7 @@ pub(crate) fn line(item: &str, quantity: u64) -> LineDraft {
 }
 
 /// A draft of these goods, one line each, and the facts about them.
-pub(crate) fn purchase(goods: &[(Good, u64)]) -> (Draft, Facts) {
+pub(crate) fn purchase(goods: &[(ItemFacts, u64)]) -> (Draft, Facts) {
     let lines = goods.iter().map(|(good, quantity)| line(&good.id, *quantity)).collect();
     let draft = Draft { line_items: lines, ..Draft::default() };
     (draft, facts(goods.iter().map(|(good, _)| Some(good.clone())).collect()))

@@ -19,7 +19,7 @@ const ITEMS: [&str; 5] = ["a", "b", "c", "d", "e"];
 #[derive(Clone, Debug)]
 struct Case {
     terms: Terms,
-    goods: Vec<Good>,
+    goods: Vec<ItemFacts>,
     credits: Vec<Credit>,
     drafts: Vec<Draft>,
     extensions: bool,
@@ -55,12 +55,12 @@ fn small() -> impl Strategy<Value = i64> {
     prop_oneof![0..50_i64, 0..5_000_i64]
 }
 
-fn good_strategy(id: &'static str) -> impl Strategy<Value = Good> {
+fn good_strategy(id: &'static str) -> impl Strategy<Value = ItemFacts> {
     let stock = option::weighted(0.3, 0_u64..5);
     let places = select(vec!["shop", "barn", "elsewhere"]);
     let at_places = option::weighted(0.3, prop::collection::btree_map(places.prop_map(str::to_owned), 0_u64..5, 0..3));
     (amount(), prop::bool::weighted(0.9), (stock, at_places), 0_u64..500, prop::bool::weighted(0.8)).prop_map(
-        move |(price, available, (stock, stock_by_location), weight_grams, needs_fulfillment)| Good {
+        move |(price, available, (stock, stock_by_location), weight_grams, needs_fulfillment)| ItemFacts {
             available,
             stock,
             stock_by_location,
@@ -71,7 +71,7 @@ fn good_strategy(id: &'static str) -> impl Strategy<Value = Good> {
     )
 }
 
-fn goods() -> impl Strategy<Value = Vec<Good>> {
+fn goods() -> impl Strategy<Value = Vec<ItemFacts>> {
     // `e` is named in drafts, and the shop does not know it.
     ITEMS[..4].iter().copied().map(good_strategy).collect::<Vec<_>>()
 }
@@ -465,7 +465,7 @@ proptest! {
             left -= off.min(left);
         }
         let mut goods: Vec<_> = prices.iter().enumerate().map(|(at, (price, quantity))| {
-            (Good { needs_fulfillment: false, ..good(&format!("g{at}"), *price) }, *quantity)
+            (ItemFacts { needs_fulfillment: false, ..good(&format!("g{at}"), *price) }, *quantity)
         }).collect();
         for _ in 0..2 {
             let (mut draft, facts) = purchase(&goods);

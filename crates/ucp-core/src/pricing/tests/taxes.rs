@@ -5,7 +5,7 @@ use crate::purchase::draft::Circumstances;
 
 fn taxed(
     terms: Json,
-    goods: &[(Good, u64)],
+    goods: &[(ItemFacts, u64)],
     country: &str,
     region: Option<&str>,
 ) -> (Vec<(&'static str, i64)>, Vec<String>) {
@@ -93,7 +93,7 @@ fn carts_are_taxed_only_where_the_country_is_known() {
     let mut json = table();
     json["tax"]["fallback"] = json!({"country": "CA"});
     let terms = terms(json);
-    let digital = Good { needs_fulfillment: false, ..good("a", 100) };
+    let digital = ItemFacts { needs_fulfillment: false, ..good("a", 100) };
     let (draft, facts) = purchase(&[(digital, 1)]);
     let tax = |purpose| {
         let quote = quote(purpose, &draft, &facts, &terms, &caller(), &Previous::default()).expect("a quote");

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use ucp_core::{
     Operation, Release,
     negotiation::{Line, negotiate},
-    operation::Offering,
+    operation::SupportedOperations,
 };
 use ucp_service::platform::Business;
 use ucp_trust::profile::PlatformProfile;
@@ -64,7 +64,7 @@ fn negotiation(profile: &Path) -> Done {
         fs::read(profile).map_err(|error| format!("cannot read {}: {error}", profile.display()))?
     };
     let (profile, notes) = PlatformProfile::read(&bytes)?;
-    let business = Business::new(&Offering::everything(), None);
+    let business = Business::new(&SupportedOperations::everything(), None);
     let releases = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
     say!("platform speaks  {}", profile.version);
     say!("gateway speaks   {releases}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ucp_core::{
     Code, Operation, Release,
     catalog::market::{Market, Presentation},
-    operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
+    operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, SupportedOperations},
     ports::{self, Catalog, Named, Page, PortError, Query, caller::BuyerSignals},
     pricing::terms::Terms,
 };
@@ -111,7 +111,7 @@ fn shared(policy: Policy) -> CallHandler {
 }
 
 fn before(backend: Backend, policy: Policy) -> CallHandler {
-    let business = Arc::new(Business::new(&Offering::everything(), Some("https://shop.example/".into())));
+    let business = Arc::new(Business::new(&SupportedOperations::everything(), Some("https://shop.example/".into())));
     let negotiated_profile = Arc::clone(&business);
     let directory = Directory::new(network(), DirectoryOptions::default(), move |profile| {
         negotiated_profile.negotiated_profile(profile)

@@ -1,4 +1,4 @@
-//! Reception of notices that shops and payment service providers send.
+//! WebhookIngress of notices that shops and payment service providers send.
 //!
 //! Requests can come from anywhere. Each is charged to the client's network address before its body is read and
 //! verified; the charge is refunded if the notice is genuine.
@@ -27,7 +27,7 @@ pub(crate) const NOTICES: usize = 32;
 pub(crate) type Hold = (Permit, HeldBody);
 
 /// Limits under which notices are received.
-pub(crate) struct Reception {
+pub(crate) struct WebhookIngress {
     trusted_proxies: TrustedProxies,
     /// Rate limits per network address for notices that are not genuine.
     limits: RateLimits,
@@ -35,8 +35,8 @@ pub(crate) struct Reception {
     bodies: BodyLimit,
 }
 
-impl Reception {
-    /// Creates a reception for this many notices at the same time, with limits of its own beside those of the bodies that the
+impl WebhookIngress {
+    /// Creates a webhook_ingress for this many notices at the same time, with limits of its own beside those of the bodies that the
     /// shop holds.
     pub(crate) fn new(settings: &Settings, bodies: &BodyLimit, notices: usize) -> Self {
         Self {
