@@ -41,6 +41,8 @@ fn the_examples_can_be_used_and_are_what_the_schema_says() {
         let path_of = path.to_str().expect("a path");
         let setup = Setup::new(&format!("[upstream]\nbackend = \"mapped\"\nmapping_file = {path_of:?}\n"));
         setup.run("check-config").unwrap_or_else(|said| panic!("{path_of}: {said}"));
+        let checked = binary().args(["backend", "check", "--offline", path_of]).ends();
+        assert!(checked.status.success(), "{path_of}: {}", String::from_utf8_lossy(&checked.stdout));
         let mapping: toml::Value = toml::from_str(&fs::read_to_string(&path).expect("a file")).expect("TOML");
         let mapping = serde_json::to_value(mapping).expect("JSON");
         if let Err(error) = validator.validate(&mapping) {
