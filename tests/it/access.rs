@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod statements;
 mod strangers;
+mod tokens;
 
 use ucp_core::Release;
 use ucp_trust::api_key::ApiKey;

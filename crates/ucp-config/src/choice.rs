@@ -236,3 +236,41 @@ pub(crate) enum HandlerKind {
     /// Accepts Google Pay tokens, which another handler processes.
     GooglePay,
 }
+
+/// Platform whose demands are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Preset {
+    /// Google, for its shopping surfaces.
+    Google,
+}
+
+/// Form of the time of a webhook event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookTimestamp {
+    /// Seconds since 1970, as UCP says.
+    Unix,
+    /// RFC 3339, in seconds.
+    Rfc3339,
+}
+
+/// Identifier of a webhook event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookId {
+    /// One of its own for each event.
+    Event,
+    /// That of the newest entry of the order.
+    Entry,
+}
+
+/// Meaning of an answer of 4xx to a webhook event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookRefusal {
+    /// The event is sent again.
+    Retry,
+    /// The event waits for the operator.
+    Park,
+}

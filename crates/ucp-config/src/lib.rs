@@ -70,6 +70,7 @@ use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
 use ucp_trust::{
+    access_token::{Client, Clients},
     address::Reach,
     api_key::ApiKeys,
     certificate::Fingerprint,
@@ -87,13 +88,13 @@ pub use self::{
     catalog::{CatalogCopy, FeedPlace},
     choice::{
         Anonymous, BackendKind, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
-        TokenKind, Transport,
+        TokenKind, Transport, WebhookId, WebhookRefusal, WebhookTimestamp,
     },
     database::database_at,
     directory::{Directory, Search},
     flags::{DataOptions, DatabaseOptions, ServeOptions, UpstreamOptions},
     payment::Payment,
-    platform::Platform,
+    platform::{Platform, Webhook},
     process::Process,
     sections::{Catalog, Data, Pages, Profiles, Server},
     several::{Configuration, Listener, listener, shop_named},
@@ -374,6 +375,16 @@ impl Settings {
             platform.api_keys.clone().into_iter().map(move |key| (key, index))
         };
         ApiKeys::new(self.platforms.iter().enumerate().flat_map(of))
+    }
+
+    /// Returns the clients that may ask for access tokens of the shop at a base URL, each with the index of its platform in
+    /// [`Settings::platforms`].
+    pub fn clients(&self, base: &str) -> Clients<usize> {
+        let of = |(platform, stated): (usize, &'_ Platform)| {
+            let platform::Client { id, secrets } = stated.client.as_ref()?;
+            Some(Client { id: id.clone(), secrets: secrets.clone(), platform })
+        };
+        Clients::new(base, self.platforms.iter().enumerate().filter_map(of).collect())
     }
 
     /// Returns the client certificates, each with the index of its platform in [`Settings::platforms`].

@@ -25,7 +25,8 @@ use ucp_core::{
 use super::{
     choice::{
         Anonymous, BackendKind, Capture, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat,
-        LogLevel, McpErrorStatus, Policy, Signed, TlsVersion, TokenKind, Transport,
+        LogLevel, McpErrorStatus, Policy, Preset, Signed, TlsVersion, TokenKind, Transport, WebhookId, WebhookRefusal,
+        WebhookTimestamp,
     },
     value::{
         DatabaseAddress, FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl,
@@ -567,13 +568,17 @@ pub struct Profiles {
     { "required": ["api_key_env"] },
     { "required": ["certificate_sha256"] },
     { "required": ["signature_agent"] },
+    { "required": ["client_id"] },
 ]))]
 pub(crate) struct Platform {
+    /// Platform whose known demands are the defaults of the keys below that begin with `webhook_`: "google".
+    #[schemars(example = Preset::Google, extend("x-without" = "as the protocol says"))]
+    pub(super) preset: Option<Preset>,
     /// Name for the log and the operator pages.
     #[schemars(length(min = 1, max = 100), example = "Example Agent")]
     pub(super) name: String,
-    /// URL of its profile. Without it, the platform is known by its API key or certificate, may use all capabilities of
-    /// the shop, and receives no webhooks.
+    /// URL of its profile. Without it, the platform is known by its API key, client or certificate, may use all
+    /// capabilities of the shop, and receives webhooks only at `webhook_url`.
     #[schemars(example = "https://agent.example.com/profile.json", extend("x-without" = "no profile"))]
     pub(super) profile: Option<String>,
     /// File with its profile. Without it, the profile is fetched at the start and refreshed.
@@ -593,6 +598,19 @@ pub(crate) struct Platform {
     pub(super) api_key_env: Option<String>,
     #[serde(rename = "API keys", skip_deserializing)]
     pub(super) api_keys: Remark,
+    /// Client identifier with which it asks for access tokens at `/oauth/token` (OAuth 2.0 client credentials).
+    #[schemars(length(min = 1, max = 256), example = &"example-agent", extend("x-without" = "no access tokens"))]
+    pub(super) client_id: Option<String>,
+    /// File with the secret of that client, of 16 to 256 characters; several during a rotation.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/example-agent-client")]
+    pub(super) client_secret_file: Option<FilePath>,
+    /// Environment variable with that secret, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"EXAMPLE_AGENT_CLIENT_SECRET")]
+    pub(super) client_secret_env: Option<String>,
+    #[serde(rename = "client secrets", skip_deserializing)]
+    pub(super) client_secrets: Remark,
     /// SHA-256 of its client certificate, as `openssl x509 -noout -fingerprint -sha256` prints it; two, separated by a
     /// space, during a rotation. Requires `server.tls_client_ca_file`.
     #[schemars(example = ["00"; 32].join(":"))]
@@ -608,6 +626,35 @@ pub(crate) struct Platform {
     /// Rate limit of the platform. Unset: `limits.keyed`.
     #[schemars(example = Rate::of(500, 1_000))]
     pub(super) limit: Option<Limit>,
+    /// URL that receives the events of its orders, in place of the one in its profile.
+    #[schemars(
+        example = "https://shoppingdataintegration.googleapis.com/v1/webhooks/partners/PARTNER_ID/events/order",
+        extend("x-without" = "that of its profile")
+    )]
+    pub(super) webhook_url: Option<String>,
+    /// File with header fields of these events, such as a key that the platform gave out: `Name: value`, one per line.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/example-agent-webhook")]
+    pub(super) webhook_headers_file: Option<FilePath>,
+    #[serde(rename = "webhook headers", skip_deserializing)]
+    pub(super) webhook_headers: Remark,
+    /// Release in which the events of a platform are written of which no profile is known.
+    #[schemars(
+        example = Release::NEWEST.date(),
+        extend("x-without" = "the newest", "enum" = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>())
+    )]
+    pub(super) webhook_release: Option<String>,
+    /// Form of `Webhook-Timestamp`: "unix" (seconds, as UCP says) or "rfc3339". (google: "rfc3339")
+    #[schemars(example = WebhookTimestamp::Unix)]
+    pub(super) webhook_timestamp: Option<WebhookTimestamp>,
+    /// Value of `Webhook-Id`: "event", an ID of each event, or "entry", the ID of the newest fulfillment event or adjustment
+    /// of the order, and before the first of them the ID of the order. (google: "entry")
+    #[schemars(example = WebhookId::Event)]
+    pub(super) webhook_id: Option<WebhookId>,
+    /// What an answer of 4xx means, except for 408, 425 and 429: "retry", or "park" until the operator sends the event again
+    /// (`ucp-gateway webhooks resend`). (google: "park")
+    #[schemars(example = WebhookRefusal::Retry)]
+    pub(super) webhook_refusal: Option<WebhookRefusal>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

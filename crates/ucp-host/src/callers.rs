@@ -27,7 +27,11 @@ use ucp_trust::{
 use ucp_wire::view::View;
 use url::Url;
 
-use crate::{address::scheme, clock, pool::Pool};
+use crate::{
+    address::{base, scheme},
+    clock,
+    pool::Pool,
+};
 
 /// Builds the fetcher of profiles. Its requests name the gateway's own profile in `UCP-Agent`, and are signed if there
 /// is a signing key.
@@ -183,6 +187,7 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, pool: &Pool) -> Rules
         trusted_proxies: settings.process.trusted_proxies.clone(),
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
         api_keys: settings.api_keys(),
+        clients: settings.clients(&base(public_url)),
         certificates: settings.certificates(),
         limits: RateLimits::new(&settings.quotas()),
         documents: RateLimits::new(&settings.quotas()),

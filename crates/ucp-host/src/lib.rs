@@ -14,6 +14,7 @@
 //! | [`whereabouts`] | the note in a data directory about the database of its shop |
 //! | [`callers`] | the rules for callers, by the configuration |
 //! | `pool`, `reading`, `openings` | limits that shops share |
+//! | `access_tokens` | the token endpoint of registered platforms |
 //! | `webhook_ingress`, `payments` | the endpoints for events of upstreams and of payment service providers |
 //! | `webhooks` | the delivery of webhook events |
 //! | `directory` | the directory of merchants beside a shop |
@@ -22,6 +23,7 @@
 //! | [`ended`] | a call that has ended |
 //! | [`address`], [`cause`], [`clock`], [`progress`] | small tools: URLs, causes of errors, the clock, progress bars |
 
+mod access_tokens;
 pub mod address;
 pub mod audit;
 pub mod backend;

@@ -57,6 +57,7 @@ use ucp_webhook::dispatcher::{Attempts, WebhookDispatcher};
 use url::Url;
 
 use crate::{
+    access_tokens,
     address::{audiences, base},
     backend::{self, DataDirectory, Opened, PaymentCounts},
     callers, clock,
@@ -224,6 +225,9 @@ impl Shop {
         }
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
             router = router.merge(payments::router(sales.clone(), settings, &pool.bodies));
+        }
+        if !rules.clients.is_empty() {
+            router = router.merge(access_tokens::router(rules, settings, &pool.bodies));
         }
         let origins = ingress.hosts().origins.clone();
         let router = ucp_rest::surrounded(router, move |_| origins.clone());

@@ -1,4 +1,4 @@
-//! WebhookIngress of notices that shops and payment service providers send.
+//! Reception of notices that shops and payment service providers send.
 //!
 //! Requests can come from anywhere. Each is charged to the client's network address before its body is read and
 //! verified; the charge is refunded if the notice is genuine.
@@ -36,7 +36,7 @@ pub(crate) struct WebhookIngress {
 }
 
 impl WebhookIngress {
-    /// Creates a webhook_ingress for this many notices at the same time, with limits of its own beside those of the bodies that the
+    /// Creates the limits of this many notices at the same time, with limits of its own beside those of the bodies that the
     /// shop holds.
     pub(crate) fn new(settings: &Settings, bodies: &BodyLimit, notices: usize) -> Self {
         Self {

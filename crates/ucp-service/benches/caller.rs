@@ -34,6 +34,7 @@ use ucp_service::{
     signing::CurrentKey,
 };
 use ucp_trust::{
+    access_token::Clients,
     address::{ProfileUrl, Reach},
     api_key::ApiKeys,
     client::TrustedProxies,
@@ -154,6 +155,7 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         trusted_proxies: TrustedProxies::default(),
         registered: Vec::new(),
         api_keys: ApiKeys::new([]),
+        clients: Clients::new("https://shop.example", Vec::new()),
         certificates: HashMap::new(),
         agents: HashMap::new(),
         limits: RateLimits::new(&quotas),

@@ -21,6 +21,7 @@ use http::{
 use ucp_core::{Code, Refusal, operation::Effect};
 use ucp_record::{self as record, Stage};
 use ucp_trust::{
+    access_token::Clients,
     address::ProfileUrl,
     api_key::{ApiKeys, Shown},
     certificate::Fingerprint,
@@ -186,6 +187,8 @@ pub struct Rules {
     pub registered: Vec<ProfileUrl>,
     /// Issued API keys, each with the position of its platform in `registered`.
     pub api_keys: ApiKeys<usize>,
+    /// Clients that may ask for access tokens, each with the position of its platform in `registered`.
+    pub clients: Clients<usize>,
     /// Client certificates, each with the position of its platform in `registered`.
     pub certificates: HashMap<Fingerprint, usize>,
     /// Addresses of the keys of registered platforms that sign as bots, each with the position of the platform in
@@ -243,7 +246,7 @@ pub struct Entry {
     /// Share of the credential, else of the client address: a signature is verified only once there is a body.
     share: Share,
     signed: Option<Signed>,
-    /// `true` if the request shows a bearer token that is no API key, where there are such keys.
+    /// `true` if the request shows a bearer token that is neither an API key nor an access token.
     is_stray: bool,
 }
 
@@ -322,7 +325,7 @@ impl Rules {
     /// Returns what the API key, the client certificate and the bearer token of a request say, as far as it shows any.
     fn credentials(&self, head: &Parts) -> Result<Credentials, Refusal> {
         let rules = self;
-        let shown = rules.api_keys.identify(&head.headers)?;
+        let shown = rules.api_keys.identify(&head.headers, &rules.clients, (rules.clock)())?;
         let is_stray = shown == Shown::OtherBearer;
         let by_key = if let Shown::Key(index) = shown { Some(*index) } else { None };
         let certificate = head.extensions.get::<ClientCertificate>();
@@ -567,8 +570,8 @@ impl Ingress {
 
 /// Returns the refusal of a bearer token that is no API key. Without it, its sender would be served as nobody.
 fn stray() -> Refusal {
-    Refusal::new(Code::Unauthorized, "The bearer token is not a valid API key.")
-        .accepting("a key that this gateway's operator gave to the platform, or no `Authorization`")
+    Refusal::new(Code::Unauthorized, "The bearer token is neither an API key nor an access token of this shop.")
+        .accepting("a key that this gateway's operator gave to the platform, an access token, or no `Authorization`")
 }
 
 /// `WWW-Authenticate` challenge of responses with status 401, which HTTP requires (RFC 9110, 11.6.1).

@@ -104,6 +104,11 @@ impl Business {
         Self { merchant_signer: Some(merchant_signer), ..self }
     }
 
+    /// Returns all its capabilities in a release, for platforms of which no profile is known.
+    pub fn everything(&self, release: Release) -> Arc<Active> {
+        Arc::clone(&self.everything[release.ordinal()])
+    }
+
     fn declared(&self, release: Release) -> &[Declaration] {
         &self.declared[release.ordinal()]
     }
@@ -542,7 +547,7 @@ impl Platforms {
     /// Builds a platform of which only the profile URL is known, with all capabilities of the business.
     fn opaque(&self, call: &Call, profile: ProfileUrl, note: Option<Message>) -> Platform {
         let release = call.endpoint.release();
-        let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
+        let active = self.0.business.everything(release);
         Platform {
             profile: call.admission.principal.unpublished().cloned().unwrap_or(profile),
             release,

@@ -6,13 +6,15 @@
 //!
 //! [`ApiKey`] is never printed: its `Debug` output leaves the key out, and only [`ApiKey::reveal`] returns its text.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::SystemTime};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use ucp_core::refusal::{Code, Refusal};
+
+use crate::access_token::{self, Clients};
 
 /// Prefix of every key of this gateway, by which people and secret scanners recognize one that leaked.
 pub const PREFIX: &str = "ucpk_";
@@ -165,17 +167,23 @@ impl<P> ApiKeys<P> {
         usize::try_from(found).ok().and_then(|index| self.entries.get(index)).map(|(_, platform)| platform)
     }
 
-    /// Returns what a request presents in `X-API-Key` and as `Authorization: Bearer`.
+    /// Returns what a request presents in `X-API-Key` and as `Authorization: Bearer`: a key, or an access token of one of
+    /// `clients` at the time `now`.
     ///
-    /// A bearer token is a key if it begins as those of this gateway do or is registered. Any other one may be a
-    /// buyer's, and does not contradict a key in `X-API-Key`. Fails with [`Code::Unauthorized`] if the request presents
-    /// an unreadable key, two different keys, or a key that is not registered.
-    pub fn identify(&self, headers: &HeaderMap) -> Result<Shown<&P>, Refusal> {
+    /// A bearer token is a key or an access token if it begins as those of this gateway do, or is registered. Any other one
+    /// may be a buyer's, and does not contradict a key in `X-API-Key`. Fails with [`Code::Unauthorized`] if the request
+    /// presents an unreadable key, two different keys, or a key or access token that is not valid.
+    pub fn identify<'a>(
+        &'a self,
+        headers: &HeaderMap,
+        clients: &'a Clients<P>,
+        now: SystemTime,
+    ) -> Result<Shown<&'a P>, Refusal> {
         let known = |key: &str| self.find(&ApiKey(key.into()));
+        let is_own = |token: &str| token.starts_with(PREFIX) || token.starts_with(access_token::PREFIX);
         let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
         let tokens = headers.get_all(AUTHORIZATION).iter().filter_map(bearer);
-        let (keys, others): (Vec<_>, Vec<_>) =
-            tokens.partition(|token| token.starts_with(PREFIX) || known(token).is_some());
+        let (keys, others): (Vec<_>, Vec<_>) = tokens.partition(|token| is_own(token) || known(token).is_some());
         let mut presented: Option<&str> = None;
         for key in stated.chain(keys.into_iter().map(Ok)) {
             let key = key?;
@@ -187,11 +195,12 @@ impl<P> ApiKeys<P> {
             presented = Some(key);
         }
         match presented {
+            Some(token) if token.starts_with(access_token::PREFIX) => clients.find(token, now).map(Shown::Key),
             Some(key) => known(key).map(Shown::Key).ok_or_else(|| {
                 Refusal::new(Code::Unauthorized, "Invalid API key.")
                     .accepting("a key that this gateway's operator gave to the platform")
             }),
-            None if others.is_empty() || self.entries.is_empty() => Ok(Shown::Nothing),
+            None if others.is_empty() => Ok(Shown::Nothing),
             None => Ok(Shown::OtherBearer),
         }
     }
@@ -200,11 +209,11 @@ impl<P> ApiKeys<P> {
 /// Credentials that a request presents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<P> {
-    /// No key, and no bearer token where there are keys.
+    /// No key and no bearer token.
     Nothing,
-    /// The key of this platform.
+    /// A key or an access token of this platform.
     Key(P),
-    /// A bearer token that is no key, where there are keys.
+    /// A bearer token that is neither.
     OtherBearer,
 }
 
@@ -223,10 +232,15 @@ mod tests {
             .collect()
     }
 
+    fn identify<'a, P>(register: &'a ApiKeys<P>, headers: &HeaderMap) -> Result<Shown<&'a P>, Refusal> {
+        let clients = Box::leak(Box::new(Clients::new("https://shop.example", Vec::new())));
+        register.identify(headers, clients, SystemTime::UNIX_EPOCH)
+    }
+
     /// Tells the key that is read, for a register that knows it, and what is read where another one is known.
     fn presented(key: &str, pairs: &[(&'static str, &str)]) -> Result<Shown<()>, Code> {
         let register = ApiKeys::new([(ApiKey(key.into()).hash(), ())]);
-        match register.identify(&headers(pairs)) {
+        match identify(&register, &headers(pairs)) {
             Ok(Shown::Key(())) => Ok(Shown::Key(())),
             Ok(Shown::Nothing) => Ok(Shown::Nothing),
             Ok(Shown::OtherBearer) => Ok(Shown::OtherBearer),
@@ -314,7 +328,8 @@ mod tests {
         ] {
             assert_eq!(presented("ucpk_x", &[("authorization", other)]), Ok(shown), "{other}");
             let nobody = ApiKeys::<()>::new([]);
-            assert_eq!(nobody.identify(&headers(&[("authorization", other)])), Ok(Shown::Nothing), "{other}");
+            let shown = if shown == Shown::Nothing { Shown::Nothing } else { Shown::OtherBearer };
+            assert_eq!(identify(&nobody, &headers(&[("authorization", other)])), Ok(shown), "{other}");
             let both = [("authorization", other), ("x-api-key", "ucpk_x")];
             assert_eq!(presented("ucpk_x", &both), Ok(Shown::Key(())), "{other}");
         }
@@ -322,7 +337,7 @@ mod tests {
         let value = HeaderValue::from_bytes("Bearer clé".as_bytes()).expect("a value");
         let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
         let register = ApiKeys::new([(ApiKey("x".into()).hash(), ())]);
-        assert_eq!(register.identify(&headers), Ok(Shown::OtherBearer));
+        assert_eq!(identify(&register, &headers), Ok(Shown::OtherBearer));
     }
 
     #[test]
@@ -341,9 +356,9 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_without_repeating_it() {
         let register = ApiKeys::new([(ApiKey("known".into()).hash(), "a")]);
-        assert_eq!(register.identify(&headers(&[("x-api-key", "known")])), Ok(Shown::Key(&"a")));
-        assert_eq!(register.identify(&headers(&[])), Ok(Shown::Nothing));
-        let refusal = register.identify(&headers(&[("x-api-key", "secret")])).expect_err("unknown");
+        assert_eq!(identify(&register, &headers(&[("x-api-key", "known")])), Ok(Shown::Key(&"a")));
+        assert_eq!(identify(&register, &headers(&[])), Ok(Shown::Nothing));
+        let refusal = identify(&register, &headers(&[("x-api-key", "secret")])).expect_err("unknown");
         assert_eq!(refusal.code, Code::Unauthorized);
         assert!(!format!("{refusal:?}").contains("secret"));
     }
@@ -357,7 +372,7 @@ mod tests {
         #[test]
         fn no_header_panics(name in prop::sample::select(vec![X_API_KEY, AUTHORIZATION]), value: Vec<u8>) {
             let headers: HeaderMap = HeaderValue::from_bytes(&value).into_iter().map(|value| (name.clone(), value)).collect();
-            let _ = ApiKeys::new([(ApiKey("x".into()).hash(), ())]).identify(&headers);
+            let _ = identify(&ApiKeys::new([(ApiKey("x".into()).hash(), ())]), &headers);
         }
     }
 }

@@ -13,11 +13,13 @@
 //! | [`mandate`] | AP2: the business's authorization of a checkout, and the buyer's mandate for it |
 //! | [`cursor`] | sealed page cursors |
 //! | [`api_key`] | API keys of platforms |
+//! | [`access_token`] | access tokens of platforms that show a client identifier and secret |
 //! | [`certificate`] | client certificates of platforms |
 //! | [`limit`] | rate limits and the limit on concurrent requests |
 //! | [`client`] | network address of the client of a request |
 //! | [`host`] | names of hosts, as requests state them and as they are compared |
 
+pub mod access_token;
 pub mod address;
 pub mod api_key;
 pub mod certificate;

@@ -1,7 +1,7 @@
 //! Dispatch of webhook events: retries and outcomes.
 //!
-//! An answer of 2xx settles a webhook event, and so does 410 or a platform that states no webhook URL. After any other
-//! outcome the event is sent again after a pause that doubles, with jitter, until it is three days old. The webhook URL
+//! An answer of 2xx settles a webhook event, and so does 410, a platform that states no webhook URL, or an answer of 4xx of
+//! one whose refused events are parked. After any other outcome the event is sent again after a pause that doubles, with jitter, until it is three days old. The webhook URL
 //! is looked up for every attempt. The task of the agenda that tells of an order sends its events one after the other.
 
 use std::{
@@ -136,6 +136,8 @@ enum Failure {
     Unwanted,
     /// The platform answered 410.
     Gone,
+    /// The platform refused the event, and is not to be sent it again.
+    Refused(String),
     /// A temporary failure, with the pause that the platform asks for, if any.
     Passing(String, Option<Duration>),
     /// Another gateway sends the event by now.
@@ -203,6 +205,10 @@ impl WebhookDispatcher {
             Ok(()) => settled(State::Delivered, None),
             Err(Failure::Unwanted) => settled(State::Unwanted, None),
             Err(Failure::Gone) => settled(State::Gone, Some("the platform answered with status 410".to_owned())),
+            Err(Failure::Refused(problem)) => {
+                tracing::warn!(webhook.id = id, platform = owner, problem, "webhook parked until it is sent again");
+                settled(State::Parked, Some(problem))
+            }
             Err(Failure::Lost) => {
                 tracing::info!(webhook.id = id, "webhook taken over by another gateway");
                 return Ok(Some(self.after(Duration::ZERO, None)));
@@ -262,23 +268,34 @@ impl WebhookDispatcher {
                 webhook_message
             }
         };
-        let headers = match message::headers(webhook_event, &webhook_message, &url, &self.agent, key, (self.clock)()) {
+        let headers = match message::headers(
+            webhook_event,
+            &webhook_message,
+            &recipient.delivery,
+            &url,
+            &self.agent,
+            key,
+            (self.clock)(),
+        ) {
             Ok(headers) => headers,
             Err(error) => return passing(format!("it cannot be signed: {error}")),
         };
         Ok(match self.post.post(&url, headers, webhook_message.body.into()).await {
-            Ok(answered) => judge(answered),
+            Ok(answered) => judge(answered, recipient.delivery.parks_refused),
             Err(error) => Err(Failure::Passing(explain(&error), None)),
         })
     }
 }
 
-/// Classifies the answer of a platform.
-fn judge(answered: Answered) -> Result<(), Failure> {
+/// Classifies the answer of a platform; `parks` if one of 4xx is not to be repeated.
+fn judge(answered: Answered, parks: bool) -> Result<(), Failure> {
     let Answered { status, retry_after } = answered;
     match status {
         200..300 => Ok(()),
         410 => Err(Failure::Gone),
+        400..500 if parks && !matches!(status, 408 | 425 | 429) => {
+            Err(Failure::Refused(format!("the platform answered with status {status}")))
+        }
         300..400 => {
             let problem = format!("the platform answered with a redirect ({status}), which is not followed");
             Err(Failure::Passing(problem, retry_after))

@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
+use serde_json::Value;
 use ucp_core::{
     order::View,
     ports::outbox::{WebhookEvent, WebhookMessage},
@@ -22,9 +23,9 @@ use ucp_wire::{
     releases::dialect,
 };
 
-use crate::recipient::Recipient;
+use crate::recipient::{Delivery, Recipient};
 
-/// Same value as `Webhook-Id`, for recipients that recognize repeated requests by this field.
+/// Identifier of the webhook event, for recipients that recognize repeated requests by this field.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
@@ -37,24 +38,34 @@ pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) ->
     WebhookMessage { release: recipient.release, body }
 }
 
-/// Returns the header fields of a message to a URL, with its signature. `agent` is the `UCP-Agent` of this business.
+/// Returns the header fields of a message to a URL, with its signature, as the platform demands them. `agent` is the
+/// `UCP-Agent` of this business.
 /// Fails with [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
 pub fn headers(
     webhook_event: &WebhookEvent,
     webhook_message: &WebhookMessage,
+    delivery: &Delivery,
     url: &ProfileUrl,
     agent: &HeaderValue,
     key: &SigningKey,
     now: Timestamp,
 ) -> Result<HeaderMap, SignError> {
-    let mut headers = HeaderMap::new();
+    let mut headers = delivery.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(UCP_AGENT, agent.clone());
-    let id = HeaderValue::from_str(&webhook_event.id);
-    let id = id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?;
-    headers.insert(WEBHOOK_ID, id.clone());
-    headers.insert(IDEMPOTENCY_KEY, id);
-    headers.insert(WEBHOOK_TIMESTAMP, webhook_event.occurred_at.as_second().into());
+    let value = |text: &str| {
+        HeaderValue::from_str(text).map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))
+    };
+    let entry = if delivery.names_entry { newest_entry(&webhook_message.body) } else { None };
+    headers.insert(WEBHOOK_ID, value(entry.as_deref().unwrap_or(&webhook_event.id))?);
+    headers.insert(IDEMPOTENCY_KEY, value(&webhook_event.id)?);
+    let at = webhook_event.occurred_at;
+    let time = if delivery.has_rfc3339_time {
+        at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    } else {
+        at.as_second().to_string()
+    };
+    headers.insert(WEBHOOK_TIMESTAMP, value(&time)?);
     match dialect(webhook_message.release).seal() {
         Seal::Message => {
             let url = url.url();
@@ -70,4 +81,18 @@ pub fn headers(
         }
     }
     Ok(headers)
+}
+
+/// Returns the identifier of the newest fulfillment event or adjustment in a message, by its time and else by its place; that
+/// of the order if there is none. `None` if the message is no order.
+fn newest_entry(body: &[u8]) -> Option<String> {
+    let order: Value = serde_json::from_slice(body).ok()?;
+    let entries =
+        ["/fulfillment/events", "/adjustments"].into_iter().filter_map(|at| order.pointer(at)?.as_array()).flatten();
+    let timed = entries.filter_map(|entry| {
+        let at: Timestamp = entry.get("occurred_at")?.as_str()?.parse().ok()?;
+        Some((at, entry.get("id")?.as_str()?))
+    });
+    let newest = timed.max_by_key(|(at, _)| *at).map(|(_, id)| id);
+    newest.or_else(|| order.get("id")?.as_str()).map(str::to_owned)
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use ucp_core::Release;
 use ucp_testkit::server::Answer;
 use ucp_trust::{
+    api_key::ApiKey,
     jwk::{PublicKey, read_document},
     signature::{Message, RequestLine, Scheme, Signed, Start},
 };
@@ -253,6 +254,85 @@ fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
     // A profile without a webhook URL gets no events.
     place.order(Release::NEWEST, &place.host.profile("/silent", &profile(Release::NEWEST, None)));
     place.until("unwanted");
+}
+
+/// Registers the platforms of these tests as one that is told in Google's way, at a receiver.
+fn as_google(profile: &str, receiver: &Receiver) -> String {
+    let (file, url) = ("webhook_headers_file = \"secret\"", receiver.url());
+    format!(
+        "{}\n[[platform]]\nname = \"Google\"\npreset = \"google\"\n{profile}\nwebhook_url = \"{url}\"\n{file}\n",
+        open()
+    )
+}
+
+#[test]
+fn a_platform_is_told_where_and_as_the_operator_says() {
+    let (receiver, key) = (Receiver::start([]), ApiKey::generate().expect("random bytes"));
+    let known = as_google(&format!("api_key_hash = \"{}\"", key.hash()), &receiver);
+    let data = flower_shop();
+    keys(&["generate"], data.path());
+    let secret = data.path().join("secret");
+    std::fs::write(&secret, "X-Goog-Api-Key: hidden-value\n\nX-Partner: 5\n").expect("written");
+    let known = known.replace("\"secret\"", &format!("{secret:?}"));
+    let gateway = Setup::new(&known).arguments(&["--sample", "flower-shop"]).start_on(data);
+    let shopper = Shopper::new(&gateway, Release::V2026_04_08, Transport::Rest).header("X-API-Key", key.reveal());
+    let completed = shopper.complete(&shopper.create(&ready(&[("pot_ceramic", 2)])), "success_token");
+    let order = completed["order"]["id"].as_str().expect("an order").to_owned();
+    for arguments in
+        [&["orders", "ship", &order, "--line", "li_1=1"][..], &["orders", "refund", &order, "--amount", "100"]]
+    {
+        assert!(run(gateway.data(), arguments).status.success(), "{arguments:?}");
+    }
+    let deliveries = receiver.after(3);
+    let told: Vec<_> = deliveries.iter().map(Delivery::json).collect();
+    let shipped = told[1]["fulfillment"]["events"].as_array().and_then(|events| events.last()).expect("an event");
+    let entries = [&told[0]["id"], &shipped["id"], &told[2]["adjustments"][0]["id"]];
+    for ((delivery, body), entry) in deliveries.iter().zip(&told).zip(entries) {
+        assert_eq!(delivery.header("webhook-id"), entry.as_str().expect("an identifier"));
+        assert_ne!(delivery.header("idempotency-key"), delivery.header("webhook-id"));
+        assert_eq!((delivery.header("x-goog-api-key"), delivery.header("x-partner")), ("hidden-value", "5"));
+        let time = delivery.header("webhook-timestamp");
+        assert!(time.len() == 20 && time.ends_with('Z') && time.parse::<jiff::Timestamp>().is_ok(), "{time}");
+        assert_eq!(body["ucp"]["version"], Release::V2026_04_08.date());
+    }
+    let shown = Setup::new(&known).run("check-config").expect("a configuration");
+    for line in ["webhook_timestamp = \"rfc3339\"", "webhook_id = \"entry\"", "webhook_refusal = \"park\""] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(!shown.contains("hidden-value") && !gateway.stderr().contains("hidden-value"), "{shown}");
+}
+
+#[test]
+fn what_a_platform_refuses_waits_for_the_operator_if_it_says_so() {
+    let receiver = Receiver::start([Answer::status(429), Answer::status(400)]);
+    let host = Host::start();
+    let profile = host.profile("/p", &profile(Release::NEWEST, Some("https://elsewhere.invalid/hook")));
+    let configuration = as_google(&format!("profile = \"{profile}\""), &receiver);
+    let place = WebhookSetup::with(&configuration.replace("\nwebhook_headers_file = \"secret\"", ""));
+    let order = place.order(Release::NEWEST, &profile);
+    let all = place.until("parked");
+    assert_eq!((&all[0]["attempts"], receiver.deliveries().len()), (&json!(2), 2), "429 is tried again: {all}");
+    let problem = all[0]["problem"].as_str().expect("a problem");
+    assert!(problem.contains("status 400"), "{problem}");
+    // What follows is told; the event itself once the operator asks.
+    place.json(&["orders", "cancel", &order]);
+    assert_ne!(receiver.after(3)[2].body, receiver.deliveries()[1].body);
+    assert!(place.run(&["webhooks", "resend", all[0]["id"].as_str().expect("an identifier")]).status.success());
+    assert_eq!(receiver.after(4)[3].body, receiver.deliveries()[1].body);
+}
+
+#[test]
+fn header_fields_of_webhooks_are_checked_and_not_repeated() {
+    for (fields, problem) in [
+        ("hidden", "line 1 must be a header field"),
+        ("X-A: 1\nSignature: hidden", "line 2 must not be `signature`"),
+        ("X-A: hidden\nx-a: hidden", "line 2 repeats"),
+    ] {
+        let platform =
+            "[[platform]]\nname = \"P\"\nprofile = \"https://p.example.com/p\"\nwebhook_headers_file = \"fields\"\n";
+        let said = Setup::new(platform).file("fields", fields).run("check-config").expect_err("refused");
+        assert!(said.contains(problem) && !said.contains("hidden"), "{said}");
+    }
 }
 
 #[test]

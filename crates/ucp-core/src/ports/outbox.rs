@@ -53,6 +53,8 @@ named! {
         Gone = "gone",
         /// The platform did not accept the event within the retry period.
         Expired = "expired",
+        /// The platform refused the event with an answer of 4xx; the operator can send it again.
+        Parked = "parked",
         /// The platform declares no webhook URL.
         Unwanted = "unwanted",
     }

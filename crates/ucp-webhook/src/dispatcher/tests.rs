@@ -159,7 +159,7 @@ impl Recipients for Named {
             _ => Some(format!("https://{owner}.example/hook?a=b")),
         };
         let release = if owner == "old" { Release::V2026_01_11 } else { Release::NEWEST };
-        Ok(Recipient { webhook, release, active: Arc::default() })
+        Ok(Recipient { webhook, release, active: Arc::default(), delivery: Arc::default() })
     }
 }
 

@@ -172,7 +172,7 @@ async fn webhooks(shop: &Shop, id: &str, key: &FormKey) -> Result<Markup, Failur
         .map(|event| {
             let class = match event.state {
                 WebhookState::Delivered => "tag completed",
-                WebhookState::Expired | WebhookState::Gone => "tag failed",
+                WebhookState::Expired | WebhookState::Gone | WebhookState::Parked => "tag failed",
                 WebhookState::Waiting | WebhookState::Unwanted => "tag",
             };
             vec![
