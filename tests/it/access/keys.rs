@@ -159,17 +159,6 @@ fn a_bearer_token_that_is_no_key_is_refused_with_a_challenge() {
     }
 }
 
-/// It may be a buyer's.
-#[test]
-fn without_registered_keys_a_bearer_token_is_left_alone() {
-    let gateway = crate::setup::requiring();
-    let host = Host::start();
-    let profile = host.profile("/agent", &profile_of(Release::NEWEST));
-    for transport in Transport::ALL {
-        Ask::new(transport, &profile).header("Authorization", "Bearer eyJhbGciOi.J9.x").answer(&gateway);
-    }
-}
-
 #[test]
 fn keys_come_from_files_and_the_environment_several_at_a_time() {
     let (old, new, from_environment) = (new_key(), new_key(), new_key());
