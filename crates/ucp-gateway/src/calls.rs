@@ -24,7 +24,7 @@ use ucp_host::{
     ended::Ended,
     front::{self, Called, answered},
     running::Running,
-    shop,
+    shop::{self, RootProfile},
     slot::Slot,
 };
 use ucp_record::{self as record, CallRecord, Stage, Trace};
@@ -121,7 +121,10 @@ impl Calls {
             }
             let mut request = request;
             let router = match slot.shop() {
-                Some(shop) => shop.router.clone(),
+                Some(shop) => match shop.profile.clone().filter(|_| RootProfile::is_asked_for(&request)) {
+                    Some(profile) => return profile.answer(request).await,
+                    None => shop.router.clone(),
+                },
                 None => {
                     Called::mark(&mut request, slot);
                     self.front.clone()

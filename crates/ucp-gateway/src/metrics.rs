@@ -4,14 +4,17 @@
 //! are asked for. Labels have few values: platforms are named only if they are registered, and codes are those of
 //! refusals.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use prometheus::{
     Counter, CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, process_collector::ProcessCollector, proto::MetricFamily,
+    Registry, proto::MetricFamily,
 };
-use rustix::fs::statvfs;
+use rustix::{
+    fs::statvfs,
+    process::{Resource, getrlimit},
+};
 use ucp_console::admin;
 use ucp_core::{
     Release,
@@ -81,7 +84,6 @@ impl Metrics {
         registry.register(Box::new(in_flight.clone()))?;
         let bytes = vec("ucp_body_bytes_total", "Bytes of request and response bodies, by direction", &["direction"])?;
         let bytes = ["in", "out"].map(|direction| bytes.with_label_values(&[direction]));
-        registry.register(Box::new(ProcessCollector::for_self()))?;
         Ok(Self { registry, calls, seconds, stages, in_flight, bytes, cache, keys, funnel })
     }
 
@@ -185,6 +187,7 @@ impl Sources {
             items.set(&["events_file", "dropped"], dropped);
             waiting.set(&["events_file"], left);
         }
+        read_process(&read)?;
         read_databases(&read, &self.running.files.databases())?;
         self.read_shops(&read).await?;
         Ok(read.0.gather())
@@ -306,6 +309,38 @@ impl Sources {
         open.set(&[], count);
         Ok(())
     }
+}
+
+/// Ticks of the clock in which the kernel states times of processes, per second.
+const TICKS: u64 = 100;
+
+/// Reads what the kernel says of this process (proc(5)).
+fn read_process(read: &Reading) -> prometheus::Result<()> {
+    let [stat, status, system] =
+        ["/proc/self/stat", "/proc/self/status", "/proc/stat"].map(|path| fs::read_to_string(path).unwrap_or_default());
+    // The name of the program, the second field, may hold anything.
+    let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let line = |text: &str, name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
+    };
+    let open = fs::read_dir("/proc/self/fd").ok().map(|open| open.count() as u64);
+    let gauge = |name: &str, help: &str, value: Option<u64>| match value {
+        Some(value) => read.gauge(name, help, &[]).map(|gauge| gauge.set(&[], value)),
+        None => Ok(()),
+    };
+    if let Some(used) = field(14).zip(field(15)).map(|(user, system)| (user + system) / TICKS) {
+        let help = "Total user and system CPU time spent in seconds.";
+        read.counter("process_cpu_seconds_total", help, &[])?.set(&[], used);
+    }
+    gauge("process_open_fds", "Number of open file descriptors.", open)?;
+    gauge("process_max_fds", "Maximum number of open file descriptors.", getrlimit(Resource::Nofile).current)?;
+    gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", field(23))?;
+    let resident = line(&status, "VmRSS:").map(|kibibytes| kibibytes * 1_024);
+    gauge("process_resident_memory_bytes", "Resident memory size in bytes.", resident)?;
+    let started = line(&system, "btime ").zip(field(22)).map(|(boot, ticks)| boot + ticks / TICKS);
+    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", started)?;
+    gauge("process_threads", "Number of OS threads in the process.", field(20))
 }
 
 /// Reads what is known of the databases that gateways share.

@@ -6,15 +6,18 @@
 
 use std::{
     error::Error,
+    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::Router;
+use axum::{Router, body::Body, response::Response};
 use futures_util::future::BoxFuture;
+use http::{Method, Request};
 use serde_json::Value;
 use tokio::{sync::watch::Receiver, task::JoinSet};
+use tracing::Span;
 use ucp_agenda::{Counts, Runner, Worker};
 use ucp_bridge::{Bridge, platform};
 use ucp_config::{McpErrorStatus, Settings};
@@ -34,7 +37,7 @@ use ucp_core::{
 use ucp_handoff::Brand;
 use ucp_mcp::{About, Server, http::ErrorStatus};
 use ucp_net::Counters;
-use ucp_rest::publication::{Publication, prefix};
+use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
 use ucp_service::{
     CallHandler, Endpoint, Ingress,
     access::Access,
@@ -66,6 +69,7 @@ use crate::{
     pages::Subject,
     payments,
     pool::Pool,
+    reading::Reading,
     webhooks,
 };
 
@@ -91,6 +95,8 @@ pub struct Shop {
     /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
     /// and those of the backend.
     pub router: Router,
+    /// Profile at the root; `None` for a shop that is absent.
+    pub profile: Option<Arc<RootProfile>>,
     /// Store of its orders and webhook events.
     pub store: Arc<dyn Store>,
     /// Sales service, if the gateway itself carries out purchases.
@@ -114,6 +120,33 @@ pub struct Shop {
     /// Holdings of the directory when the shop was opened, and its current ones; `None` without a directory.
     pub(crate) directory: Option<(Holdings, Receiver<Holdings>)>,
     _tasks: JoinSet<()>,
+}
+
+/// The profile at the root of a shop, which platforms ask for most: it is answered as its route does, without a look at the
+/// routes.
+pub struct RootProfile {
+    publication: Publication,
+    reading: Reading,
+}
+
+impl fmt::Debug for RootProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RootProfile").field(&self.publication).finish()
+    }
+}
+
+impl RootProfile {
+    /// Returns `true` if a request is one for the profile.
+    pub fn is_asked_for(request: &Request<Body>) -> bool {
+        request.method() == Method::GET && request.uri().path() == PROFILE_PATH
+    }
+
+    /// Answers a request for the profile.
+    pub async fn answer(&self, request: Request<Body>) -> Response {
+        let answer = async |request: Request<Body>| self.publication.profile(request.headers());
+        // Without a span: nothing on this way writes a line that it would belong to.
+        ucp_rest::guarded(request, |_| Span::none(), |request| self.reading.limited(request, answer)).await
+    }
 }
 
 /// Source of the documents of a shop.
@@ -214,6 +247,7 @@ impl Shop {
         let statement = is_fixed.then(|| {
             Arc::new(Statement { name: name.clone(), offering: offering.clone(), handlers: Arc::clone(&handlers) })
         });
+        let profile = publications.first().cloned().map(|publication| Arc::new(RootProfile { publication, reading }));
         let followed = bridge.clone();
         let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
         publications.publish(&keys);
@@ -250,6 +284,7 @@ impl Shop {
         Ok(Self {
             name,
             router,
+            profile,
             store,
             sales,
             counters,
@@ -286,6 +321,7 @@ impl Shop {
         Self {
             name,
             router,
+            profile: None,
             store,
             sales: None,
             counters: None,

@@ -30,9 +30,8 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::server::TlsStream;
-use tower_http::request_id::MakeRequestId as _;
 use ucp_core::{Code, Refusal, Release};
-use ucp_service::header::{REQUEST_ID, RandomRequestId, unsupported_coding};
+use ucp_service::header::{REQUEST_ID, random_request_id, unsupported_coding};
 use ucp_wire::dialect;
 
 /// Maximum size of a request header in bytes.
@@ -501,13 +500,10 @@ fn complete(head: &[u8], read: Option<&Codings>) -> Option<Bytes> {
         _ => return None,
     };
     let body = dialect(Release::NEWEST).refuse(&refusal).body;
-    let id = RandomRequestId.make_request_id(&Request::new(()))?;
-    let headers = format!(
-        "content-type: application/json\r\ncontent-length: {}\r\n{REQUEST_ID}: {}\r\n",
-        body.len(),
-        id.header_value().to_str().ok()?
-    );
-    tracing::debug!(id = id.header_value().to_str().ok(), code = %refusal.code, "not an HTTP request");
+    let id = random_request_id();
+    let id = id.to_str().ok()?;
+    let headers = format!("content-type: application/json\r\ncontent-length: {}\r\n{REQUEST_ID}: {id}\r\n", body.len());
+    tracing::debug!(id, code = %refusal.code, "not an HTTP request");
     Some(format!("HTTP/1.1 {status}\r\n{}{body}", fields.replacen(EMPTY, &headers, 1)).into())
 }
 

@@ -92,7 +92,7 @@ pub fn refusing(
     prefix: &str,
 ) -> Router {
     let refuse = async move |request: Request<Body>| {
-        let request_id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
+        let request_id = header::request_id(request.headers()).and_then(|id| id.to_str().ok());
         let answer = Answer::refused(None, &Fault { refusal: refusal(), release }, request_id);
         let (status, headers, body) = encode(answer, form(request.headers()).unwrap_or(Form::Json));
         (status, headers, body).into_response()
@@ -110,7 +110,7 @@ enum Form {
 async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     record::note(|facts| (facts.transport, facts.release) = (Transport::Mcp, Some(mount.server.release())));
-    let request_id = header::request_id(&head.extensions).and_then(|id| id.to_str().ok());
+    let request_id = header::request_id(&head.headers).and_then(|id| id.to_str().ok());
     let is_library = mount.is_library(&head.headers);
     // Caught here and not in a layer, so that the answer has the form of all others and names the request.
     let answered = AssertUnwindSafe(respond(&mount, &head, body, is_library)).catch_unwind().await;
@@ -216,7 +216,7 @@ impl From<Refusal> for Unheard {
 }
 
 async fn respond(mount: &Mount, head: &Parts, body: Body, is_library: bool) -> Result<(Form, Answer), Unheard> {
-    let (headers, request_id) = (&head.headers, header::request_id(&head.extensions));
+    let (headers, request_id) = (&head.headers, header::request_id(&head.headers));
     mount.ingress.hosts().admit_page(headers, &head.uri)?;
     let mut over_limit = None;
     let entry = match mount.ingress.enter(head) {

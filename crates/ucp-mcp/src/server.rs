@@ -189,11 +189,11 @@ impl Server {
             Ok(Outcome::Result(result, operation)) => {
                 let effect = operation.map(|operation| operation.row().effect);
                 let is_public = operation.is_none_or(|operation| operation.row().class == Class::Browsing);
-                Answer { effect, is_public, ..Answer::ok(message::result(&id, &result)) }
+                Answer { effect, is_public, ..Answer::ok(message::result(&id, result)) }
             }
-            Ok(Outcome::Failed(result)) => Answer::ok(message::result(&id, &result)),
+            Ok(Outcome::Failed(result)) => Answer::ok(message::result(&id, result)),
             Ok(Outcome::Agreed(result, version)) => {
-                Answer { agreed: Some(version), is_public: true, ..Answer::ok(message::result(&id, &result)) }
+                Answer { agreed: Some(version), is_public: true, ..Answer::ok(message::result(&id, result)) }
             }
             Ok(Outcome::Refused(fault)) => self.refused_tool(era, &id, &fault, &caller.toolset, request_id),
             Ok(Outcome::Error(error, status)) => {
@@ -387,7 +387,7 @@ impl Server {
         record::note(|facts| facts.refused = Some(refusal.code));
         let data = dialect(*release).refuse(refusal).rpc_error.data;
         let result = self.failed(era, &refusal.advised(), &data, toolset, request_id);
-        Answer { retry_after: refusal.retry_after, ..Answer::ok(message::result(id, &result)) }
+        Answer { retry_after: refusal.retry_after, ..Answer::ok(message::result(id, result)) }
     }
 
     /// Builds the result of a tool that failed, for the reasons in `text` and, as JSON, in `data`.

@@ -12,7 +12,7 @@
 pub mod error;
 pub mod publication;
 
-use std::{mem, sync::Arc};
+use std::{convert::Infallible, future::Future, mem, panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     Router,
@@ -20,22 +20,18 @@ use axum::{
     extract::{MatchedPath, Path, State, rejection::PathRejection},
     middleware::{Next, from_fn},
     response::{IntoResponse as _, Response},
-    routing::{MethodFilter, on},
+    routing::{MethodFilter, Route as AnyRoute, on},
 };
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{
     Extensions, HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use serde_json::{Map, Value};
-use tower::{ServiceExt as _, util::MapRequestLayer};
-use tower_http::{
-    catch_panic::CatchPanicLayer,
-    request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
-    trace::TraceLayer,
-};
-use tracing::Span;
+use tower::{ServiceExt as _, layer::layer_fn, service_fn};
+use tracing::{Instrument as _, Span};
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     operation::{Class, Method},
@@ -44,7 +40,7 @@ use ucp_record::{self as record, Transport};
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     coding::Codable,
-    header::{self, RandomRequestId},
+    header,
     ingress::{Origins, Target},
 };
 use ucp_wire::{dialect, documents, view::View};
@@ -183,34 +179,50 @@ pub fn refusing(
     layered(without_slash(router))
 }
 
-/// Adds the layers around all routes: an error for requests whose head is not sound, a request ID in every response and log
-/// line, and an internal error if a handler panics.
+/// Guards all routes, each in a log span of its request.
 fn layered(router: Router) -> Router {
-    // As one layer, the outermost first: every layer of a router costs each request a box and a clone.
-    router.layer((
-        MapRequestLayer::new(|mut request: Request<Body>| {
-            header::retain_sane_request_id(request.headers_mut());
-            request
-        }),
-        SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId),
-        PropagateRequestIdLayer::new(header::REQUEST_ID),
-        TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()),
-        CatchPanicLayer::custom(|_| {
+    // As one layer: every layer of a router costs each request a box and a clone.
+    router.layer(layer_fn(|route: AnyRoute| {
+        service_fn(move |request: Request<Body>| {
+            let route = route.clone();
+            let answer =
+                |request: Request<Body>| async { route.oneshot(request).await.unwrap_or_else(|never| match never {}) };
+            guarded(request, span, answer).map(Ok::<_, Infallible>)
+        })
+    }))
+}
+
+/// Answers a request by `answer`: with a request ID in the response and in log lines, an error if the head of the request is
+/// not sound, and an internal error if `answer` panics. `span` makes the log span.
+pub async fn guarded<A: Future<Output = Response>>(
+    mut request: Request<Body>,
+    span: impl FnOnce(&Request<Body>) -> Span,
+    answer: impl FnOnce(Request<Body>) -> A,
+) -> Response {
+    let id = header::identify(request.headers_mut());
+    record::note(|facts| facts.request_id = id.to_str().unwrap_or_default().to_owned());
+    let span = span(&request);
+    let guarded = async {
+        let answered = async {
+            match header::require_sound_head(&request) {
+                Ok(()) => answer(request).await,
+                Err(refusal) => error::answer(release_of(request.uri()), &refusal),
+            }
+        };
+        AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("handler panicked");
             error::answer(Endpoint::Root.release(), &Refusal::internal())
-        }),
-        from_fn(async |request: Request<Body>, next: Next| match header::require_sound_head(&request) {
-            Ok(()) => next.run(request).await,
-            Err(refusal) => error::answer(release_of(request.uri()), &refusal),
-        }),
-    ))
+        })
+    };
+    let mut answer = guarded.instrument(span).await;
+    answer.headers_mut().entry(header::REQUEST_ID).or_insert(id);
+    answer
 }
 
 /// Creates the log span of a request: its ID, method and route. The route is logged as its pattern, because a real path
 /// may hold the ID that opens a buyer page.
 fn span(request: &Request<Body>) -> Span {
-    let id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
-    record::note(|facts| facts.request_id = id.unwrap_or_default().to_owned());
+    let id = header::request_id(request.headers()).and_then(|id| id.to_str().ok());
     let route = request.extensions().get().map(MatchedPath::as_str);
     // Displayed: none of them needs quotes, and escaping them would cost more than all the rest of the span.
     tracing::error_span!("request", request_id = id.map(display), method = %request.method(), route = route.map(display))
@@ -310,7 +322,7 @@ async fn read(
         languages: header::languages(&head.headers),
         view: View::of(head.uri.query())?,
         admission,
-        trace: header::trace(&head.headers, header::request_id(&head.extensions)),
+        trace: header::trace(&head.headers, header::request_id(&head.headers)),
     })
 }
 

@@ -10,7 +10,8 @@ use std::{
 };
 
 use axum::{
-    Extension, Router,
+    Router,
+    body::Body,
     extract::{Path, rejection::PathRejection},
     response::{IntoResponse as _, Response},
     routing::get,
@@ -31,8 +32,8 @@ use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
 
 use crate::{JSON, error};
 
-/// Cache lifetime of the documents in seconds. UCP requires at least 60 for the profile (rule DISC-02).
-pub const MAX_AGE: u32 = 300;
+/// Cache lifetime of public documents. UCP requires at least 60 seconds for the profile (rule DISC-02).
+pub const CACHED: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// A serialized document with its entity tag.
 #[derive(Clone, Debug)]
@@ -62,6 +63,30 @@ impl Published {
     }
 
     fn answer(&self, headers: &HeaderMap) -> Response {
+        let (status, tag) = match self.known(headers) {
+            Some(tag) => (StatusCode::NOT_MODIFIED, tag),
+            None => (StatusCode::OK, self.etag.clone()),
+        };
+        let mut answer = Response::new(Body::empty());
+        *answer.status_mut() = status;
+        answer.headers_mut().insert(ETAG, tag);
+        answer.headers_mut().insert(CACHE_CONTROL, CACHED);
+        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        if status == StatusCode::NOT_MODIFIED {
+            answer.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+        } else {
+            answer.headers_mut().insert(CONTENT_TYPE, JSON);
+            answer.extensions_mut().insert(self.codable.clone());
+            *answer.body_mut() = Body::from(self.bytes.clone());
+        }
+        answer
+    }
+
+    /// Returns the entity tag of an answer to a client that has the document, as the client names it.
+    fn known(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        if !headers.contains_key(IF_NONE_MATCH) {
+            return None;
+        }
         // A coded document has the name of its coding at the end of the tag.
         let own = self.etag.to_str().unwrap_or_default().trim_end_matches('"');
         let is_own = |tag: &&str| {
@@ -70,20 +95,9 @@ impl Published {
         };
         let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
         let mut tags = tags.flat_map(|value| value.split(',')).map(|tag| tag.trim().trim_start_matches("W/"));
-        let known = tags.find(|tag| *tag == "*" || is_own(tag));
-        let named = known.filter(|tag| *tag != "*").and_then(|tag| HeaderValue::from_str(tag).ok());
-        let cache = HeaderValue::from_str(&format!("public, max-age={MAX_AGE}"))
-            .unwrap_or_else(|_| HeaderValue::from_static("public, max-age=60"));
-        let shared = [
-            (ETAG, named.unwrap_or_else(|| self.etag.clone())),
-            (CACHE_CONTROL, cache),
-            (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
-        ];
-        if known.is_some() {
-            (StatusCode::NOT_MODIFIED, shared, [(VARY, HeaderValue::from_static("Accept-Encoding"))]).into_response()
-        } else {
-            (shared, [(CONTENT_TYPE, JSON)], Extension(self.codable.clone()), self.bytes.clone()).into_response()
-        }
+        let known = tags.find(|tag| *tag == "*" || is_own(tag))?;
+        let named = Some(known).filter(|tag| *tag != "*").and_then(|tag| HeaderValue::from_str(tag).ok());
+        Some(named.unwrap_or_else(|| self.etag.clone()))
     }
 }
 
@@ -195,6 +209,11 @@ impl Publication {
             Profile { keys: keys.to_vec(), document: Published::new(&profile) };
     }
 
+    /// Answers a request for the profile, with these headers.
+    pub fn profile(&self, headers: &HeaderMap) -> Response {
+        self.profile.read().unwrap_or_else(PoisonError::into_inner).document.answer(headers)
+    }
+
     /// Returns the OpenRPC document, which JSON-RPC callers can also request with `rpc.discover`.
     pub fn openrpc(&self) -> &Published {
         &self.openrpc
@@ -203,7 +222,7 @@ impl Publication {
     /// Builds the routes of the documents.
     pub fn router(&self) -> Router {
         let (release, prefix) = (self.endpoint.release(), prefix(self.endpoint));
-        let profile = Arc::clone(&self.profile);
+        let publication = self.clone();
         let serve = |document: &Published| {
             let document = document.clone();
             get(async move |headers: HeaderMap| document.answer(&headers)).options(permission)
@@ -212,10 +231,7 @@ impl Publication {
         Router::new()
             .route(
                 &format!("{prefix}{PROFILE_PATH}"),
-                get(async move |headers: HeaderMap| {
-                    profile.read().unwrap_or_else(PoisonError::into_inner).document.answer(&headers)
-                })
-                .options(permission),
+                get(async move |headers: HeaderMap| publication.profile(&headers)).options(permission),
             )
             .route(&format!("{prefix}/openapi.json"), serve(&self.openapi))
             .route(&format!("{prefix}/openrpc.json"), serve(&self.openrpc))

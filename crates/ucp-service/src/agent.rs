@@ -74,14 +74,19 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
 /// # Errors
 /// [`Code::InvalidProfileUrl`] if the value is empty or not such a dictionary.
 pub fn profile_of_header(value: &[u8]) -> Result<Option<Stated>, Refusal> {
+    let stated = |text: &str| Ok(Some(Stated { place: "the `UCP-Agent` header", text: text.to_owned() }));
+    // Nothing but a profile without escapes, as most platforms send it.
+    let alone = value.strip_prefix(b"profile=\"").and_then(|rest| rest.strip_suffix(b"\""));
+    let alone = alone.filter(|text| text.iter().all(|byte| matches!(byte, b' '..=b'~' if !b"\"\\".contains(byte))));
+    if let Some(text) = alone.and_then(|text| str::from_utf8(text).ok()) {
+        return stated(text);
+    }
     let refused = || refused("The `UCP-Agent` header must be a dictionary with a quoted `profile`.");
     let members: Dictionary = Parser::new(value).parse().map_err(|_| refused())?;
     match members.get("profile") {
         None if !members.is_empty() => Ok(None),
         Some(ListEntry::Item(item)) => match &item.bare_item {
-            BareItem::String(profile) => {
-                Ok(Some(Stated { place: "the `UCP-Agent` header", text: profile.as_str().to_owned() }))
-            }
+            BareItem::String(profile) => stated(profile.as_str()),
             _ => Err(refused()),
         },
         _ => Err(refused()),
@@ -136,6 +141,8 @@ mod tests {
         let stated = Ok(Some("https://a.example/p".to_owned()));
         assert_eq!(read(r#"profile="https://a.example/p""#), stated);
         assert_eq!(read(r#"x=1, profile="https://a.example/p"; version="2026-04-08""#), stated);
+        assert_eq!(read(r#"profile="a", profile="https://a.example/p""#), stated, "the last one counts");
+        assert_eq!(read(r#"profile="a\"b""#), Ok(Some("a\"b".to_owned())));
         for without in [r#"name; version="1""#, "other=\"a\""] {
             assert_eq!(read(without), Ok(None), "{without}");
         }

@@ -1,13 +1,12 @@
 //! HTTP headers that both bindings read.
 
 use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue, Request, Version,
+    HeaderMap, HeaderName, HeaderValue, Request, Version,
     header::{
         ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
     },
     uri::Scheme,
 };
-use tower_http::request_id::{MakeRequestId, RequestId};
 use ucp_core::{Code, Refusal, ports::Trace, purchase::payment::holds_card_number};
 use ucp_record::TraceContext;
 use ucp_trust::host::Authority;
@@ -27,34 +26,33 @@ pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key
 /// Maximum number of languages read from `Accept-Language`.
 const MAX_LANGUAGES: usize = 16;
 
-/// Generates request IDs (random UUIDs) for requests without one.
-#[derive(Clone, Copy, Debug)]
-pub struct RandomRequestId;
-
-impl MakeRequestId for RandomRequestId {
-    fn make_request_id<B>(&mut self, _: &Request<B>) -> Option<RequestId> {
-        let mut buffer = Uuid::encode_buffer();
-        let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
-        HeaderValue::from_str(id).ok().map(RequestId::new)
-    }
+/// Returns a request ID for a request without one: a random UUID.
+pub fn random_request_id() -> HeaderValue {
+    let mut buffer = Uuid::encode_buffer();
+    let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
+    HeaderValue::from_str(id).unwrap_or_else(|error| unreachable!("hexadecimal and dashes: {error}"))
 }
 
-/// Removes the caller's request ID unless it is 1 to 128 ASCII letters, digits and `-_.:`, without a card number.
-pub fn retain_sane_request_id(headers: &mut HeaderMap) {
-    let sane = headers.get(REQUEST_ID).is_none_or(|id| {
+/// Returns the ID of a request: the caller's if it is 1 to 128 ASCII letters, digits and `-_.:`, without a card number,
+/// else a random one, which replaces it.
+pub fn identify(headers: &mut HeaderMap) -> HeaderValue {
+    let sane = headers.get(REQUEST_ID).filter(|id| {
         let bytes = id.as_bytes();
         (1..=128).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
             && id.to_str().is_ok_and(|id| !holds_card_number(id))
     });
-    if !sane {
-        headers.remove(REQUEST_ID);
+    if let Some(id) = sane {
+        return id.clone();
     }
+    let id = random_request_id();
+    headers.insert(REQUEST_ID, id.clone());
+    id
 }
 
-/// Returns the request ID, which the layers around all routes put into the extensions of a request.
-pub fn request_id(extensions: &Extensions) -> Option<&HeaderValue> {
-    extensions.get().map(RequestId::header_value)
+/// Returns the ID of a request that was [identified](identify).
+pub fn request_id(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get(REQUEST_ID)
 }
 
 /// Header with the trace ID and parent span ID of a request (W3C Trace Context).
@@ -333,10 +331,11 @@ mod tests {
         let card = "card-4111-1111-1111-1111";
         for (stated, sane) in [("abc-1", true), ("a b", false), ("", false), (&"a".repeat(200), false), (card, false)] {
             let mut headers = headers(&REQUEST_ID, &[stated]);
-            retain_sane_request_id(&mut headers);
-            assert_eq!(headers.contains_key(REQUEST_ID), sane, "{stated}");
+            let id = identify(&mut headers);
+            assert_eq!(id == stated, sane, "{stated}");
+            assert!(sane || id.len() == 36, "{id:?}");
+            assert_eq!(headers.get_all(REQUEST_ID).iter().collect::<Vec<_>>(), [&id]);
         }
-        let made = RandomRequestId.make_request_id(&Request::new(())).expect("an identifier");
-        assert_eq!(made.header_value().len(), 36);
+        assert_ne!(identify(&mut HeaderMap::new()), identify(&mut HeaderMap::new()));
     }
 }

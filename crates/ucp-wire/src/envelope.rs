@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use ucp_core::{Operation, Release, message::Message, negotiation::Active};
 
+use crate::splice::Document;
+
 /// Returns `true` if an answer is an error response without a resource.
 pub fn is_failure(body: &Map<String, Value>) -> bool {
     body.get("ucp").is_some_and(|ucp| ucp["status"] == "error")
@@ -56,6 +58,18 @@ impl<'a> Success<'a> {
         let capabilities = Capabilities::relevant(operation, active);
         Self { version: Dated(release.date()), status: "success", capabilities }
     }
+
+    /// Adds its members to an object, as they are serialized.
+    pub(crate) fn write(ucp: &mut Document, release: Release, operation: Operation, active: &Active) {
+        ucp.name("version").text(release.date());
+        ucp.name("status").text("success");
+        ucp.name("capabilities").object(|capabilities| {
+            for (name, version) in active.relevant_to(operation.row().capability) {
+                let versions = capabilities.key(name);
+                versions.array(|versions| versions.object(|one| one.name("version").text(version)));
+            }
+        });
+    }
 }
 
 /// Protocol metadata of an answer without a resource.
@@ -93,4 +107,30 @@ impl<'a> Capabilities<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CapabilityVersion<'a> {
     pub(crate) version: Dated<'a>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ucp_core::negotiation::Declaration;
+
+    use super::*;
+    use crate::splice::json;
+
+    #[test]
+    fn metadata_is_written_as_it_is_serialized() {
+        let declared = |name: &str, extends: &[&str]| Declaration {
+            name: name.to_owned(),
+            version: "2026-08-25".to_owned(),
+            extends: extends.iter().map(|&name| name.to_owned()).collect(),
+            ..Declaration::default()
+        };
+        let root = Operation::GetProduct.row().capability;
+        let all =
+            [declared(root, &[]), declared("com.example.\"quoted\"", &[root]), declared("com.example.other", &[])];
+        for active in [Active::default(), Active::all(&all)] {
+            let mut document = Document::default();
+            document.object(|ucp| Success::write(ucp, Release::NEWEST, Operation::GetProduct, &active));
+            assert_eq!(document.finish(), json(&Success::new(Release::NEWEST, Operation::GetProduct, &active)));
+        }
+    }
 }

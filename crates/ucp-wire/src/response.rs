@@ -40,7 +40,7 @@ pub(crate) fn without_products(operation: Operation, answer: &Answer, active: &A
         Answer::Products(_) | Answer::ProductsById(_) | Answer::Product(_) => {
             let mut document = Document::with_capacity(ENVELOPE);
             document.object(|root| {
-                root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
+                root.name("ucp").object(|ucp| Success::write(ucp, Release::NEWEST, operation, active));
                 catalog::beside(root, answer);
             });
             document.finish()
@@ -73,7 +73,7 @@ pub(crate) fn write(operation: Operation, answer: &Answer, active: &Active, exte
         Answer::Products(_) | Answer::ProductsById(_) | Answer::Product(_) => {
             let mut document = Document::with_capacity(ENVELOPE + catalog::expected(Release::NEWEST, answer, extent));
             document.object(|root| {
-                root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
+                root.name("ucp").object(|ucp| Success::write(ucp, Release::NEWEST, operation, active));
                 catalog::products(root, Release::NEWEST, answer, extent);
                 catalog::beside(root, answer);
             });

@@ -49,6 +49,13 @@ impl Document {
         self
     }
 
+    /// Adds the name of a member that others have chosen; its value has to follow.
+    pub fn key(&mut self, name: &str) -> &mut Self {
+        self.text(name);
+        self.text.push(':');
+        self
+    }
+
     /// Adds serialized text: a value, or members without their braces. Empty text adds nothing.
     pub fn raw(&mut self, text: &str) {
         if !text.is_empty() {

@@ -23,7 +23,12 @@ impl Words {
 
     /// Returns the number of words that occur in `text`.
     fn hits(&self, text: &str) -> usize {
-        words_of(&fold(text)).filter(|word| self.0.iter().any(|wanted| wanted == word)).count()
+        let is_wanted = |word: &[u8]| self.0.iter().any(|wanted| wanted.as_bytes().eq_ignore_ascii_case(word));
+        if text.is_ascii() {
+            // Folding changes nothing but its case.
+            return text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| is_wanted(word)).count();
+        }
+        words_of(&fold(text)).filter(|word| is_wanted(word.as_bytes())).count()
     }
 }
 
@@ -60,7 +65,7 @@ pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Optio
 fn spells(code: &str, letters: &str) -> bool {
     if code.is_ascii() {
         let own = code.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-        return own.eq(letters.bytes());
+        return code.len() >= letters.len() && own.eq(letters.bytes());
     }
     fold(code).chars().filter(|letter| letter.is_alphanumeric()).eq(letters.chars())
 }

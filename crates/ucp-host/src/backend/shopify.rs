@@ -4,12 +4,12 @@
 use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
-use http::header;
+use http::{HeaderValue, header};
 use ucp_config::TokenKind;
 use ucp_core::ports::OrderInbox;
 use ucp_net::coalescing::Capacity;
 use ucp_payment::Secret;
-use ucp_rest::publication::MAX_AGE;
+use ucp_rest::publication::CACHED;
 use ucp_service::signing::CurrentKey;
 use ucp_shopify::{
     Bot, OrderNotices, Storefront, Token,
@@ -121,13 +121,12 @@ fn identity(place: &RemotePlace<'_>, bot: &ucp_config::Bot) -> Option<Bot> {
     }
 }
 
-/// Builds the route of the key directory, whose URL the gateway states as a bot: its published keys, cacheable for
-/// [`MAX_AGE`] seconds.
+/// Builds the route of the key directory, whose URL the gateway states as a bot: its published keys.
 fn keys(signing_key: Arc<CurrentKey>) -> Router {
     let answer = async move || {
         let keys = directory(signing_key.published().iter()).to_string();
-        let cached = format!("public, max-age={MAX_AGE}");
-        ([(header::CONTENT_TYPE, DIRECTORY_TYPE.to_owned()), (header::CACHE_CONTROL, cached)], keys).into_response()
+        let media_type = HeaderValue::from_static(DIRECTORY_TYPE);
+        ([(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, CACHED)], keys).into_response()
     };
     Router::new().route(DIRECTORY_PATH, get(answer))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tantivy::{DocId, fieldnorm::FieldNormReader, postings::BlockSegmentPostings, query::Bm25Weight};
+use tantivy::{DocId, fieldnorm::FieldNormReader, postings::BlockSegmentPostings};
 
 use super::{
     documents::{BLOCK, Block, Cells},
@@ -22,15 +22,44 @@ const MANY: u32 = 1_024;
 /// Number of products of a block up to which they are looked up one by one in a list that may be long.
 const FEW: u32 = 4;
 
+/// Weight of a term in a field: BM25 as the index computes it, with its usual constants.
+#[derive(Clone, Copy)]
+pub(super) struct Weight {
+    weight: f32,
+    mean_length: f32,
+}
+
+/// How soon further occurrences of a term count less, and how much longer texts count less.
+const SATURATION: f32 = 1.2;
+const LENGTH: f32 = 0.75;
+
+impl Weight {
+    /// Creates the weight of a term that `freq` of `docs` products have in a field of this mean length, times `factor`.
+    pub(super) fn new(freq: u64, docs: u64, mean_length: f32, factor: f32) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a weight")]
+        let (others, freq) = (docs.saturating_sub(freq) as f32, freq as f32);
+        let rarity = (1.0 + (others + 0.5) / (freq + 0.5)).ln();
+        Self { weight: rarity * (1.0 + SATURATION) * factor, mean_length }
+    }
+
+    /// Returns the score of a product whose field has this norm and the term so many times.
+    fn score(self, norm: u8, freq: u32) -> u32 {
+        #[expect(clippy::cast_precision_loss, reason = "a score")]
+        let (length, freq) = (FieldNormReader::id_to_fieldnorm(norm) as f32, freq as f32);
+        let long = SATURATION * (1.0 - LENGTH + LENGTH * length / self.mean_length);
+        rounded(self.weight * (freq / (freq + long)))
+    }
+}
+
 /// The products of one segment that have a term, and their scores. Blocks are asked for in ascending order; some may be
-/// left out.
+/// left out. The lists, which decode into buffers of their own, are boxed: postings are moved.
 pub(super) enum Posting {
     /// Of a term with a fixed score.
-    Flat { blocks: BlockSegmentPostings, score: u32 },
+    Flat { blocks: Box<BlockSegmentPostings>, score: u32 },
     /// Of a stem in one field.
     Weighed {
-        blocks: BlockSegmentPostings,
-        weight: Bm25Weight,
+        blocks: Box<BlockSegmentPostings>,
+        weight: Weight,
         norms: FieldNormReader,
         /// Scores of products that have the term once, by their norm, for terms of many products.
         once: Option<Box<[u32; 256]>>,
@@ -42,11 +71,11 @@ pub(super) enum Posting {
 }
 
 impl Posting {
-    pub(super) fn weighed(blocks: BlockSegmentPostings, weight: Bm25Weight, norms: FieldNormReader) -> Self {
+    pub(super) fn weighed(blocks: Box<BlockSegmentPostings>, weight: Weight, norms: FieldNormReader) -> Self {
         let once = (blocks.doc_freq() >= MANY).then(|| {
             let mut scores = Box::new([0; 256]);
             for (norm, score) in (0..=u8::MAX).zip(&mut *scores) {
-                *score = rounded(weight.score(norm, 1));
+                *score = weight.score(norm, 1);
             }
             scores
         });
@@ -86,7 +115,7 @@ impl Posting {
                     let norm = norms.fieldnorm_id(doc);
                     let score = match once {
                         Some(scores) if freq == 1 => scores[usize::from(norm)],
-                        _ => rounded(weight.score(norm, freq)),
+                        _ => weight.score(norm, freq),
                     };
                     add(offset, score);
                 });
@@ -161,6 +190,7 @@ fn rounded(score: f32) -> u32 {
 mod tests {
     use tantivy::{
         Index, TantivyDocument, Term,
+        query::Bm25Weight,
         schema::{IndexRecordOption, Schema, TEXT},
     };
 
@@ -190,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn scores_are_those_of_the_index() {
+        for (freq, docs, mean, factor) in [(1, 1, 1.0, 64.0), (3, 174, 7.25, 256.0), (90_000, 100_000, 41.5, 19.2)] {
+            let weight = Weight::new(freq, docs, mean, factor);
+            let expected = Bm25Weight::for_one_term_without_explain(freq, docs, mean).boost_by(factor);
+            for norm in 0..=u8::MAX {
+                for times in [1, 2, 7, 1_000] {
+                    assert_eq!(weight.score(norm, times), rounded(expected.score(norm, times)), "{norm} {times}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_way_to_read_a_word_tells_the_same() {
         let docs = 5_000;
         let mut schema = Schema::builder();
@@ -212,8 +255,12 @@ mod tests {
             let inverted = segment.inverted_index(field).expect("an index");
             let term = Term::from_field_text(field, "word");
             let blocks = inverted.read_block_postings(&term, IndexRecordOption::WithFreqs).expect("reads");
-            let weight = Bm25Weight::for_one_term_without_explain(1_500, u64::from(docs), 4.0).boost_by(64.0);
-            Posting::weighed(blocks.expect("the word"), weight, segment.get_fieldnorms_reader(field).expect("norms"))
+            let weight = Weight::new(1_500, u64::from(docs), 4.0, 64.0);
+            Posting::weighed(
+                Box::new(blocks.expect("the word")),
+                weight,
+                segment.get_fieldnorms_reader(field).expect("norms"),
+            )
         };
         let kept = || {
             let mut posting = posting();

@@ -11,15 +11,14 @@ use std::sync::Arc;
 
 use tantivy::{
     DocId, Searcher, SegmentReader, Term,
-    postings::BlockSegmentPostings,
-    query::Bm25Weight,
+    postings::{BlockSegmentPostings, TermInfo},
     schema::{Field, IndexRecordOption},
 };
 
 use super::{
     documents::{BLOCK, Block, Cells},
     leaves::{self, Leaf, Token, UNIT},
-    postings::Posting,
+    postings::{Posting, Weight},
     schema::{Fields, TEXTS},
     scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
@@ -38,13 +37,12 @@ pub(super) const ALL: u32 = 1 << 28;
 /// Share of the weight of the most important token that a token must have to match on its own, in hundredths.
 const KEY_SHARE: u32 = 25;
 
-/// Parsed search text.
+/// Parsed search text, with the terms that the index has.
 pub(super) struct Plan {
-    tokens: Vec<Token>,
-    /// Words that change the order of the products that match.
-    hints: Vec<Token>,
-    /// Tokens of words that are excluded.
-    excluded: Vec<Token>,
+    /// Weights of the tokens.
+    weights: Vec<u32>,
+    /// In the order of the segments.
+    segments: Vec<SegmentTerms>,
     /// Sum of the weights of the tokens.
     weight: u32,
     /// Weight from which on a token matches on its own.
@@ -66,12 +64,18 @@ impl Plan {
     ) -> tantivy::Result<Self> {
         let read = leaves::read(text, intent, fields, statistics, searcher)?;
         let most = read.tokens.iter().filter(|token| token.is_known).map(|token| token.weight).max().unwrap_or(0);
+        let weights: Vec<_> = read.tokens.iter().map(|token| token.weight).collect();
+        let terms = |segment| -> tantivy::Result<_> {
+            let lookup = Lookup { segment, fields, statistics };
+            let of =
+                |tokens: &[Token]| -> tantivy::Result<_> { tokens.iter().map(|token| lookup.leaves(token)).collect() };
+            Ok(SegmentTerms { tokens: of(&read.tokens)?, hints: of(&read.hints)?, excluded: of(&read.excluded)? })
+        };
         Ok(Self {
-            weight: read.tokens.iter().map(|token| token.weight).sum::<u32>().max(1),
+            weight: weights.iter().sum::<u32>().max(1),
+            weights,
+            segments: searcher.segment_readers().iter().map(terms).collect::<tantivy::Result<_>>()?,
             key: most * KEY_SHARE / 100,
-            tokens: read.tokens,
-            hints: read.hints,
-            excluded: read.excluded,
             corrected: read.corrected,
             is_code: read.is_code,
         })
@@ -79,7 +83,14 @@ impl Plan {
 
     /// Returns `true` if both modes find the same, as there is at most one token.
     pub(super) const fn is_single(&self) -> bool {
-        self.tokens.len() <= 1
+        self.weights.len() <= 1
+    }
+
+    /// Returns a number that is not below that of the products which match all tokens.
+    pub(super) fn most(&self) -> u64 {
+        let of_token = |leaves: &Vec<LeafTerms>| leaves.iter().map(LeafTerms::len).sum::<u64>();
+        let of_segment = |terms: &SegmentTerms| terms.tokens.iter().map(of_token).min().unwrap_or(0);
+        self.segments.iter().map(of_segment).sum()
     }
 
     /// Calls `found` with the products of a segment that match, block by block. Deleted ones are included.
@@ -89,18 +100,19 @@ impl Plan {
         mode: Mode,
         mut found: impl FnMut(&mut Matches<'_>),
     ) -> tantivy::Result<()> {
-        let mut tokens = Vec::with_capacity(self.tokens.len());
+        let terms = &self.segments[source.position];
+        let mut tokens = Vec::with_capacity(terms.tokens.len());
         let mut candidates = usize::MAX;
-        for token in &self.tokens {
+        for token in &terms.tokens {
             // Looking a few products up in a long list beats reading the list.
             let postings = source.postings(token, |length| mode == Mode::Any || candidates >= length / 16)?;
             candidates = candidates.min(postings.iter().map(Posting::len).sum());
             tokens.push(postings);
         }
-        let others = |tokens: &[Token]| -> tantivy::Result<Vec<_>> {
+        let others = |tokens: &[Vec<LeafTerms>]| -> tantivy::Result<Vec<_>> {
             tokens.iter().map(|token| source.postings(token, |_| false)).collect()
         };
-        let (mut hints, mut excluded) = (others(&self.hints)?, others(&self.excluded)?);
+        let (mut hints, mut excluded) = (others(&terms.hints)?, others(&terms.excluded)?);
         let mut cells = [0; BLOCK as usize];
         let mut covered = vec![Block::default(); tokens.len()];
         for number in 0..source.segment.max_doc().div_ceil(BLOCK) {
@@ -128,7 +140,7 @@ impl Plan {
                 }
                 covered[at] = of_token;
                 if !of_token.is_empty() {
-                    reachable += self.tokens[at].weight;
+                    reachable += self.weights[at];
                 }
                 matches.products = match (mode, before) {
                     (_, None) => matches.products.or(&of_token),
@@ -160,7 +172,7 @@ impl Plan {
     }
 
     fn is_key(&self, token: usize) -> bool {
-        self.tokens[token].weight >= self.key
+        self.weights[token] >= self.key
     }
 
     /// Returns the rank of a product whose leaves have this score, and whose tokens this weight.
@@ -207,8 +219,8 @@ impl Matches<'_> {
             }
         }
         wanted.each(|offset| {
-            let tokens = self.plan.tokens.iter().zip(self.covered);
-            let covered: u32 = tokens.filter(|(_, block)| block.contain(offset)).map(|(token, _)| token.weight).sum();
+            let tokens = self.plan.weights.iter().zip(self.covered);
+            let covered: u32 = tokens.filter(|(_, block)| block.contain(offset)).map(|(weight, _)| *weight).sum();
             let cell = &mut self.cells[offset as usize];
             *cell = if self.excluded.contain(offset) {
                 // Below all that match as well and do not have what is not asked for.
@@ -222,9 +234,101 @@ impl Matches<'_> {
     }
 }
 
+/// The terms of a plan that a segment has, by token.
+struct SegmentTerms {
+    tokens: Vec<Vec<LeafTerms>>,
+    /// Of words that change the order of the products that match.
+    hints: Vec<Vec<LeafTerms>>,
+    /// Of words that are excluded.
+    excluded: Vec<Vec<LeafTerms>>,
+}
+
+/// The terms of a leaf that a segment has.
+enum LeafTerms {
+    Flat { field: Field, term: TermInfo, score: u32 },
+    Stem { stem: String, factor: f32, by_field: Vec<FieldTerm> },
+    Joint(Vec<Vec<FieldTerm>>),
+}
+
+impl LeafTerms {
+    /// Returns the number of products that have them; those that have several count several times.
+    fn len(&self) -> u64 {
+        let all = |terms: &Vec<FieldTerm>| terms.iter().map(|found| u64::from(found.term.doc_freq)).sum::<u64>();
+        match self {
+            Self::Flat { term, .. } => term.doc_freq.into(),
+            Self::Stem { by_field, .. } => all(by_field),
+            Self::Joint(parts) => parts.iter().map(all).min().unwrap_or(0),
+        }
+    }
+}
+
+/// A stem in the text field at index `position` of [`TEXTS`].
+struct FieldTerm {
+    position: usize,
+    term: TermInfo,
+    weight: Weight,
+}
+
+/// A look for terms in one segment. Most of them are in none: they are other names and other forms of a word.
+struct Lookup<'a> {
+    segment: &'a SegmentReader,
+    fields: &'a Fields,
+    statistics: &'a Statistics,
+}
+
+impl Lookup<'_> {
+    fn leaves(&self, token: &Token) -> tantivy::Result<Vec<LeafTerms>> {
+        let mut found = Vec::new();
+        for leaf in &token.leaves {
+            match leaf {
+                Leaf::Flat { text, field, score } => found.extend(self.term(*field, text)?.map(|term| {
+                    let (field, score) = (*field, *score);
+                    LeafTerms::Flat { field, term, score }
+                })),
+                Leaf::Stem { stem, factor } => {
+                    let by_field = self.stems(std::slice::from_ref(stem), *factor)?;
+                    if !by_field.is_empty() {
+                        found.push(LeafTerms::Stem { stem: stem.clone(), factor: *factor, by_field });
+                    }
+                }
+                Leaf::Joint { parts, factor } => {
+                    let parts: Vec<_> =
+                        parts.iter().map(|stems| self.stems(stems, *factor)).collect::<tantivy::Result<_>>()?;
+                    // A part that is nowhere leaves nothing.
+                    if !parts.iter().any(Vec::is_empty) {
+                        found.push(LeafTerms::Joint(parts));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn stems(&self, stems: &[String], factor: f32) -> tantivy::Result<Vec<FieldTerm>> {
+        let mut found = Vec::new();
+        for stem in stems {
+            for (position, (_, of_field)) in TEXTS.iter().enumerate() {
+                let Some(term) = self.term(self.fields.texts[position], stem)? else { continue };
+                let freq = u64::from(self.statistics.doc_freq(position, stem)).max(1);
+                let docs = self.statistics.docs.max(freq);
+                let mean_length = self.statistics.mean_length(position);
+                let weight = Weight::new(freq, docs, mean_length, of_field * factor * UNIT);
+                found.push(FieldTerm { position, term, weight });
+            }
+        }
+        Ok(found)
+    }
+
+    fn term(&self, field: Field, text: &str) -> tantivy::Result<Option<TermInfo>> {
+        Ok(self.segment.inverted_index(field)?.get_term_info(&Term::from_field_text(field, text))?)
+    }
+}
+
 /// One segment, and what scores depend on in it.
 pub(super) struct Source<'a> {
     pub(super) segment: &'a SegmentReader,
+    /// Its position among the segments.
+    pub(super) position: usize,
     pub(super) fields: &'a Fields,
     pub(super) statistics: &'a Statistics,
     pub(super) common: &'a CommonWords,
@@ -233,43 +337,31 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// Returns the products that a token matches, by leaf, or by leaf and field. `is_read` tells of a number of
     /// products whether all of them will be asked for.
-    fn postings(&self, token: &Token, is_read: impl Fn(usize) -> bool) -> tantivy::Result<Vec<Posting>> {
-        let mut postings = Vec::with_capacity(token.leaves.len());
-        for leaf in &token.leaves {
+    fn postings(&self, leaves: &[LeafTerms], is_read: impl Fn(usize) -> bool) -> tantivy::Result<Vec<Posting>> {
+        let mut postings = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
             match leaf {
-                Leaf::Flat { text, field, score } => {
-                    let blocks = self.blocks(*field, text, IndexRecordOption::Basic)?;
-                    postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score: *score }));
+                LeafTerms::Flat { field, term, score } => {
+                    let blocks = self.blocks(*field, term, IndexRecordOption::Basic)?;
+                    postings.push(Posting::Flat { blocks, score: *score });
                 }
-                Leaf::Stem { stem, factor } => self.stem(stem, *factor, &is_read, &mut postings)?,
-                Leaf::Joint { parts, factor } => postings.extend(self.joint(parts, *factor)?),
+                LeafTerms::Stem { stem, factor, by_field } => {
+                    self.stem(stem, *factor, by_field, &is_read, &mut postings)?;
+                }
+                LeafTerms::Joint(parts) => {
+                    let joint = parts.iter().map(|part| self.weighed(part));
+                    postings.push(Posting::Joint(joint.collect::<tantivy::Result<_>>()?));
+                }
             }
         }
         Ok(postings)
-    }
-
-    /// Returns the products that have a stem of every part; `None` if a part is nowhere.
-    fn joint(&self, parts: &[Vec<String>], factor: f32) -> tantivy::Result<Option<Posting>> {
-        let mut joint = Vec::with_capacity(parts.len());
-        for stems in parts {
-            let mut part = Vec::new();
-            for stem in stems {
-                for field in 0..TEXTS.len() {
-                    part.extend(self.weighed(field, stem, factor)?);
-                }
-            }
-            if part.is_empty() {
-                return Ok(None);
-            }
-            joint.push(part);
-        }
-        Ok(Some(Posting::Joint(joint)))
     }
 
     fn stem(
         &self,
         stem: &str,
         factor: f32,
+        by_field: &[FieldTerm],
         is_read: impl Fn(usize) -> bool,
         postings: &mut Vec<Posting>,
     ) -> tantivy::Result<()> {
@@ -280,17 +372,13 @@ impl Source<'_> {
             stem: stem.to_owned(),
         };
         let docs = self.segment.max_doc();
-        let can_be_common = docs as usize >= common(docs) / TEXTS.len();
-        if can_be_common && let Some(scores) = self.common.get(&key()) {
+        let length = by_field.iter().map(|found| found.term.doc_freq as usize).sum();
+        if length < common(docs) {
+            postings.append(&mut self.weighed(by_field)?);
+        } else if let Some(scores) = self.common.get(&key()) {
             postings.push(Posting::Kept(scores));
-            return Ok(());
-        }
-        let mut by_field = Vec::with_capacity(TEXTS.len());
-        for field in 0..TEXTS.len() {
-            by_field.extend(self.weighed(field, stem, factor)?);
-        }
-        let length = by_field.iter().map(Posting::len).sum();
-        if length >= common(docs) && is_read(length) {
+        } else if is_read(length) {
+            let mut by_field = self.weighed(by_field)?;
             let scores = Arc::new(Scores::new(docs, |number, cells, found| {
                 for posting in &mut by_field {
                     posting.read(number, None, cells, found);
@@ -299,28 +387,27 @@ impl Source<'_> {
             self.common.keep(key(), &scores);
             postings.push(Posting::Kept(scores));
         } else {
-            postings.append(&mut by_field);
+            postings.append(&mut self.weighed(by_field)?);
         }
         Ok(())
     }
 
-    /// Returns the products with a stem in the text field at index `position` of [`TEXTS`].
-    fn weighed(&self, position: usize, stem: &str, factor: f32) -> tantivy::Result<Option<Posting>> {
-        let field = self.fields.texts[position];
-        let Some(blocks) = self.blocks(field, stem, IndexRecordOption::WithFreqs)? else { return Ok(None) };
-        let freq = u64::from(self.statistics.doc_freq(position, stem)).max(1);
-        let docs = self.statistics.docs.max(freq);
-        let weight = Bm25Weight::for_one_term_without_explain(freq, docs, self.statistics.mean_length(position));
-        let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
-        Ok(Some(Posting::weighed(blocks, weight, self.segment.get_fieldnorms_reader(field)?)))
+    /// Returns the products of stems in text fields.
+    fn weighed(&self, terms: &[FieldTerm]) -> tantivy::Result<Vec<Posting>> {
+        let weighed = terms.iter().map(|FieldTerm { position, term, weight }| {
+            let field = self.fields.texts[*position];
+            let blocks = self.blocks(field, term, IndexRecordOption::WithFreqs)?;
+            Ok(Posting::weighed(blocks, *weight, self.segment.get_fieldnorms_reader(field)?))
+        });
+        weighed.collect()
     }
 
     fn blocks(
         &self,
         field: Field,
-        text: &str,
+        term: &TermInfo,
         option: IndexRecordOption,
-    ) -> tantivy::Result<Option<BlockSegmentPostings>> {
-        Ok(self.segment.inverted_index(field)?.read_block_postings(&Term::from_field_text(field, text), option)?)
+    ) -> tantivy::Result<Box<BlockSegmentPostings>> {
+        Ok(Box::new(self.segment.inverted_index(field)?.read_block_postings_from_terminfo(term, option)?))
     }
 }

@@ -107,7 +107,8 @@ pub(crate) struct Snapshot {
     /// The columns of its segments, and the products of those that have deleted ones.
     segments: Vec<(Arc<Columns>, Option<Arc<Documents>>)>,
     common: Arc<CommonWords>,
-    /// Short texts that were searched for lately, as they were read: by the epoch of the statistics, text and intent.
+    /// Short texts that were searched for lately, as they were read for these segments: by the epoch of the statistics, text
+    /// and intent.
     plans: Cache<(u64, String, Option<String>), Arc<Plan>>,
 }
 
@@ -231,11 +232,17 @@ impl Snapshot {
         let statistics = statistics.ok_or_else(Position::outdated)?;
         let plan = self.plan(text, query.intent.as_deref(), statistics)?;
         let place = after.map(|position| position.place);
-        let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
+        let may_be_loose = after.is_none() && !plan.is_single() && !plan.is_code;
+        let mut mode = match &after {
+            Some(position) => position.mode,
+            // Without a look: there cannot be enough.
+            None if may_be_loose && plan.most() < ENOUGH => Mode::Any,
+            None => Mode::All,
+        };
         let mut page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
         // an answer, and no reason to offer others.
-        if after.is_none() && !plan.is_single() && !plan.is_code && page.matched < ENOUGH {
+        if may_be_loose && mode == Mode::All && page.matched < ENOUGH {
             mode = Mode::Any;
             page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
@@ -267,9 +274,10 @@ impl Snapshot {
         mode: Mode,
         mut page: PageOf<'q>,
     ) -> tantivy::Result<PageOf<'q>> {
-        for segment in self.segments() {
+        for (position, segment) in self.segments().enumerate() {
             let mut within = page.within(self, segment)?;
-            let source = Source { segment: segment.0, fields: &self.fields, statistics, common: &self.common };
+            let (fields, common) = (&self.fields, &self.common);
+            let source = Source { segment: segment.0, position, fields, statistics, common };
             plan.score(&source, mode, |matches| within.take(matches))?;
         }
         Ok(page)

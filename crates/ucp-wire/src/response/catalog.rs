@@ -42,6 +42,33 @@ struct Chosen<'a> {
     selected: &'a [SelectedOption],
 }
 
+impl Chosen<'_> {
+    /// Adds the members as they are serialized.
+    fn add_to(&self, product: &mut Document) {
+        product.name("options").array(|options| {
+            for DetailOption { name, values } in &self.options {
+                options.object(|option| {
+                    option.name("name").text(name);
+                    option.name("values").array(|list| {
+                        values.iter().for_each(|value| list.object(|object| signals(object, value)));
+                    });
+                });
+            }
+        });
+        product.name("selected").value(self.selected);
+    }
+}
+
+fn signals(object: &mut Document, value: &DetailOptionValue<'_>) {
+    let DetailOptionValue { id, label, available, exists } = value;
+    if let Some(id) = id {
+        object.name("id").text(id);
+    }
+    object.name("label").text(label);
+    object.name("available").raw(if *available { "true" } else { "false" });
+    object.name("exists").raw(if *exists { "true" } else { "false" });
+}
+
 /// Members of a variant that depend on what was looked up.
 #[derive(Serialize)]
 struct FoundBy<'a> {
@@ -108,7 +135,11 @@ fn product(root: &mut Document, release: Release, detail: &Detail) {
             let options: Vec<_> =
                 product.options.iter().zip(&detail.signals).map(|(axis, signals)| signalled(axis, signals)).collect();
             let chosen = Chosen { options, selected: &detail.selected };
-            object.raw(&older::product(release, &chosen));
+            if release == Release::NEWEST {
+                chosen.add_to(object);
+            } else {
+                object.raw(&older::product(release, &chosen));
+            }
         }
         object.name("variants").array(|variants| {
             for position in &detail.variants {
@@ -293,5 +324,27 @@ fn variant(product: &product::Product, position: usize) -> VariantMembers<'_> {
         metadata: variant.metadata.as_ref(),
         seller: variant.seller.as_ref(),
         extra: &variant.extra,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::splice::members;
+
+    #[test]
+    fn options_are_written_as_they_are_serialized() {
+        let value = |id, available| DetailOptionValue { id, label: "Size \"L\"", available, exists: !available };
+        let options = vec![
+            DetailOption { name: "Size", values: vec![value(None, true), value(Some("l"), false)] },
+            DetailOption { name: "Color", values: Vec::new() },
+        ];
+        let selected = [SelectedOption { name: "Size".to_owned(), id: None, label: "L".to_owned() }];
+        for (options, selected) in [(options, &selected[..]), (Vec::new(), &[])] {
+            let chosen = Chosen { options, selected };
+            let mut document = Document::default();
+            chosen.add_to(&mut document);
+            assert_eq!(document.finish(), *members(&chosen));
+        }
     }
 }
