@@ -17,6 +17,7 @@
 //! | [`agenda`] | purchases that wait for a bank, at three gateways on one PostgreSQL server |
 //! | [`room`] | callers whose room is used up |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
+//! | [`notices`] | killed while a shop behind the backend API tells what becomes of orders |
 //! | [`bank`] | buyers at their bank, and the events of Stripe |
 //! | [`history`] | the judgment of everything that callers, the provider and platforms were told |
 //! | [`books`] | what must be true of the database and of the provider's journal |
@@ -40,6 +41,7 @@ mod client;
 mod disk;
 mod history;
 mod kills;
+mod notices;
 mod oracle;
 mod platforms;
 mod postgres;
@@ -191,6 +193,13 @@ const SCENARIOS: &[Scenario] = &[
         traced: false,
         provider: Provider::Processor,
         run: webhooks::killed_at_random,
+    },
+    Scenario {
+        name: "notices",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: notices::killed,
     },
     Scenario {
         name: "letters",

@@ -62,9 +62,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A shop with a key, and the platforms that it tells about their orders.
-struct NotifyingShop<'a> {
+pub(crate) struct NotifyingShop<'a> {
     world: &'a World,
-    platforms: Platforms,
+    pub(crate) platforms: Platforms,
     /// Current listen address of the admin API.
     admin: Mutex<Option<SocketAddr>>,
     /// The profiles of all gateways so far.
@@ -76,7 +76,7 @@ struct NotifyingShop<'a> {
 
 impl<'a> NotifyingShop<'a> {
     /// Opens it, with a first gateway.
-    fn open(world: &'a World, random: &Random) -> (Self, Gateway) {
+    pub(crate) fn open(world: &'a World, random: &Random) -> (Self, Gateway) {
         world.configure(ADMIN);
         world.configure(TO_THIS_MACHINE);
         fs::write(world.folder().join("admin.token"), TOKEN).expect("a file");
@@ -93,7 +93,7 @@ impl<'a> NotifyingShop<'a> {
     }
 
     /// Starts a gateway that clients turn to.
-    fn start(&self) -> Gateway {
+    pub(crate) fn start(&self) -> Gateway {
         let gateway = self.known(self.world.start(false));
         *lock(&self.admin) = gateway.admin;
         gateway
@@ -111,7 +111,7 @@ impl<'a> NotifyingShop<'a> {
     }
 
     /// An order of a platform. The gateway may be killed meanwhile, as long as there is another one in the end.
-    fn order(&self, random: &Random, platform: Platform, goods: &[(&str, u64)]) -> String {
+    pub(crate) fn order(&self, random: &Random, platform: Platform, goods: &[(&str, u64)]) -> String {
         let profile = self.platforms.profile(platform);
         let ask = |call: Call| self.world.clients.ask(random, &call.by(&profile, platform.endpoints));
         let mut checkout = ask(Call::keyed("create_checkout", "", contents(goods), random.key()));
@@ -156,6 +156,11 @@ impl<'a> NotifyingShop<'a> {
         true
     }
 
+    /// Notes that a step of an order was acknowledged.
+    pub(crate) fn acknowledged(&self, order: &str) {
+        *lock(&self.taken).entry(order.to_owned()).or_default() += 1;
+    }
+
     /// Takes a step on the command line.
     fn take(&self, step: &Step<'_>, killed_after: Option<Duration>) {
         let Step { order, name, lines, more } = step;
@@ -167,7 +172,7 @@ impl<'a> NotifyingShop<'a> {
         }
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         if self.run(&arguments, killed_after) {
-            *lock(&self.taken).entry((*order).to_owned()).or_default() += 1;
+            self.acknowledged(order);
         }
     }
 
@@ -193,7 +198,7 @@ impl<'a> NotifyingShop<'a> {
     }
 
     /// The orders as they are, by their identifiers.
-    fn orders(&self) -> BTreeMap<String, Order> {
+    pub(crate) fn orders(&self) -> BTreeMap<String, Order> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(self.world.data().join("shop.db"), flags).expect("the database");
         db.busy_timeout(PATIENCE).expect("a timeout");
@@ -267,7 +272,7 @@ impl<'a> NotifyingShop<'a> {
 
     /// Everything that is known, once no webhook waits any more and one more order of each platform was told. Nothing
     /// that was settled before is told again with it.
-    fn settle(&self, random: &Random) -> Facts {
+    pub(crate) fn settle(&self, random: &Random) -> Facts {
         self.platforms.misbehave(false);
         let settled = || {
             eventually("every webhook is settled", || {
@@ -297,7 +302,7 @@ impl<'a> NotifyingShop<'a> {
     }
 }
 
-fn judged(facts: &Facts) -> String {
+pub(crate) fn judged(facts: &Facts) -> String {
     let Told { webhooks, arrivals, again, gone } = facts.judge().unwrap_or_else(|wrong| panic!("{wrong}"));
     let orders = facts.orders.len();
     format!("{webhooks} webhooks of {orders} orders arrived {arrivals} times ({again} when settled), {gone} were gone")

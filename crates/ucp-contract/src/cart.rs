@@ -165,9 +165,9 @@ impl ContractShop {
             inquiry.moved_to = Some(country).filter(|_| inquiry.currency != before);
             wanted = inquiry.price(None)?;
         }
-        let nothing = inquiry.goods.iter().all(|named| named.one().is_none());
         let held = request.remote_cart.map(|cart| cart.reference.clone());
-        if nothing && held.is_none() {
+        // Without anything to buy, a cart would be made to be given up.
+        if inquiry.wanted().is_empty() && held.is_none() {
             return Ok(Some(PriceQuote { quote: wanted.quote, purchasable: false, remote_cart: None }));
         }
         let mut cart = held;
@@ -260,13 +260,15 @@ impl ContractShop {
         Ok(PriceQuote { quote, purchasable, remote_cart: Some(remote_cart) })
     }
 
-    /// Returns the end of an attempt to place an order that the shop refused, as a whole (`is_whole`) or in part. The
-    /// shop is told to forget it, and says so if there is an order all the same.
-    async fn refused(&self, attempt: &payment::Attempt, cart: &RemoteCartRef, is_whole: bool) -> OrderOutcome {
+    /// Returns the end of an attempt to place an order that the shop refused: `whole`, or not known if it refused a part
+    /// alone. The shop is told to forget it, and says so if there is an order all the same.
+    async fn refused(
+        &self,
+        attempt: &payment::Attempt,
+        cart: &RemoteCartRef,
+        whole: Option<OrderOutcome>,
+    ) -> OrderOutcome {
         tracing::warn!(attempt = attempt.id, "upstream refused to place an order");
-        let declined = || OrderOutcome::Declined {
-            reason: "The shop does not take the order at the moment. Nothing was charged.".to_owned(),
-        };
         let question = asked_for(attempt, Some(cart));
         let mut said = self.ask::<Outcome>(Question::Cancel, &question).await;
         // A shop that throttles is left alone until it can be told.
@@ -277,12 +279,13 @@ impl ContractShop {
             said = self.ask::<Outcome>(Question::Cancel, &question).await;
         }
         match said {
-            Ok(Some(Outcome::Absent | Outcome::Declined { .. } | Outcome::Refused { .. })) => declined(),
+            Ok(Some(Outcome::Absent | Outcome::Declined { .. } | Outcome::Refused { .. })) => {
+                whole.unwrap_or_else(not_taken)
+            }
             Ok(outcome @ Some(Outcome::Placed { .. } | Outcome::Pending | Outcome::Challenged { .. })) => {
                 ended(outcome, &attempt.id)
             }
-            Ok(None) | Err(_) if is_whole => declined(),
-            Ok(None) | Err(_) => OrderOutcome::Unknown,
+            Ok(None) | Err(_) => whole.unwrap_or(OrderOutcome::Unknown),
         }
     }
 
@@ -764,10 +767,18 @@ impl RemoteCart for ContractShop {
             }),
         };
         let reply = match self.reply(Question::Place, &document).await {
-            Ok(Reply::Gone | Reply::Refused(_)) => return self.refused(attempt, cart, true).await,
-            Ok(Reply::Halted(_)) => return self.refused(attempt, cart, false).await,
+            Ok(Reply::Gone | Reply::Refused(_)) => return self.refused(attempt, cart, Some(not_taken())).await,
+            Ok(Reply::Unsent(reason)) => {
+                tracing::warn!(
+                    reason,
+                    attempt = attempt.id,
+                    "placing an order at the upstream failed before it was sent"
+                );
+                return self.refused(attempt, cart, Some(OrderOutcome::Unsent)).await;
+            }
+            Ok(Reply::Halted(_)) => return self.refused(attempt, cart, None).await,
             Err(Failure::Answered(answered)) if is_definite(answered.received.status) => {
-                return self.refused(attempt, cart, true).await;
+                return self.refused(attempt, cart, Some(not_taken())).await;
             }
             Ok(reply) => reply.read::<Outcome>(Question::Place),
             Err(failure) => Err(failure),
@@ -777,9 +788,7 @@ impl RemoteCart for ContractShop {
             // A request that never left places no order.
             Err(failure) if failure.reach() == Reach::Never => {
                 tracing::warn!(%failure, attempt = attempt.id, "placing an order at the upstream failed before it was sent");
-                OrderOutcome::Declined {
-                    reason: "The shop cannot take orders at the moment. Try again later.".to_owned(),
-                }
+                OrderOutcome::Unsent
             }
             Err(failure) => {
                 tracing::warn!(%failure, attempt = attempt.id, "order placement outcome unknown");
@@ -824,6 +833,11 @@ fn lacks(quote: &Quote, previous: &Previous) -> bool {
 
 fn asked_for(attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> Attempt {
     Attempt { reference: attempt.id.clone(), cart: cart.map(|cart| cart.reference.clone()) }
+}
+
+/// Returns the end of an attempt that the shop refuses without a reason for the buyer.
+fn not_taken() -> OrderOutcome {
+    OrderOutcome::Declined { reason: "The shop does not take the order at the moment. Nothing was charged.".to_owned() }
 }
 
 /// Returns the end of an attempt to place an order.

@@ -1,53 +1,31 @@
 //! Rules of the contract, tried on a shop.
 //!
 //! Each rule asks the shop and judges the answers. Rules that make carts or attempts are tried only if writing is
-//! allowed; none of them places an order.
+//! allowed. One order is placed if that is allowed as well.
 
-use std::{collections::HashSet, fmt::Display};
+mod orders;
+mod trial;
 
-use serde::{Serialize, de::DeserializeOwned};
+use std::collections::HashSet;
+
+use serde::Serialize;
 use serde_json::{Value, json};
-use ucp_core::{
-    catalog::{market::Market, record::Record},
-    money::Currency,
-};
-use ucp_import::jsonl::typed;
+use ucp_core::{catalog::record::Record, money::Currency};
 use uuid::Uuid;
 
+use self::trial::{CheckedShop, Judged, NOTHING, Trial};
+pub use self::{orders::Purchase, trial::Finding};
 use crate::{
-    documents::{Backend, Cart, CatalogAbilities, Completion, Found, Outcome, Resolved},
+    documents::{Backend, Cart, CatalogAbilities, Completion, Found, Resolved},
     shop::{market, price_in},
-    transport::{Question, Reply, Transport},
+    transport::{Question, Transport},
 };
 
 /// Maximum number of products that the rules about pages look at.
 const MOST_PRODUCTS: usize = 60;
 
-/// Maximum length of an answer in a finding, in characters.
-const LONGEST_SEEN: usize = 600;
-
 /// Maximum number of currencies and countries in which the shop is asked.
 const MOST_REGIONS: usize = 20;
-
-/// An identifier that no shop has.
-const NOTHING: &str = "ucp-gateway-check-nothing";
-
-/// A rule that a shop does not keep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// Name of the rule.
-    pub rule: &'static str,
-    /// Path of the question.
-    pub question: &'static str,
-    /// Document of the question.
-    pub asked: Value,
-    /// Answer of the shop, shortened.
-    pub seen: String,
-    /// Description of the violation.
-    pub problem: String,
-    /// Suggested fix.
-    pub cure: &'static str,
-}
 
 /// Result of trying the rules.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -60,90 +38,19 @@ pub struct Report {
     pub skipped: Vec<(&'static str, String)>,
 }
 
-/// A rule that is being tried.
-struct Trial<'a> {
-    transport: &'a dyn Transport,
-    rule: &'static str,
-    cure: &'static str,
-    question: Question,
-    asked: Value,
-    seen: String,
+/// What may be done at a shop, beside reading.
+#[derive(Clone, Debug, Default)]
+pub struct Permissions {
+    /// `true` if carts and attempts may be made.
+    pub writes: bool,
+    /// One order may be placed with this.
+    pub order: Option<Purchase>,
+    /// A discount code that exists and does not apply.
+    pub unmet_code: Option<String>,
 }
 
-type Judged<T> = Result<T, Box<Finding>>;
-
-impl<'a> Trial<'a> {
-    fn of(transport: &'a dyn Transport, rule: &'static str, cure: &'static str) -> Self {
-        Self { transport, rule, cure, question: Question::Backend, asked: Value::Null, seen: String::new() }
-    }
-
-    fn finding(&self, problem: impl Display) -> Box<Finding> {
-        Box::new(Finding {
-            rule: self.rule,
-            question: self.question.path(),
-            asked: self.asked.clone(),
-            seen: self.seen.chars().take(LONGEST_SEEN).collect(),
-            problem: problem.to_string(),
-            cure: self.cure,
-        })
-    }
-
-    fn must(&self, holds: bool, problem: impl Display) -> Judged<()> {
-        if holds { Ok(()) } else { Err(self.finding(problem)) }
-    }
-
-    /// Asks a question, and reads the answer; `None` if what was asked about does not exist.
-    async fn ask<T: DeserializeOwned>(&mut self, question: Question, asked: Value) -> Judged<Option<T>> {
-        (self.question, self.asked, self.seen) = (question, asked, String::new());
-        let body = self.asked.to_string().into();
-        match self.transport.ask(question, body).await {
-            Err(failure) => Err(self.finding(format_args!("the shop gives no answer: {failure}"))),
-            Ok(Reply::Gone) => {
-                self.seen = "status 404".to_owned();
-                Ok(None)
-            }
-            Ok(Reply::Refused(reason) | Reply::Halted(reason)) => {
-                self.seen.clone_from(&reason);
-                Err(self.finding("the question is refused"))
-            }
-            Ok(Reply::Answer(body)) => {
-                self.seen = String::from_utf8_lossy(&body).into_owned();
-                let value = serde_json::from_slice::<Value>(&body).map_err(|error| self.finding(error))?;
-                typed(value).map(Some).map_err(|(path, reason)| self.finding(format_args!("{path}: {reason}")))
-            }
-        }
-    }
-
-    /// The same, for something that exists.
-    async fn ask_existing<T: DeserializeOwned>(&mut self, question: Question, asked: Value) -> Judged<T> {
-        let answer = self.ask(question, asked).await?;
-        answer.ok_or_else(|| self.finding("status 404 says that what was asked about does not exist"))
-    }
-
-    /// Reads products, all of which have to be usable.
-    fn products(&self, values: Vec<Value>, market: &Market) -> Judged<Vec<Record>> {
-        let read = |(position, value): (usize, Value)| {
-            let record = typed::<Record>(value);
-            let record = record.and_then(|record| record.check(market).map_err(|fault| (fault.path, fault.reason)));
-            record.map_err(|(path, reason)| {
-                self.finding(format_args!("$.products[{position}]{}: {reason}", path.trim_start_matches('$')))
-            })
-        };
-        values.into_iter().enumerate().map(read).collect()
-    }
-}
-
-/// Facts about a shop that the rules use.
-struct CheckedShop<'a> {
-    transport: &'a dyn Transport,
-    backend: Backend,
-    market: Market,
-    context: Value,
-    products: Vec<Record>,
-}
-
-/// Tries the rules on a shop. `allow_writes` permits those that make carts and attempts.
-pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
+/// Tries the rules on a shop, as far as they are permitted.
+pub async fn check(transport: &dyn Transport, permissions: &Permissions) -> Report {
     let mut report = Report::default();
     let mut trial = Trial::of(
         transport,
@@ -194,7 +101,7 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
     }
     if shop.backend.cart.is_none() {
         report.skipped.push(("carts and attempts", "the shop has a catalog alone".to_owned()));
-    } else if allow_writes {
+    } else if permissions.writes {
         rules! {
             amounts_add_up,
             what_is_stated_last_is_in_the_cart,
@@ -221,13 +128,72 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
         if !shop.regions().is_empty() {
             rules! { carts_are_in_the_currency_that_is_shown }
         }
+        shop.reasons(&mut report, permissions).await;
+        shop.orders(&mut report, permissions).await;
     } else {
         report.skipped.push(("carts and attempts", "they write at the shop; `--allow-writes` permits it".to_owned()));
     }
     report
 }
 
+impl CheckedShop<'_> {
+    /// Tries the rules about reasons.
+    async fn reasons(&self, report: &mut Report, permissions: &Permissions) {
+        let cart = self.backend.cart.as_ref();
+        let rule = "codes_that_do_not_apply_say_why";
+        match &permissions.unmet_code {
+            _ if cart.is_none_or(|cart| !cart.codes) => report.skip(rule, "the shop does not state `cart.codes`"),
+            Some(code) => {
+                let judged = self.codes_that_do_not_apply_say_why(code).await;
+                report.note(rule, judged);
+            }
+            None => report.skip(rule, "`--unmet-code` names no code"),
+        }
+        let rule = "addresses_that_are_not_served_are_refused";
+        if cart.is_none_or(|cart| !cart.delivery) {
+            report.skip(rule, "the shop does not state `cart.delivery`");
+            return;
+        }
+        match self.addresses_that_are_not_served_are_refused().await {
+            Ok(false) => report.skip(rule, "the shop delivers to the countries that were tried"),
+            judged => drop(report.note(rule, judged)),
+        }
+    }
+
+    /// Tries the rules about orders.
+    async fn orders(&self, report: &mut Report, permissions: &Permissions) {
+        let cart = self.backend.cart.as_ref();
+        let has_status = cart.is_some_and(|cart| cart.order_status);
+        if has_status {
+            let judged = self.unknown_orders_are_gone().await;
+            report.note("unknown_orders_are_gone", judged);
+        } else {
+            report.skip("unknown_orders_are_gone", "the shop does not state `cart.order_status`");
+        }
+        let Some(purchase) = &permissions.order else {
+            report.skip("orders", "no order is placed; `--place-order` permits one");
+            return;
+        };
+        if cart.is_some_and(|cart| cart.completion == Completion::HandOff) {
+            report.skip("orders", "buyers place orders on a page of the shop");
+            return;
+        }
+        let placed = self.orders_are_placed(purchase).await;
+        let Some(tried) = report.note("orders_are_placed", placed) else { return };
+        let judged = self.placed_orders_are_found(&tried).await;
+        report.note("placed_orders_are_found", judged);
+        if has_status {
+            let judged = self.order_status_fits_what_was_paid(&tried).await;
+            report.note("order_status_fits_what_was_paid", judged);
+        }
+    }
+}
+
 impl Report {
+    fn skip(&mut self, rule: &'static str, reason: &str) {
+        self.skipped.push((rule, reason.to_owned()));
+    }
+
     fn note<T>(&mut self, rule: &'static str, judged: Judged<T>) -> Option<T> {
         match judged {
             Ok(value) => {
@@ -243,10 +209,6 @@ impl Report {
 }
 
 impl<'a> CheckedShop<'a> {
-    fn trial(&self, rule: &'static str, cure: &'static str) -> Trial<'a> {
-        Trial::of(self.transport, rule, cure)
-    }
-
     fn find(&self, more: Value) -> Value {
         let mut find = json!({ "context": self.context, "available": false });
         if let (Value::Object(find), Value::Object(more)) = (&mut find, more) {
@@ -441,36 +403,6 @@ impl<'a> CheckedShop<'a> {
         Ok(())
     }
 
-    async fn unknown_attempts_are_absent(&self) -> Judged<()> {
-        let cure = "answer `/order` with `{\"status\": \"absent\"}` for a reference that no `/place` had";
-        let mut trial = self.trial("unknown_attempts_are_absent", cure);
-        let outcome: Outcome = trial.ask_existing(Question::Order, json!({ "reference": NOTHING })).await?;
-        trial.must(outcome == Outcome::Absent, "an attempt that was never made has an outcome")
-    }
-
-    /// Returns a variant that can be bought, by position among those of different products.
-    fn variant(&self, nth: usize) -> Option<&str> {
-        let sold = self.products.iter().filter_map(|product| {
-            product.variants.iter().find(|variant| variant.availability.available).map(|variant| variant.id.as_str())
-        });
-        sold.take(nth + 1).last()
-    }
-
-    fn cart(&self, cart: Option<&str>, lines: &[(&str, u64)]) -> Value {
-        let lines: Vec<_> =
-            lines.iter().map(|(variant, quantity)| json!({ "variant": variant, "quantity": quantity })).collect();
-        let mut document = json!({ "purpose": "cart", "lines": lines, "codes": [], "context": self.context });
-        if let Some(cart) = cart {
-            document["cart"] = json!(cart);
-        }
-        document
-    }
-
-    fn bought(&self, trial: &Trial<'_>) -> Judged<[&str; 2]> {
-        let first = self.variant(0).ok_or_else(|| trial.finding("no variant can be bought"))?;
-        Ok([first, self.variant(1).unwrap_or(first)])
-    }
-
     async fn amounts_add_up(&self) -> Judged<()> {
         let cure = "state prices per piece, every discount, the chosen delivery, fees, taxes and credits, and their sum as `total`";
         let mut trial = self.trial("amounts_add_up", cure);
@@ -593,29 +525,5 @@ impl<'a> CheckedShop<'a> {
             let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": cart })).await?;
         }
         trial.must(made.cart == again.cart, "a second question with the same key makes another cart")
-    }
-
-    async fn canceled_attempts_place_nothing(&self) -> Judged<()> {
-        let cure = "remember the references of `/cancel`, and answer a `/place` with one of them with `declined`";
-        let mut trial = self.trial("canceled_attempts_place_nothing", cure);
-        let [one, _] = self.bought(&trial)?;
-        let made: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1)])).await?;
-        let reference = format!("{NOTHING}-{}", made.cart);
-        let outcome: Outcome =
-            trial.ask_existing(Question::Cancel, json!({ "reference": reference, "cart": made.cart })).await?;
-        let given_up = matches!(outcome, Outcome::Absent | Outcome::Declined { .. });
-        trial.must(given_up, "an attempt that was never made cannot be canceled")?;
-        // The total is wrong as well, so that no shop that reads it places an order.
-        let place = json!({
-            "reference": reference,
-            "cart": made.cart,
-            "lines": made.lines,
-            "currency": made.currency,
-            "total": made.total.minor() + 1,
-        });
-        let outcome: Outcome = trial.ask_existing(Question::Place, place).await?;
-        trial.must(matches!(outcome, Outcome::Declined { .. }), "an attempt that was canceled is carried out")?;
-        let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": made.cart })).await?;
-        Ok(())
     }
 }

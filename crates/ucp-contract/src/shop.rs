@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::Instant};
@@ -21,7 +21,6 @@ use ucp_core::{
         product::Product,
         record::Record,
     },
-    message::Message,
     money::Currency,
     operation::{Freshness, Operation},
     ports::{
@@ -61,9 +60,6 @@ const SEARCHED: usize = 32;
 
 /// Time after the beginning of an attempt from which no `/place` can reach the shop any more, unless it is configured.
 const PLACE_DEADLINE: Duration = Duration::from_secs(90);
-
-/// Age from which an answer says as of when its facts are.
-const DATED_FROM: Duration = Duration::from_secs(10);
 
 /// Interval at which the shop is asked what it is.
 pub const RENEWAL: Duration = Duration::from_secs(300);
@@ -503,20 +499,9 @@ impl ContractShop {
 }
 
 impl ContractShop {
-    /// Returns the message that says how old facts are that were kept for a while.
-    fn dated(&self, served: &Served<Arc<Listing>>) -> Option<Message> {
-        if served.stale == Some(Staleness::Failed) {
-            return Some(stale(served.age));
-        }
-        let age = SignedDuration::try_from(served.age).ok().filter(|_| served.age >= DATED_FROM)?;
-        let as_of = self.now().checked_sub(age).ok()?;
-        let content = format!("Prices and availability are those of {as_of:.0}, when the shop was asked last.");
-        Some(Message::info("facts_as_of", content))
-    }
-
     /// Returns what an identifier names, with the age of the facts.
     fn named(&self, found: Vec<Match>, served: &Served<Arc<Listing>>) -> Named {
-        match self.dated(served) {
+        match served.dated(self.now()) {
             Some(message) if served.stale == Some(Staleness::Failed) => Named::Stale(found, message),
             Some(message) if !found.is_empty() => Named::Dated(found, message),
             _ => Named::Found(found),
@@ -597,7 +582,7 @@ async fn asked(transport: &dyn Transport) -> Result<Bytes, Failure> {
     match transport.ask(Question::Backend, Bytes::from_static(b"null")).await? {
         Reply::Answer(document) => Ok(document),
         Reply::Gone => Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)),
-        refused @ (Reply::Refused(_) | Reply::Halted(_)) => {
+        refused @ (Reply::Refused(_) | Reply::Unsent(_) | Reply::Halted(_)) => {
             refused.read::<Value>(Question::Backend).and(Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)))
         }
     }
@@ -637,16 +622,6 @@ fn lost() -> PortError {
         .at("$.pagination.cursor")
         .accepting("no cursor, for the first page")
         .into()
-}
-
-fn stale(age: Duration) -> Message {
-    let minutes = (age.as_secs() / 60).max(1);
-    Message::warning(
-        "stale",
-        format!(
-            "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability may have changed."
-        ),
-    )
 }
 
 #[async_trait]
@@ -693,7 +668,7 @@ impl Catalog for ContractShop {
                 return Err(lost());
             }
             if page.messages.is_empty() {
-                page.messages.extend(self.dated(&served));
+                page.messages.extend(served.dated(self.now()));
             }
             if number == 0 && (native || !filtered) {
                 page.total = listing.total;

@@ -86,6 +86,8 @@ pub enum Reply {
     Gone,
     /// The shop refused the question as a whole, for this reason: nothing was done.
     Refused(String),
+    /// The order that the question asks for was not sent, for this reason: what comes before it failed.
+    Unsent(String),
     /// The shop refused a part of what the question asks for, for this reason, after others were carried out.
     Halted(String),
 }
@@ -104,7 +106,7 @@ impl Reply {
         let path = question.path();
         match self {
             Self::Gone => Ok(None),
-            Self::Refused(reason) | Self::Halted(reason) => {
+            Self::Refused(reason) | Self::Unsent(reason) | Self::Halted(reason) => {
                 tracing::error!(question = path, reason, "upstream rejected a backend contract request");
                 Err(Failure::Unreadable(Unreadable::Unexpected))
             }

@@ -311,7 +311,8 @@ pub struct Step {
     pub graphql: Option<String>,
     /// Program for the variables of the GraphQL document.
     pub variables: Option<Code>,
-    /// Program that makes the value of the step from the document that the source answers with.
+    /// Program that makes the value of the step from the document that the source answers with. With `each` it knows the
+    /// element as `$element`.
     pub answer: Option<Code>,
     /// Program that says of the value of the step whether what the question is about does not exist. The question ends
     /// there then: a cart, for one, is gone.
@@ -323,8 +324,8 @@ pub struct Step {
     /// `answer` is `{status, body}` then, whatever the status.
     #[serde(default)]
     pub accept: Vec<u16>,
-    /// Codes (`extensions.code`, or else `extensions.category`) of GraphQL errors that are answers, too. The input of
-    /// `answer` is `{data, errors}` then, with `code` and `message` of each error, if any.
+    /// Codes (`extensions.code`, or else `extensions.exception.code` or `extensions.category`) of GraphQL errors that are
+    /// answers, too. The input of `answer` is `{data, errors}` then, with `code` and `message` of each error, if any.
     #[serde(default)]
     pub accept_errors: Vec<String>,
     /// `true` if the value is `null` where the source answers that there is no such thing (404, 410). Otherwise there is
@@ -342,7 +343,7 @@ pub struct Step {
     /// `true` if the request changes nothing, whatever its method. Requests for questions that only read never do.
     pub reads: Option<bool>,
     /// Number of seconds, from 1 to 86,400, for which a successful answer is kept for all equal requests that only read.
-    /// Requests with the cookies of a session are not equal to any other.
+    /// Requests with the cookies or headers of a session are not equal to any other.
     pub keep: Option<u32>,
 }
 

@@ -7,6 +7,8 @@
 //! | [`form`] | rules that need no shop: what the file promises, and whether its programs can keep it |
 //! | `page` | the reference of the file, for people |
 //! | [`transport`] | a shop that is asked by way of its mapping |
+//! | `answer` | what the servers answer, and what ends a question |
+//! | `paging` | pages, as the shop counts them |
 //! | `source` | the servers: requests, and what they are let in by |
 //! | `event` | signatures of the shop's events |
 //! | `session` | cookies and headers of carts |
@@ -16,12 +18,14 @@
 //! | [`worker`] | the process in which programs run |
 //! | [`pool`] | runs programs in such processes, and survives what they do |
 
+mod answer;
 mod check;
 pub mod decimal;
 mod event;
 pub mod file;
 pub mod form;
 mod page;
+mod paging;
 pub mod plan;
 pub mod pool;
 pub mod program;

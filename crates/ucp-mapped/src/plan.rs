@@ -22,6 +22,12 @@ const KNOWN: [&str; 4] = ["$question", "$market", "$paging", NOW];
 /// The time. It came later than the others, so that a step may have its name.
 const NOW: &str = "$now";
 
+/// The element of `each`, for the program `answer` of the step. It came later than the others, too.
+const ELEMENT: &str = "$element";
+
+/// Beginning of a program whose input is the element and the document that the source answers with.
+const OF_ELEMENT: &str = ".element as $element | .document | ";
+
 /// Statuses that say that the shop is busy, whatever a mapping accepts.
 const BUSY: [u16; 4] = [429, 502, 503, 504];
 
@@ -77,6 +83,8 @@ pub(super) struct Made {
     pub(super) body: Option<ProgramId>,
     pub(super) graphql: Option<String>,
     pub(super) answer: Option<ProgramId>,
+    /// `true` if the input of `answer` is `{element, document}`.
+    pub(super) sees_element: bool,
     pub(super) gone: Option<ProgramId>,
     pub(super) end: Option<ProgramId>,
     pub(super) accept: Vec<u16>,
@@ -256,14 +264,24 @@ impl Planner<'_> {
     /// Checks a program, and gives it a number.
     fn program(&mut self, label: &str, code: Option<&Code>, variables: &[String]) -> Option<ProgramId> {
         let code = code?;
-        self.text(label, code, &code.text, variables, true)
+        self.text(label, code, "", &code.text, variables)
     }
 
-    fn text(&mut self, label: &str, code: &Code, text: &str, variables: &[String], exact: bool) -> Option<ProgramId> {
-        let text = format!("{}{text}", self.definitions);
+    /// Checks the text of a program, which begins with `beginning`, and gives it a number.
+    fn text(
+        &mut self,
+        label: &str,
+        code: &Code,
+        beginning: &str,
+        text: &str,
+        variables: &[String],
+    ) -> Option<ProgramId> {
+        let before = self.definitions.len() + beginning.len();
+        let is_exact = text == code.text;
+        let text = format!("{}{beginning}{text}", self.definitions);
         if let Err(fault) = program::check(&text, variables) {
-            let offset = fault.offset.saturating_sub(self.definitions.len());
-            let (line, column) = position(self.file, code, if exact { offset } else { 0 });
+            let offset = fault.offset.saturating_sub(before);
+            let (line, column) = position(self.file, code, if is_exact { offset } else { 0 });
             self.faults.push(format!("line {line}, column {column}: {label}: {}", fault.reason));
             return None;
         }
@@ -379,6 +397,7 @@ impl Planner<'_> {
             body: None,
             graphql: None,
             answer: None,
+            sees_element: false,
             gone,
             end,
             accept: Vec::new(),
@@ -456,8 +475,10 @@ impl Planner<'_> {
         let mut program = |member: &str, code: Option<&Code>| self.program(&format!("{label}.{member}"), code, known);
         let (when, each) = (program("when", step.when.as_ref()), program("each", step.each.as_ref()));
         let body = program("body", step.body.as_ref()).or_else(|| program("variables", step.variables.as_ref()));
-        let answer = program("answer", step.answer.as_ref());
         let (gone, end) = (program("gone", step.gone.as_ref()), program("end", step.end.as_ref()));
+        let is_unnamed = known.iter().all(|name| name != ELEMENT);
+        let sees_element =
+            step.each.is_some() && is_unnamed && step.answer.as_ref().is_some_and(|code| code.text.contains(ELEMENT));
         let query = step.query.iter();
         let query =
             query.filter_map(|(name, code)| Some((name.clone(), program(&format!("query.{name}"), Some(code))?)));
@@ -472,9 +493,12 @@ impl Planner<'_> {
                 Err(_) => self.fault(&label, format_args!("`headers.{name}` must be the name of an HTTP header")),
             }
         }
+        let beginning = if sees_element { OF_ELEMENT } else { "" };
+        let answer = step.answer.as_ref();
+        let answer = answer.and_then(|code| self.text(&format!("{label}.answer"), code, beginning, &code.text, known));
         let path = match step.path.as_ref().map(|code| (code, template(&code.text))) {
             None => None,
-            Some((code, Some(text))) => self.text(&format!("{label}.path"), code, &text, known, false),
+            Some((code, Some(text))) => self.text(&format!("{label}.path"), code, "", &text, known),
             Some((_, None)) => {
                 self.fault(&label, "`path` must be below the source's address, with jq expressions in balanced braces");
                 None
@@ -494,6 +518,7 @@ impl Planner<'_> {
             body,
             graphql,
             answer,
+            sees_element,
             gone,
             end,
             accept: step.accept.clone(),

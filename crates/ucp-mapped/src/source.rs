@@ -125,12 +125,14 @@ pub(super) struct Outgoing {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Option<Bytes>,
     pub(super) cookies: Option<HeaderValue>,
+    /// `true` if cookies or headers of the session of a cart are among what is sent.
+    pub(super) is_in_session: bool,
 }
 
 impl Outgoing {
     /// Returns what makes requests of a source equal; `None` for one in the session of a cart.
     pub(super) fn key(&self, source: &str) -> Option<Key> {
-        if self.cookies.is_some() {
+        if self.is_in_session {
             return None;
         }
         let headers = self.headers.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value.as_bytes()]);

@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use ucp_contract::{
@@ -29,13 +29,15 @@ use ucp_net::{
 };
 
 use super::{
+    answer::{End, document, nothing, unexpected},
     check::{self, Wrong},
     event::EventSignature,
     file::{Mapping, Paging},
+    paging::Page,
     plan::{MOST_AT_ONCE, Made, Plan, Way},
     pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
     session::Session,
-    source::{Outgoing, Source, SourceError, Surroundings, refused},
+    source::{Outgoing, Source, SourceError, Surroundings},
 };
 
 /// Maximum number of elements that a step is repeated for.
@@ -87,18 +89,6 @@ pub struct Trace {
     pub findings: Vec<String>,
     /// Requests that were not made, because their paths lead out of the source.
     pub outside: Vec<String>,
-}
-
-/// Early end of a question, before its answer is made.
-enum End {
-    Failure(Failure),
-    Reply(Reply),
-}
-
-impl From<Failure> for End {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
 }
 
 /// A question that is being answered.
@@ -342,7 +332,7 @@ impl Mapped {
             let halts = question == Question::Place && !prepares && (asking.wrote || made.each.is_some());
             let value = self.step(&mut asking, made).await.map_err(|end| match end {
                 End::Failure(failure) if prepares && (!places || failure.never_sent()) => {
-                    End::Reply(Reply::Refused(format!("`{}`: {failure}; nothing was ordered", made.name)))
+                    End::Reply(Reply::Unsent(format!("`{}`: {failure}", made.name)))
                 }
                 End::Failure(failure) if asking.wrote && failure.never_sent() => Failure::Broken { sent: true }.into(),
                 End::Reply(Reply::Refused(reason)) if halts => End::Reply(Reply::Halted(reason)),
@@ -573,7 +563,13 @@ impl Mapped {
         let bodies = self.send(asking, made, &source, requests).await?;
         let mut values: Vec<Vec<u8>> = bodies.iter().map(|body| body.as_deref().unwrap_or(b"null").to_vec()).collect();
         if let Some(program) = made.answer {
-            let there: Vec<&[u8]> = bodies.iter().flatten().map(AsRef::as_ref).collect();
+            let of_element = |(element, body): (&&[u8], &[u8])| {
+                let parts = [b"{\"element\":", *element, b",\"document\":", body, b"}"];
+                if made.sees_element { parts.concat() } else { body.to_vec() }
+            };
+            let there = inputs.iter().zip(&bodies).filter_map(|(input, body)| Some((input, body.as_deref()?)));
+            let there: Vec<Vec<u8>> = there.map(of_element).collect();
+            let there: Vec<&[u8]> = there.iter().map(Vec::as_slice).collect();
             let mut made = self.each(asking, program, &there).await?.into_iter();
             for (value, body) in values.iter_mut().zip(&bodies) {
                 if body.is_some() {
@@ -640,7 +636,19 @@ impl Mapped {
                 let (call_kind, lane, author) = (made.call_kind, asking.question.lane(), asking.author);
                 let (method, body) = (made.method.clone(), body.map(Bytes::from));
                 let is_list = matches!(asking.question, Question::Find | Question::Resolve | Question::Open);
-                Ok(Some(Outgoing { call_kind, lane, author, is_list, method, url, headers, body, cookies: None }))
+                let (cookies, is_in_session) = (None, false);
+                Ok(Some(Outgoing {
+                    call_kind,
+                    lane,
+                    author,
+                    is_list,
+                    method,
+                    url,
+                    headers,
+                    body,
+                    cookies,
+                    is_in_session,
+                }))
             })
             .collect()
     }
@@ -661,7 +669,8 @@ impl Mapped {
             let group = requests.by_ref().take(made.at_once);
             let in_session = |outgoing: Outgoing| {
                 let headers = [outgoing.headers, own.clone()].concat();
-                Outgoing { cookies: cookies.clone(), headers, ..outgoing }
+                let is_in_session = cookies.is_some() || !own.is_empty();
+                Outgoing { cookies: cookies.clone(), headers, is_in_session, ..outgoing }
             };
             let group: Vec<Option<Outgoing>> = group.map(|outgoing| outgoing.map(in_session)).collect();
             let are_sent: Vec<_> = group.iter().map(Option::is_some).collect();
@@ -830,105 +839,6 @@ struct Posted<'a> {
     variables: &'a RawValue,
 }
 
-/// GraphQL answer.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Replied<'a> {
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
-    errors: Vec<GraphQlError>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct GraphQlError {
-    message: String,
-    extensions: Extensions,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Extensions {
-    code: String,
-    /// Category of the error, which Magento states in place of a code.
-    category: Value,
-}
-
-impl GraphQlError {
-    fn code(&self) -> &str {
-        let Extensions { code, category } = &self.extensions;
-        if code.is_empty() { category.as_str().unwrap_or_default() } else { code }
-    }
-}
-
-/// The page that is asked for.
-struct Page {
-    style: Option<Paging>,
-    size: u64,
-    /// Number of the page or of its first product, as the style counts.
-    position: u64,
-    /// Number of products on the pages before, if it is known.
-    before: Option<u64>,
-    cursor: Value,
-}
-
-impl Page {
-    /// Returns the page of a question; `None` if its position is none that was given out.
-    fn of(style: Option<Paging>, question: &Value) -> Option<Self> {
-        let after = question["after"].as_str();
-        let first = u64::from(style == Some(Paging::Page));
-        let (mut position, mut before) = (first, Some(0));
-        if let (Some(Paging::Page | Paging::Offset), Some(after)) = (style, after) {
-            let (own, seen) = after.split_once('.').map_or((after, None), |(own, seen)| (own, Some(seen)));
-            position = own.parse().ok().filter(|own| *own > first)?;
-            before = match seen {
-                Some(seen) => Some(seen.parse().ok()?),
-                None => Some(position).filter(|_| style == Some(Paging::Offset)),
-            };
-        }
-        Some(Self { style, size: question["limit"].as_u64().unwrap_or(1), position, before, cursor: after.into() })
-    }
-
-    /// Returns the value of `$paging`.
-    fn document(&self) -> Value {
-        let mut document = Map::from_iter([("size".to_owned(), self.size.into())]);
-        match self.style {
-            None => {}
-            Some(Paging::Page) => drop(document.insert("number".to_owned(), self.position.into())),
-            Some(Paging::Offset) => drop(document.insert("offset".to_owned(), self.position.into())),
-            Some(Paging::Cursor) => drop(document.insert("cursor".to_owned(), self.cursor.clone())),
-        }
-        document.into()
-    }
-
-    /// Returns `true` if a page with `taken` products is not the last of `total`: the shop may answer fewer at once than
-    /// were asked for, which a program that counts by the size of pages takes for the end.
-    fn has_more(&self, taken: u64, total: Option<u64>) -> bool {
-        let seen = self.before.map(|before| before.saturating_add(taken));
-        taken > 0 && total.zip(seen).is_some_and(|(total, seen)| seen < total)
-    }
-
-    /// Returns the position of the page after this one, with `taken` products: it goes on by what came, not by what was
-    /// asked for.
-    fn after(&self, taken: u64) -> Option<String> {
-        match self.style? {
-            Paging::Page => {
-                let seen = self.before.map(|before| format!(".{}", before.saturating_add(taken)));
-                Some(format!("{}{}", self.position.saturating_add(1), seen.unwrap_or_default()))
-            }
-            // A page of which nothing could be taken is passed over.
-            Paging::Offset => {
-                Some(self.position.saturating_add(if taken == 0 { self.size } else { taken }).to_string())
-            }
-            Paging::Cursor => None,
-        }
-    }
-}
-
-fn unexpected() -> End {
-    End::Failure(Failure::Unreadable(Unreadable::Unexpected))
-}
-
 /// Text of a value of a program: a string without its quotes, anything else as JSON.
 fn plain(value: &[u8]) -> String {
     serde_json::from_slice(value).unwrap_or_else(|_| String::from_utf8_lossy(value).into_owned())
@@ -954,41 +864,4 @@ fn sealed(session: &Session, answer: &[u8]) -> Option<Vec<u8>> {
     let own = members.remove("cart").unwrap_or_default();
     members.insert("cart".to_owned(), session.seal(own)?.into());
     serde_json::to_vec(&answer).ok()
-}
-
-/// Returns what a step makes of the answer that there is no such thing.
-fn nothing(made: &Made) -> Result<Option<Bytes>, End> {
-    if made.optional { Ok(None) } else { Err(End::Reply(Reply::Gone)) }
-}
-
-/// Returns the document of an answer; `None` if there is no such thing.
-fn document(question: Question, made: &Made, received: Received) -> Result<Option<Bytes>, End> {
-    let Received { status, body, .. } = &received;
-    let json = || -> Bytes { if body.is_empty() { Bytes::from_static(b"null") } else { body.clone() } };
-    if !made.accept.is_empty() && (status.is_success() || made.accepts(*status)) {
-        let body: Value = serde_json::from_slice(&json()).unwrap_or_default();
-        return Ok(Some(json!({ "status": status.as_u16(), "body": body }).to_string().into()));
-    }
-    match *status {
-        status if status.is_success() && made.graphql.is_some() => {
-            let replied: Replied<'_> = serde_json::from_slice(body).map_err(|_| unexpected())?;
-            let accepted = |error: &GraphQlError| made.accept_errors.iter().any(|code| code == error.code());
-            if let Some(error) = replied.errors.iter().find(|error| !accepted(error)) {
-                let reason = format!("`{}`: {}", made.name, ucp_import::printable(&error.message));
-                return Err(End::Reply(Reply::Refused(reason)));
-            }
-            if !made.accept_errors.is_empty() {
-                let error = |error: &GraphQlError| json!({ "code": error.code(), "message": error.message });
-                let errors: Vec<_> = replied.errors.iter().map(error).collect();
-                return Ok(Some(json!({ "data": replied.data, "errors": errors }).to_string().into()));
-            }
-            Ok(Some(replied.data.map_or(Bytes::from_static(b"null"), |data| data.get().to_owned().into())))
-        }
-        status if status.is_success() => Ok(Some(json())),
-        StatusCode::NOT_FOUND | StatusCode::GONE => nothing(made),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(received).into()),
-        // Whether the order is on its way is not known.
-        status if question == Question::Place && !is_definite(status) => Err(unexpected()),
-        status => Err(End::Reply(Reply::Refused(format!("`{}`: status {}", made.name, status.as_u16())))),
-    }
 }

@@ -17,12 +17,16 @@ use std::{
     time::Duration,
 };
 
+use jiff::{SignedDuration, Timestamp};
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
 };
 use tokio::time::{Instant, timeout_at};
-use ucp_core::operation::{Freshness, Usable};
+use ucp_core::{
+    message::Message,
+    operation::{Freshness, Usable},
+};
 use ucp_record::{self as record, Cached, Stage};
 
 use super::{
@@ -82,6 +86,36 @@ pub struct Served<V> {
     pub age: Duration,
     /// Why it is older than it should be, if it is.
     pub stale: Option<Staleness>,
+}
+
+/// Age from which an answer says as of when its facts are.
+const DATED_FROM: Duration = Duration::from_secs(10);
+
+impl<V> Served<V> {
+    /// Returns the message about facts of a shop that were kept: that the shop does not answer, or as of when they are.
+    /// `None` for facts that were just stated.
+    pub fn dated(&self, now: Timestamp) -> Option<Message> {
+        if self.stale == Some(Staleness::Failed) { Some(stale(self.age)) } else { facts_as_of(self.age, now) }
+    }
+}
+
+/// Returns the message that the shop does not answer, and how old the facts are.
+pub fn stale(age: Duration) -> Message {
+    let minutes = (age.as_secs() / 60).max(1);
+    Message::warning(
+        "stale",
+        format!(
+            "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability may have changed."
+        ),
+    )
+}
+
+/// Returns the message that says as of when facts are; `None` if they were kept for less than [`DATED_FROM`].
+pub fn facts_as_of(age: Duration, now: Timestamp) -> Option<Message> {
+    let span = SignedDuration::try_from(age).ok().filter(|_| age >= DATED_FROM)?;
+    let as_of = now.checked_sub(span).ok()?;
+    let content = format!("Prices and availability are those of {as_of:.0}, when the shop was asked last.");
+    Some(Message::info("facts_as_of", content))
 }
 
 /// Why something stale is served.

@@ -155,16 +155,21 @@ def sent_by_magento(email):
     staff(token, "POST", f"/rest/V1/order/{order['entity_id']}/ship", {"tracks": tracks})
 
 
+# What shops have in common that implement the backend contract.
+CONTRACT = {
+    "search": r" \S*/find\n",
+    "cart": r" \S*/cart",
+    "pages": {"limit": 3},
+    "titles": {"products.*.title": TEXT},
+    "carts": [{"total": 1}, {"lines.*.quantity": 0}, {"lines.*.price": -1}],
+    "member": "products",
+    "place": "/place\n",
+}
+
 KINDS = {
     "tryton": Kind(
         items=("1-1", "2-2"),
-        search=r" \S*/find\n",
-        cart=r" \S*/cart",
-        pages={"limit": 3},
-        titles={"products.*.title": TEXT},
-        carts=[{"total": 1}, {"lines.*.quantity": 0}, {"lines.*.price": -1}],
-        member="products",
-        place="/place\n",
+        **CONTRACT,
         paying=("on_account", "invoice", "none"),
         orders=lambda: recorded(
             "shop.sqlite",
@@ -174,13 +179,7 @@ KINDS = {
     ),
     "php": Kind(
         items=("socks-1", "mug-1"),
-        search=r" \S*/find\n",
-        cart=r" \S*/cart",
-        pages={"limit": 3},
-        titles={"products.*.title": TEXT},
-        carts=[{"total": 1}, {"lines.*.quantity": 0}, {"lines.*.price": -1}],
-        member="products",
-        place="/place\n",
+        **CONTRACT,
         paying=("starter_pay", "card", "success_token"),
         orders=lambda: kept("starter-shop.json"),
         send=sent_by_php,

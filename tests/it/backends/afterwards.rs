@@ -1,7 +1,10 @@
 //! What becomes of orders at shops behind the backend contract or a mapping: it is heard and asked for, judged, and told to
 //! platforms in their releases. Orders that buyers place on the page of a shop which tells nothing are found.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
 
 use aws_lc_rs::hmac;
 use serde_json::{Value, json};
@@ -12,6 +15,7 @@ use ucp_testkit::{
 };
 
 use crate::{
+    database,
     harness::{Ends as _, Gateway, binary, folder},
     platforms::host::Host,
     purchase::{
@@ -113,16 +117,29 @@ fn setup(vases: &Vases) -> Setup {
 }
 
 fn hmac_of(text: &str) -> String {
-    let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()), text.as_bytes());
+    hmac_under(SECRET, text)
+}
+
+fn hmac_under(secret: &str, text: &str) -> String {
+    let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), text.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sends an event, signed as the contract says.
 fn told(gateway: &Gateway, event: &Value) -> Response {
+    told_to(gateway, "localhost", SECRET, event)
+}
+
+/// Sends an event to a host, signed under a secret.
+fn told_to(gateway: &Gateway, host: &str, secret: &str, event: &Value) -> Response {
     let (body, time) = (event.to_string(), jiff::Timestamp::now().as_second().to_string());
-    let signature = format!("sha256={}", hmac_of(&format!("{time}\nPOST\n{PATH}\n{body}")));
-    let headers =
-        [("Content-Type", "application/json"), ("X-Signature-Timestamp", &*time), ("X-Signature", &*signature)];
+    let signature = format!("sha256={}", hmac_under(secret, &format!("{time}\nPOST\n{PATH}\n{body}")));
+    let headers = [
+        ("Host", host),
+        ("Content-Type", "application/json"),
+        ("X-Signature-Timestamp", &*time),
+        ("X-Signature", &*signature),
+    ];
     gateway.send("POST", PATH, &headers, body.as_bytes())
 }
 
@@ -281,6 +298,88 @@ fn a_shop_that_tells_nothing_is_asked_what_has_become_of_an_order() {
     let heard = receiver.after(3);
     assert_eq!(heard[2].json()["adjustments"][0]["status"], "completed", "{}", heard[2].json());
     assert!(heard[2].json()["adjustments"].as_array().is_some_and(|all| all.len() == 1));
+}
+
+#[test]
+fn an_event_reaches_its_order_at_every_gateway_of_a_database() {
+    let Some(database) = database::database() else { return };
+    let vases = Vases::start(PLACES);
+    let (host, receiver) = (Host::start(), Receiver::start([]));
+    let data = [folder(), folder()];
+    let gateways = data.each_ref().map(|data| {
+        keys(&["generate"], data.path());
+        setup(&vases).arguments(&["--database", &database]).spawn("127.0.0.1:0", data.path())
+    });
+    let [here, there] = &gateways;
+    let release = Release::NEWEST;
+    let profile = host.profile("/platform", &webhooks::profile(release, Some(&receiver.url())));
+    let shopper = Shopper::new(here, release, Transport::Rest).named(&profile);
+    let order = bought(&shopper, release);
+    let of_shop = admin(there, "GET", &format!("/orders/{order}")).json()["shop_order_id"].clone();
+    let of_shop = of_shop.as_str().expect("the shop's identifier");
+    let [parcel, refund] = [shipped(3), refunded("refund 1", 500)].map(|happened| event(of_shop, &[happened]));
+    // Each is said at both, the refund at the same time.
+    for gateway in [there, here] {
+        assert_eq!(told(gateway, &parcel).status, 200);
+    }
+    thread::scope(|scope| {
+        let said = [here, there].map(|gateway| scope.spawn(|| told(gateway, &refund).status));
+        assert!(said.map(|said| said.join().expect("no panic")).iter().all(|status| *status == 200));
+    });
+    let heard = receiver.after(3);
+    assert_eq!(heard[2].json()["adjustments"][0]["status"], "completed", "{}", heard[2].json());
+    for gateway in [here, there] {
+        let shown = shopper.at(gateway).call("get_order", Some(&order), &json!({})).document();
+        let counts = ["events", "adjustments"].map(|list| {
+            let of = if list == "events" { &shown["fulfillment"] } else { &shown };
+            of[list].as_array().map(Vec::len)
+        });
+        assert_eq!(counts, [Some(1), Some(1)], "{shown}");
+    }
+    assert_eq!(receiver.deliveries().len(), 3);
+}
+
+#[test]
+fn an_event_of_one_of_several_shops_reaches_its_own_orders_alone() {
+    let vases = [Vases::start(PLACES), Vases::start(PLACES)];
+    let shops: String = ["one", "two"]
+        .iter()
+        .zip(&vases)
+        .map(|(name, vases)| {
+            format!(
+                "[[shop]]\nname = \"{name}\"\nhosts = [\"{name}.localhost\"]\n[shop.upstream]\nbackend = \"http\"\n\
+                 url = \"{}\"\nsigning_secret_file = \"{name}\"\n",
+                vases.server.url("")
+            )
+        })
+        .collect();
+    let data = folder();
+    let gateway = Setup::new(&format!("[limits]\nunverified = \"none\"\n{shops}"))
+        .file("one", "secret-of-the-shop-one")
+        .file("two", "secret-of-the-shop-two")
+        .spawn("127.0.0.1:0", data.path());
+    let release = Release::NEWEST;
+    let shoppers = ["one.localhost", "two.localhost"]
+        .map(|host| Shopper::new(&gateway, release, Transport::Rest).header("Host", host));
+    let orders = shoppers.each_ref().map(|shopper| bought(shopper, release));
+    // The shop names an order after the reference that it was placed with.
+    let of_shop = vases.each_ref().map(|vases| {
+        let requests = vases.server.requests();
+        let place = requests.iter().find(|request| request.uri().path() == "/place").expect("an order");
+        let asked: Value = serde_json::from_slice(place.body()).expect("JSON");
+        format!("O-{}", asked["reference"].as_str().expect("a reference"))
+    });
+    let status = |number: usize| {
+        let shown = shoppers[number].call("get_order", Some(&orders[number]), &json!({})).document();
+        shown["line_items"][0]["status"].clone()
+    };
+    let parcel = event(&of_shop[0], &[shipped(3)]);
+    // The other shop's secret is none of this one, and its events are about its own orders.
+    assert_eq!(told_to(&gateway, "one.localhost", "secret-of-the-shop-two", &parcel).status, 401);
+    assert_eq!(told_to(&gateway, "two.localhost", "secret-of-the-shop-two", &parcel).status, 200);
+    assert_eq!([status(0), status(1)], ["processing", "processing"]);
+    assert_eq!(told_to(&gateway, "one.localhost", "secret-of-the-shop-one", &parcel).status, 200);
+    assert_eq!([status(0), status(1)], ["fulfilled", "processing"]);
 }
 
 #[test]

@@ -13,11 +13,11 @@ use ucp_core::Release;
 use ucp_testkit::server::{Answer, Server};
 
 use crate::{
-    harness::{Gateway, codes, folder},
+    harness::{Gateway, codes, elements, folder},
     platforms::host::{Host, profile_with},
     purchase::{
         shopper::{Shopper, id, lines},
-        webhooks::receiver::Receiver,
+        webhooks::{self, receiver::Receiver},
     },
     setup::Transport,
     signatures::keys,
@@ -144,8 +144,13 @@ fn signed(body: &[u8]) -> String {
 
 /// Tells the gateway about an order.
 fn told(gateway: &Gateway, id: &str, body: &[u8], hmac: Option<&str>) -> Response {
+    told_about(gateway, "orders/create", id, body, hmac)
+}
+
+/// Sends a webhook of a topic.
+fn told_about(gateway: &Gateway, topic: &str, id: &str, body: &[u8], hmac: Option<&str>) -> Response {
     let mut headers =
-        vec![("Content-Type", "application/json"), ("X-Shopify-Topic", "orders/create"), ("X-Shopify-Webhook-Id", id)];
+        vec![("Content-Type", "application/json"), ("X-Shopify-Topic", topic), ("X-Shopify-Webhook-Id", id)];
     headers.extend(hmac.map(|hmac| ("X-Shopify-Hmac-Sha256", hmac)));
     gateway.send("POST", PATH, &headers, body)
 }
@@ -228,6 +233,106 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
     let database = rusqlite::Connection::open(data.path().join("shop.db")).expect("the database");
     let count = |sql: &str| database.query_row(sql, (), |row| row.get::<_, i64>(0)).expect("a number");
     assert_eq!((count("SELECT count(*) FROM orders"), count("SELECT count(*) FROM outbox")), (1, 1));
+}
+
+/// Webhooks about an order of two mugs, in their order, each with its topic and `true` if its platform is told.
+fn becoming(number: u64, whole: &Value) -> Vec<(&'static str, Value, bool)> {
+    let parcel = json!({
+        "id": 9, "order_id": number, "status": "success", "created_at": "2026-01-24T10:00:00Z",
+        "tracking_company": "Post", "tracking_number": "T1", "tracking_url": "https://post.example/T1",
+        "line_items": [{ "id": 1, "variant_id": 11, "quantity": 1 }],
+    });
+    let mut delivered = parcel.clone();
+    delivered["shipment_status"] = json!("delivered");
+    delivered["updated_at"] = json!("2026-01-25T10:00:00Z");
+    let refund = json!({
+        "id": 7, "order_id": number, "created_at": "2026-01-26T10:00:00Z", "note": "Sold out",
+        "refund_line_items": [{ "quantity": 1, "restock_type": "cancel", "line_item": { "id": 1, "variant_id": 11 } }],
+        "transactions": [{ "id": 3, "kind": "refund", "status": "success", "amount": "10.80", "currency": "USD" }],
+    });
+    let with = |members: Value| {
+        let mut whole = whole.clone();
+        for (name, value) in members.as_object().into_iter().flatten() {
+            whole[name] = value.clone();
+        }
+        whole
+    };
+    let updated = json!({ "financial_status": "paid", "fulfillments": [delivered], "refunds": [refund] });
+    vec![
+        ("orders/paid", with(json!({ "financial_status": "paid" })), false),
+        ("fulfillments/create", parcel, true),
+        ("fulfillments/update", delivered, true),
+        ("refunds/create", refund, true),
+        ("orders/updated", with(updated), false),
+    ]
+}
+
+#[test]
+fn what_becomes_of_an_order_is_told_by_webhooks_of_every_topic_in_every_release() {
+    let (stub, host) = (Stub::start(), Host::start());
+    let (gateway, _data) = in_front_of(&stub, true);
+    let send = |topic: &str, body: &Value| {
+        let body = body.to_string().into_bytes();
+        for hmac in [None, Some(&*signed(b"another body"))] {
+            assert_eq!(told_about(&gateway, topic, "forged", &body, hmac).status, 401, "{topic}");
+        }
+        // However often it is said, it happens once.
+        for notice in ["1", "1", "2"] {
+            let answer = told_about(&gateway, topic, notice, &body, Some(&signed(&body)));
+            assert_eq!(answer.status, 200, "{topic}: {answer:?}");
+        }
+    };
+    for (number, release) in (2_001_u64..).step_by(2).zip(Release::ALL.iter().copied()) {
+        let receiver = Receiver::start([]);
+        let profile = webhooks::profile(release, Some(&receiver.url()));
+        let profile = host.profile(&format!("/{}", release.date()), &profile);
+        let shopper = Shopper::new(&gateway, release, Transport::Rest).named(&profile);
+        let buy = |number: u64| {
+            let checkout = shopper.create(&wanted());
+            let mut whole: Value = serde_json::from_slice(&order(&stub.reference(), number)).expect("JSON");
+            whole["financial_status"] = json!("authorized");
+            send("orders/create", &whole);
+            let completed = looked_at(&shopper, &checkout);
+            assert_eq!(completed["status"], "completed", "{release}: {completed}");
+            let order = completed.get("order").map_or(&completed["order_id"], |order| &order["id"]);
+            (text(order).to_owned(), whole)
+        };
+        // The first releases have no question for an order.
+        let shown = |order: &str, heard: &Value| match release < Release::V2026_04_08 {
+            true => heard.clone(),
+            false => shopper.call("get_order", Some(order), &json!({})).document(),
+        };
+        let last = |count: usize| {
+            let last = receiver.after(count)[count - 1].json();
+            last.get("order").cloned().unwrap_or(last)
+        };
+        let (order, whole) = buy(number);
+        let mut count = 1;
+        for (topic, body, is_told) in becoming(number, &whole) {
+            send(topic, &body);
+            count += usize::from(is_told);
+            if is_told {
+                assert_eq!(last(count)["id"], json!(order), "{release}: {topic}");
+            }
+        }
+        let shown_of = shown(&order, &last(count));
+        let kinds: Vec<_> = elements(&shown_of["fulfillment"]["events"]).iter().map(|event| &event["type"]).collect();
+        assert_eq!(kinds, ["shipped", "delivered"], "{release}: {shown_of}");
+        assert_eq!(shown_of["fulfillment"]["events"][0]["tracking_number"], "T1", "{release}: {shown_of}");
+        let kinds: Vec<_> = elements(&shown_of["adjustments"]).iter().map(|adjustment| &adjustment["type"]).collect();
+        assert_eq!(kinds, ["cancellation", "refund"], "{release}: {shown_of}");
+        // Another order is canceled as a whole.
+        let (order, mut whole) = buy(number + 1);
+        whole["cancelled_at"] = json!("2026-01-24T10:00:00Z");
+        whole["financial_status"] = json!("voided");
+        send("orders/cancelled", &whole);
+        count += 2;
+        let canceled = shown(&order, &last(count));
+        assert_eq!(canceled["id"], json!(order), "{release}: {canceled}");
+        assert_eq!(canceled["adjustments"][0]["type"], "cancellation", "{release}: {canceled}");
+        // What was repeated, or known already, was told to nobody.
+        assert_eq!(receiver.deliveries().len(), count, "{release}");
+    }
 }
 
 #[test]

@@ -33,6 +33,10 @@ struct Acts {
     more: Value,
     /// Answers to `/place`, in order, before it takes orders.
     refusals: Vec<Value>,
+    /// `true` if sessions for a payment are not answered.
+    mute: bool,
+    /// Number of requests to `/place`.
+    placed: usize,
 }
 
 /// A shop that sells one thing, in dollars to buyers in the United States.
@@ -58,12 +62,16 @@ impl VaseShop {
 
     /// Gateways in front of it: one on each store that there is.
     fn gateways(&self) -> Vec<Configured> {
+        let url = self.server.url("");
+        self.gateways_with(&format!("backend = \"http\"\nurl = \"{url}\"\nsigning_secret_file = \"secret\"\n"), "")
+    }
+
+    /// The same with a configuration of the upstream, and a mapping.
+    fn gateways_with(&self, upstream: &str, mapping: &str) -> Vec<Configured> {
         let database = database::database();
         let setup = || {
-            let url = self.server.url("");
-            let upstream =
-                format!("[upstream]\nbackend = \"http\"\nurl = \"{url}\"\nsigning_secret_file = \"secret\"\n");
-            Setup::new(&format!("{CONFIGURATION}\n{upstream}")).file("secret", SECRET)
+            let configuration = format!("{CONFIGURATION}\n[upstream]\n{upstream}");
+            Setup::new(&configuration).file("secret", SECRET).file("shop.toml", mapping)
         };
         let stores = [None, Some(database)].into_iter().filter(|store| store != &Some(None));
         let gateway = |store: Option<Option<String>>| match store.flatten() {
@@ -118,8 +126,13 @@ fn answer(acts: &mut Acts, path: &str, asked: &Value) -> Answer {
             }
             cart
         }
+        "/session" if acts.mute => return Answer::HangUp,
+        "/session" => json!({}),
         "/place" if !acts.refusals.is_empty() => acts.refusals.remove(0),
-        "/place" => json!({ "status": "placed", "order": { "id": asked["reference"] } }),
+        "/place" => {
+            acts.placed += 1;
+            json!({ "status": "placed", "order": { "id": asked["reference"] } })
+        }
         "/order" | "/cancel" => json!({ "status": "absent" }),
         _ => Value::Null,
     })
@@ -211,6 +224,85 @@ fn what_a_shop_knows_is_told_in_every_release_over_every_transport_on_both_store
             shopper.update(&checkout, &wanted());
             let done = complete(&shopper, &checkout);
             assert_eq!(done["status"], "completed", "{way}: {done}");
+        }
+    }
+}
+
+/// A mapping that asks the shop its own questions, and for a session before an order.
+const MAPPING: &str = r#"
+[market]
+name = "Vases"
+currency = "EUR"
+language = "en"
+currencies = ["USD"]
+countries = { US = "USD" }
+
+[[payment_handlers]]
+name = "com.example.vases"
+id = "vases"
+version = "2026-01-01"
+instruments = ["card"]
+
+[source.shop]
+address = "ADDRESS"
+
+[request.ask]
+body = "$question"
+reads = true
+
+[find]
+step = [{ name = "asked", request = "ask", path = "find" }]
+[resolve]
+step = [{ name = "asked", request = "ask", path = "resolve" }]
+
+[cart]
+completion = "place"
+codes = true
+delivery = true
+sync.step = [{ name = "asked", path = "cart/sync", body = "$question" }]
+fetch.step = [{ name = "asked", request = "ask", path = "cart/fetch" }]
+abandon.answer = "null"
+
+[[place.step]]
+name = "session"
+path = "session"
+body = "{}"
+[[place.step]]
+name = "asked"
+path = "place"
+body = "$question"
+places = true
+[order]
+step = [{ name = "asked", request = "ask", path = "order" }]
+[cancel]
+step = [{ name = "asked", path = "cancel", body = "$question" }]
+"#;
+
+#[test]
+fn an_order_that_never_left_is_told_in_words_that_fit_in_every_release() {
+    let shop = VaseShop::start();
+    shop.does(|acts| acts.more = json!({}));
+    let mapping = MAPPING.replace("ADDRESS", &shop.server.url("/"));
+    for gateway in shop.gateways_with("backend = \"mapped\"\nmapping_file = \"shop.toml\"\n", &mapping) {
+        for (release, transport) in ways() {
+            let shopper = Shopper::new(&gateway, release, transport);
+            shop.does(|acts| (acts.mute, acts.placed) = (true, 0));
+            let checkout = shopper.create(&wanted());
+            assert_eq!(checkout["status"], "ready_for_complete", "{checkout}");
+            let told = complete(&shopper, &checkout);
+            assert_eq!(told["status"], "ready_for_complete", "{release} over {transport:?}: {told}");
+            assert_eq!(said_at(&told, "error"), Vec::<String>::new(), "{told}");
+            let messages = elements(&told["messages"]);
+            let unsent = messages.iter().find(|message| message["code"] == "completion_not_sent");
+            let content = unsent.and_then(|message| message["content"].as_str()).unwrap_or_default();
+            for words in ["No order was sent", "nothing was charged", "Complete the checkout again"] {
+                assert!(content.contains(words), "{release} over {transport:?}: {told}");
+            }
+            // Who looks sees the same; who tries again has the order.
+            shop.does(|acts| acts.mute = false);
+            assert_eq!(get(&shopper, &checkout)["status"], "ready_for_complete");
+            assert_eq!(complete(&shopper, &checkout)["status"], "completed");
+            shop.does(|acts| assert_eq!(acts.placed, 1));
         }
     }
 }

@@ -41,6 +41,17 @@ const IMPATIENT: &str = "
 /// Longest time after which an attempt that never arrived is given up, on a machine that is busy.
 const GIVEN_UP: Duration = Duration::from_secs(240);
 
+/// Goods of the sample shop by their usual names, ordered on account.
+const GOODS: Goods = Goods {
+    word: "cotton",
+    choices: "13",
+    plenty: ["1-1", "2-2"],
+    sold_out: "3-3",
+    code: Some("WELCOME10"),
+    secret: Some("m1."),
+    end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
+};
+
 /// A kind of shop.
 #[derive(Debug)]
 pub(super) struct Kind {
@@ -76,15 +87,7 @@ pub(super) static OSCAR: Kind = Kind {
         origin: "http://127.0.0.1:18765",
         secrets: &[("OSCAR_STAFF_PASSWORD", "staff-password")],
     },
-    goods: Goods {
-        word: "cotton",
-        choices: "13",
-        plenty: ["1-1", "2-2"],
-        sold_out: "3-3",
-        code: None,
-        secret: Some("m1."),
-        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
-    },
+    goods: Goods { code: None, ..GOODS },
     placing: "/checkout/",
     orders: |shop| {
         let answer = shop.asked("GET", "/api/admin/orders/", Some("Basic c3RhZmY6c3RhZmYtcGFzc3dvcmQ="), None);
@@ -99,15 +102,7 @@ pub(super) static OSCAR: Kind = Kind {
 pub(super) static VENDURE: Kind = Kind {
     name: "vendure",
     behind: Behind::Mapping { origin: "http://127.0.0.1:18766", secrets: &[] },
-    goods: Goods {
-        word: "cotton",
-        choices: "13",
-        plenty: ["1-1", "2-2"],
-        sold_out: "3-3",
-        code: Some("WELCOME10"),
-        secret: Some("m1."),
-        end: End::Paid { handler: "cards", kind: "card", token: "success_token" },
-    },
+    goods: Goods { end: End::Paid { handler: "cards", kind: "card", token: "success_token" }, ..GOODS },
     placing: "addPaymentToOrder",
     orders: |shop| {
         shop.recorded(
@@ -125,13 +120,11 @@ pub(super) static EVERSHOP: Kind = Kind {
         secrets: &[("EVERSHOP_STAFF_TOKEN", include_str!("../../upstreams/evershop/staff-token"))],
     },
     goods: Goods {
-        word: "cotton",
-        choices: "13",
         plenty: ["v1", "v2"],
         sold_out: "v3",
-        code: Some("WELCOME10"),
         secret: None,
         end: End::Paid { handler: "cod", kind: "cash", token: "none" },
+        ..GOODS
     },
     placing: "/checkout",
     orders: |shop| shop.counted("SELECT customer_email, round(grand_total * 100)::bigint FROM \"order\""),
@@ -144,13 +137,12 @@ pub(super) static SALEOR: Kind = Kind {
         secrets: &[("SALEOR_APP_TOKEN", "token0of0the0gateway0for0tests")],
     },
     goods: Goods {
-        word: "cotton",
         choices: "UHJvZHVjdDoxMw==",
         plenty: ["UHJvZHVjdFZhcmlhbnQ6MQ==", "UHJvZHVjdFZhcmlhbnQ6Mg=="],
         sold_out: "UHJvZHVjdFZhcmlhbnQ6Mw==",
-        code: Some("WELCOME10"),
         secret: Some("Q2hlY2tvdXQ6"),
         end: End::Paid { handler: "com.example.cards", kind: "card", token: "success_token" },
+        ..GOODS
     },
     // A checkout that is paid for becomes an order, whoever asks.
     placing: "transactionInitialize",
@@ -160,15 +152,7 @@ pub(super) static SALEOR: Kind = Kind {
 pub(super) static TRYTON: Kind = Kind {
     name: "tryton",
     behind: Behind::Contract { secret: "secret-of-the-shop" },
-    goods: Goods {
-        word: "cotton",
-        choices: "13",
-        plenty: ["1-1", "2-2"],
-        sold_out: "3-3",
-        code: Some("WELCOME10"),
-        secret: Some("sale-"),
-        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
-    },
+    goods: Goods { secret: Some("sale-"), ..GOODS },
     placing: "/place",
     orders: |shop| {
         shop.recorded(
@@ -184,13 +168,12 @@ pub(super) static PHP: Kind = Kind {
     name: "php",
     behind: Behind::Contract { secret: "secret-of-the-shop" },
     goods: Goods {
-        word: "cotton",
         choices: "shirt",
         plenty: ["socks-1", "mug-1"],
         sold_out: "robe-1",
-        code: Some("WELCOME10"),
         secret: Some("starter-cart"),
         end: End::Paid { handler: "starter_pay", kind: "card", token: "success_token" },
+        ..GOODS
     },
     placing: "/place",
     orders: |shop| shop.kept("starter-shop.json"),
@@ -203,13 +186,11 @@ pub(super) static COMMERCETOOLS: Kind = Kind {
         secrets: &[("COMMERCETOOLS_CLIENT_SECRET", "secret-of-the-client")],
     },
     goods: Goods {
-        word: "cotton",
         choices: "00000000-0000-4000-8000-000000000013",
         plenty: ["UP1", "UP2"],
         sold_out: "UP3",
-        code: Some("WELCOME10"),
         secret: None,
-        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
+        ..GOODS
     },
     placing: "orderNumber",
     orders: |shop| {
@@ -227,15 +208,7 @@ pub(super) static SALESMAN: Kind = Kind {
         origin: "http://127.0.0.1:18768",
         secrets: &[("SALESMAN_STAFF_PASSWORD", "staff-password")],
     },
-    goods: Goods {
-        word: "cotton",
-        choices: "13",
-        plenty: ["1-1", "2-2"],
-        sold_out: "3-3",
-        code: Some("WELCOME10"),
-        secret: Some("m1."),
-        end: End::Paid { handler: "on_account", kind: "invoice", token: "none" },
-    },
+    goods: GOODS,
     placing: "/checkout/",
     orders: |shop| {
         shop.recorded("shop.sqlite3", "SELECT email, CAST(ROUND(total * 100) AS INTEGER) FROM salesmanorders_order")
@@ -249,15 +222,7 @@ pub(super) static WOOCOMMERCE: Kind = Kind {
         origin: "http://127.0.0.1:18769",
         secrets: &[("WOOCOMMERCE_CONSUMER_SECRET", "cs_of_the_test_shop")],
     },
-    goods: Goods {
-        word: "cotton",
-        choices: "13",
-        plenty: ["1-1", "2-2"],
-        sold_out: "3-3",
-        code: Some("WELCOME10"),
-        secret: Some("m1."),
-        end: End::Paid { handler: "bacs", kind: "invoice", token: "none" },
-    },
+    goods: Goods { end: End::Paid { handler: "bacs", kind: "invoice", token: "none" }, ..GOODS },
     placing: "/checkout",
     orders: |shop| shop.kept("shop.json"),
 };
@@ -270,13 +235,12 @@ pub(super) static MAGENTO: Kind = Kind {
         secrets: &[("MAGENTO_ACCESS_TOKEN", "token-of-the-test-shop")],
     },
     goods: Goods {
-        word: "cotton",
         choices: "SHIRT",
         plenty: ["UP1:UP1", "UP2:UP2"],
         sold_out: "UP3:UP3",
-        code: Some("WELCOME10"),
         secret: None,
         end: End::Paid { handler: "purchaseorder", kind: "invoice", token: "none" },
+        ..GOODS
     },
     placing: "placeOrder",
     orders: |shop| shop.kept("shop.json"),

@@ -84,6 +84,9 @@ messages! {
     "complete_in_progress" Error LATER "$.status":
         "The payment is in progress." => "Get the checkout again after a few seconds. Retry the completion only with the same idempotency key.",
         "A checkout that is `complete_in_progress` cannot be updated.";
+    "completion_not_sent" Warning LATER "":
+        "The shop or the payment provider did not answer. Nothing was sent to it, or nothing arrived, and nothing was charged." => "Complete the checkout again, under a new idempotency key.",
+        "The shop does not answer at the moment. No order was sent, and nothing was charged. Complete the checkout again.";
     "credit_applied" Info NO "$.discounts.codes[0]":
         "The code belongs to a gift card or store credit, which pays part of the total." => "Show the entry `gift_card` or `store_credit` of `totals`.",
         "20.00 USD of the total are paid by \"Gift card\".";

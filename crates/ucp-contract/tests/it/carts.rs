@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use ucp_contract::{ContractShop, Question};
+use ucp_contract::{ContractShop, Question, orders::ShopOrders};
 use ucp_core::{
     Answer, Code, Outcome, Refusal,
     call::SaleRequest,
@@ -35,7 +35,7 @@ use ucp_testkit::{
     shop::{card, draft, platform},
 };
 
-use crate::stall::{HALTED, REFUSED, Stall};
+use crate::stall::{HALTED, REFUSED, Stall, UNSENT};
 
 const OWNER: &str = "https://agent.example/profile";
 
@@ -56,11 +56,13 @@ impl Gateway {
         let stall = Stall::new();
         stall.spoil(spoil);
         let contract: ContractShop = stall.connect().await;
+        let inbox = ShopOrders::new(contract.clone(), None, Arc::new(jiff::Timestamp::now));
         let mut shop = TestShop::new(Terms { required: Vec::new(), ..Terms::default() });
         shop.sales = SalesService {
             shop_handlers: contract.declarations().into(),
             catalog: Arc::new(contract.clone()),
             remote_carts: Some(Arc::new(contract)),
+            order_inbox: Some(Arc::new(inbox)),
             handlers: Arc::new([]),
             ..shop.sales
         };
@@ -410,6 +412,44 @@ async fn a_cart_that_the_buyer_could_pay_at_the_shop_gets_no_successor() {
 }
 
 #[tokio::test]
+async fn a_cart_that_nobody_paid_at_the_shop_gets_a_successor() {
+    for is_known in [true, false] {
+        let lost = Arc::new(AtomicBool::new(false));
+        let is_lost = Arc::clone(&lost);
+        let gateway = Gateway::on(move |question, asked, mut answer| {
+            let gone = is_lost.load(Ordering::SeqCst) && asked["cart"] == "secret-1";
+            match question {
+                Question::Backend => {
+                    answer["cart"]["completion"] = json!("hand_off");
+                    answer["cart"]["finds_orders"] = json!(true);
+                    answer["payment_handlers"] = json!([]);
+                }
+                Question::CartSync | Question::CartFetch if gone => return Ok(None),
+                Question::CartSync | Question::CartFetch => answer["continue_url"] = json!("https://stall.example/pay"),
+                Question::Order if !is_known => return Err(Failure::Connect),
+                _ => {}
+            }
+            Ok(Some(answer))
+        })
+        .await;
+        let checkout = gateway.made(sent(Some("cart"))).await.checkout.id;
+        lost.store(true, Ordering::SeqCst);
+        let update = checkout::Update { id: checkout.clone(), draft: sent(Some("horse")) };
+        let seen = codes(&gateway.checkout(SaleRequest::GetCheckout(ById { id: checkout })).await);
+        let changed = codes(&gateway.checkout(SaleRequest::UpdateCheckout(update)).await);
+        let carts = gateway.stall.carts();
+        if is_known {
+            assert!(seen.contains(&"cart_lost".to_owned()), "{seen:?}");
+            assert!(changed.contains(&"cart_renewed".to_owned()), "{changed:?}");
+            assert_eq!(carts.last().map(String::as_str), Some("secret-2"));
+        } else {
+            let unconfirmed = vec!["purchase_unconfirmed".to_owned()];
+            assert_eq!((seen, changed, carts.len()), (unconfirmed.clone(), unconfirmed, 1));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_cart_that_lacks_what_nobody_took_out_is_brought_up_to_date_before_it_is_told() {
     let gateway = Gateway::new().await;
     let id = gateway.made(sent(Some("cart"))).await.checkout.id;
@@ -752,17 +792,43 @@ async fn a_new_cart_that_cannot_be_priced_is_abandoned() {
 }
 
 #[tokio::test]
-async fn a_shop_that_cannot_be_reached_declines_and_the_purchase_can_be_repeated() {
+async fn an_order_that_never_left_is_told_as_such_and_can_be_placed_at_once() {
+    let unsent: [fn() -> Result<Option<Value>, Failure>; 2] = [|| Err(Failure::Connect), || Ok(Some(json!(UNSENT)))];
+    for place in unsent {
+        let gateway = Gateway::new().await;
+        let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+        gateway.stall.spoil(move |question, _, answer| match question {
+            Question::Place => place(),
+            Question::Cancel => Err(answered(401)),
+            _ => Ok(Some(answer)),
+        });
+        let view = gateway.paid(&id).await;
+        assert_eq!(
+            (codes(&view), view.checkout.status()),
+            (vec!["completion_not_sent".to_owned()], Status::ReadyForComplete)
+        );
+        gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+        gateway.stall.state().attempts.clear();
+        assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
+    }
+}
+
+#[tokio::test]
+async fn no_cart_is_made_of_what_is_sold_out() {
     let gateway = Gateway::new().await;
-    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
-    gateway.stall.spoil(|question, _, answer| match question {
-        Question::Place => Err(Failure::Connect),
-        _ => Ok(Some(answer)),
+    gateway.stall.spoil(|question, _, mut answer| {
+        if matches!(question, Question::Resolve | Question::Open) {
+            for product in answer["products"].as_array_mut().expect("products") {
+                product["variants"][0]["availability"] = json!({ "available": false, "status": "out_of_stock" });
+            }
+        }
+        Ok(Some(answer))
     });
-    assert_eq!(codes(&gateway.paid(&id).await), ["payment_failed"]);
-    gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
-    gateway.stall.state().attempts.clear();
-    assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
+    let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(Some("cart")), cart_id: None });
+    let Ok(Outcome::NoResource { messages, .. }) = gateway.call(create).await else { panic!("nothing to buy") };
+    assert!(serde_json::to_string(&messages).expect("JSON").contains("out_of_stock"), "{messages:?}");
+    let asked = [Question::CartSync, Question::CartAbandon].map(|question| gateway.stall.times(question));
+    assert_eq!(asked, [0, 0]);
 }
 
 #[tokio::test]

@@ -3,18 +3,183 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use ucp_contract::{Question, check::check, documents::Backend, judge};
+use ucp_contract::{
+    Question,
+    check::{Permissions, Report, check},
+    documents::Backend,
+    judge,
+};
 use ucp_net::Failure;
 
-use crate::stall::Stall;
+use crate::stall::{REFUSED, Stall};
+
+/// Tries the rules that make carts and attempts.
+async fn tried(stall: &Stall) -> Report {
+    check(stall, &Permissions { writes: true, ..Permissions::default() }).await
+}
+
+/// Places an order, too, and tries a code that does not apply.
+async fn tried_whole(stall: &Stall) -> Report {
+    let order = json!({
+        "buyer": { "email": "ada@example.com" },
+        "address": { "street_address": "Dorf 1", "address_country": "AT" },
+        "payment": { "handler": "stall", "type": "card", "credential": { "token": "good" } },
+    });
+    let order = serde_json::from_value(order).expect("a purchase");
+    check(stall, &Permissions { writes: true, order: Some(order), unmet_code: Some("SPRING".to_owned()) }).await
+}
+
+/// Changes what a stall says so that it tells what becomes of orders, and why the code SPRING does not apply.
+fn telling(question: Question, asked: &Value, mut answer: Value) -> Value {
+    match question {
+        Question::Backend => answer["cart"]["order_status"] = json!(true),
+        Question::CartSync if asked["codes"] == json!(["SPRING"]) => {
+            answer["unmet_codes"] = json!([{ "code": "spring", "kind": "expired" }]);
+        }
+        _ => {}
+    }
+    answer
+}
+
+#[tokio::test]
+async fn rules_about_orders_and_reasons_are_tried_on_an_order_that_is_placed() {
+    let stall = Stall::new();
+    stall.spoil(|question, asked, answer| Ok(Some(telling(question, asked, answer))));
+    let report = tried_whole(&stall).await;
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+    for rule in [
+        "addresses_that_are_not_served_are_refused",
+        "codes_that_do_not_apply_say_why",
+        "unknown_orders_are_gone",
+        "orders_are_placed",
+        "placed_orders_are_found",
+        "order_status_fits_what_was_paid",
+    ] {
+        assert!(report.kept.contains(&rule), "{rule}: {:?}", report.kept);
+    }
+    // The order beside the attempt that places none.
+    assert_eq!(stall.times(Question::Place), 2);
+    let broken: [Broken; 9] = [
+        ("codes_that_do_not_apply_say_why", |_, asked, mut answer| {
+            if asked["codes"] == json!(["SPRING"]) {
+                answer["unmet_codes"] = json!([]);
+            }
+            Ok(Some(answer))
+        }),
+        ("addresses_that_are_not_served_are_refused", |_, asked, answer| {
+            if asked["address"]["address_country"] == "AQ" {
+                return Ok(Some(json!(REFUSED)));
+            }
+            Ok(Some(answer))
+        }),
+        ("addresses_that_are_not_served_are_refused", |_, asked, mut answer| {
+            if asked["address"]["address_country"] == "AQ" {
+                answer["field_problems"] = json!([{ "field": "country", "kind": "undeliverable" }]);
+            }
+            Ok(Some(answer))
+        }),
+        ("unknown_orders_are_gone", |_, _, answer| Ok(Some(answer))),
+        ("orders_are_placed", |question, _, answer| match question {
+            Question::Place => Ok(Some(json!({ "status": "declined", "reason": "No." }))),
+            _ => Ok(Some(answer)),
+        }),
+        ("placed_orders_are_found", |question, _, answer| match question {
+            Question::Order => Ok(Some(json!({ "status": "absent" }))),
+            _ => Ok(Some(answer)),
+        }),
+        ("order_status_fits_what_was_paid", |question, _, mut answer| {
+            if question == Question::OrderStatus {
+                answer["events"][0]["amount"] = json!(1_000_000);
+            }
+            Ok(Some(answer))
+        }),
+        ("order_status_fits_what_was_paid", |question, _, mut answer| {
+            if question == Question::OrderStatus {
+                answer["events"][0]["lines"] = json!([{ "variant": "apples-kg", "quantity": 2 }]);
+            }
+            Ok(Some(answer))
+        }),
+        ("order_status_fits_what_was_paid", |question, _, mut answer| {
+            if question == Question::OrderStatus {
+                answer["currency"] = json!("USD");
+            }
+            Ok(Some(answer))
+        }),
+    ];
+    for (rule, spoil) in broken {
+        let stall = Stall::new();
+        stall.spoil(move |question, asked, answer| spoil(question, asked, telling(question, asked, answer)));
+        if rule == "unknown_orders_are_gone" {
+            stall.lenient();
+        }
+        let report = tried_whole(&stall).await;
+        assert!(report.findings.iter().any(|finding| finding.rule == rule), "{rule}: {:#?}", report.findings);
+    }
+}
+
+#[tokio::test]
+async fn what_a_shop_cannot_show_is_skipped_with_the_reason() {
+    let stall = Stall::new();
+    stall.spoil(|question, asked, mut answer| {
+        let is_cart = matches!(question, Question::CartSync | Question::CartFetch);
+        if is_cart && asked["address"]["address_country"].is_string() {
+            answer["delivery_options"] = json!([{ "id": "ship", "title": "By ship", "amount": 0 }]);
+        }
+        Ok(Some(answer))
+    });
+    let report = tried(&stall).await;
+    for (rule, reason) in [
+        ("addresses_that_are_not_served_are_refused", "delivers to the countries"),
+        ("codes_that_do_not_apply_say_why", "--unmet-code"),
+        ("unknown_orders_are_gone", "cart.order_status"),
+        ("orders", "--place-order"),
+    ] {
+        let said = report.skipped.iter().find(|(skipped, _)| *skipped == rule).map(|(_, reason)| reason.as_str());
+        assert!(said.is_some_and(|said| said.contains(reason)), "{rule}: {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_honest_answer_to_a_canceled_attempt_is_taken() {
+    let honest = [
+        json!({ "status": "declined", "reason": "It was canceled." }),
+        json!({ "status": "refused", "kind": "price_changed" }),
+        json!({ "status": "refused", "kind": "sold_out", "variants": ["apples-kg"] }),
+        json!({ "status": "challenged", "reason": "Prove it.", "continue_url": "https://stall.example/" }),
+        json!(REFUSED),
+    ];
+    for (place, cancel) in
+        honest.iter().flat_map(|place| [(place, json!({ "status": "absent" })), (place, honest[1].clone())])
+    {
+        let (said, place) = (place.to_string(), place.clone());
+        let stall = Stall::new();
+        stall.spoil(move |question, _, answer| {
+            Ok(Some(match question {
+                Question::Place => place.clone(),
+                Question::Cancel => cancel.clone(),
+                _ => answer,
+            }))
+        });
+        let report = tried(&stall).await;
+        assert!(report.kept.contains(&"canceled_attempts_place_nothing"), "{said}: {:#?}", report.findings);
+    }
+    for dishonest in [json!({ "status": "pending" }), json!({ "status": "absent" })] {
+        let stall = Stall::new();
+        stall.spoil(move |question, _, answer| {
+            Ok(Some(if question == Question::Place { dishonest.clone() } else { answer }))
+        });
+        let report = tried(&stall).await;
+        assert!(report.findings.iter().any(|finding| finding.rule == "canceled_attempts_place_nothing"));
+    }
+}
 
 #[tokio::test]
 async fn a_shop_that_keeps_the_contract_has_no_findings() {
-    let report = check(&*Stall::new(), true).await;
+    let report = tried(&Stall::new()).await;
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
-    assert_eq!((report.kept.len(), report.skipped.len()), (16, 2));
+    assert_eq!((report.kept.len(), report.skipped.len()), (17, 5));
     let stall = Stall::new();
-    let report = check(&*stall, false).await;
+    let report = check(&*stall, &Permissions::default()).await;
     assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 8, 2));
     let written = |question: &Question| {
         !matches!(question, Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::Order)
@@ -121,7 +286,7 @@ async fn every_rule_finds_what_breaks_it() {
         ("unknown_positions_are_gone", |_, _, answer| Ok(Some(answer))),
         ("unknown_carts_are_gone", |_, _, answer| Ok(Some(answer))),
     ];
-    let mut tried = 0;
+    let mut count = 0;
     for (rule, spoil) in broken {
         // Two rules are about status 404, which the stall is told to keep to itself.
         let stall = Stall::new();
@@ -129,13 +294,13 @@ async fn every_rule_finds_what_breaks_it() {
         if rule.ends_with("are_gone") && !rule.starts_with("abandoned") {
             stall.lenient();
         }
-        let report = check(&*stall, true).await;
+        let report = tried(&stall).await;
         let finding = report.findings.iter().find(|finding| finding.rule == rule);
         let finding = finding.unwrap_or_else(|| panic!("{rule} is not found broken: {:?}", report.findings));
         assert!(!finding.cure.is_empty() && !finding.problem.is_empty());
-        tried += 1;
+        count += 1;
     }
-    assert_eq!(tried, 18);
+    assert_eq!(count, 18);
 }
 
 #[tokio::test]
@@ -148,7 +313,7 @@ async fn a_credit_beyond_what_is_due_is_found_with_its_path() {
         }
         Ok(Some(answer))
     });
-    let report = check(&*stall, true).await;
+    let report = tried(&stall).await;
     let finding = report.findings.iter().find(|finding| finding.rule == "amounts_add_up").expect("a finding");
     assert!(finding.problem.starts_with("$.credits[0].amount: must be at most "), "{}", finding.problem);
 }
@@ -166,7 +331,7 @@ async fn one_piece_is_enough_to_be_checked() {
         }
         answer["total"] = json!(answer["total"].as_i64().expect("a total") - less);
     });
-    let report = check(&*stall, true).await;
+    let report = tried(&stall).await;
     assert!(report.kept.contains(&"amounts_add_up"), "{:#?}", report.findings);
 }
 
@@ -182,7 +347,7 @@ async fn attempts_are_not_tried_where_buyers_pay_on_a_page() {
         }
         Ok(Some(answer))
     });
-    let report = check(&*stall, true).await;
+    let report = tried(&stall).await;
     assert!(report.kept.contains(&"carts_lead_to_a_page"), "{:#?}", report.findings);
     assert!(report.skipped.iter().any(|(rules, _)| *rules == "attempts"), "{:?}", report.skipped);
     let attempts = [Question::Place, Question::Order, Question::Cancel].map(|question| stall.times(question));
@@ -254,7 +419,7 @@ fn in_dollars(question: Question, asked: &Value, mut answer: Value) -> Value {
 async fn each_currency_and_country_of_the_market_is_tried() {
     let stall = Stall::new();
     stall.spoil(|question, asked, answer| Ok(Some(in_dollars(question, asked, answer))));
-    let report = check(&*stall, true).await;
+    let report = tried(&stall).await;
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     assert_eq!((report.kept.len(), report.skipped.len()), (18, 1));
     let asked = stall.state().asked.clone();
@@ -289,7 +454,7 @@ async fn each_currency_and_country_of_the_market_is_tried() {
     for (rule, spoil) in broken {
         let stall = Stall::new();
         stall.spoil(spoil);
-        let report = check(&*stall, true).await;
+        let report = tried(&stall).await;
         assert!(report.findings.iter().any(|finding| finding.rule == rule), "{rule}: {:?}", report.findings);
     }
 }

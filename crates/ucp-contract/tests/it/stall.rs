@@ -15,6 +15,9 @@ use ucp_net::{Counters, Failure, coalescing::Capacity};
 /// Answer that stands for a refusal of the question.
 pub(crate) const REFUSED: &str = "refused";
 
+/// Answer that stands for an order that was not sent.
+pub(crate) const UNSENT: &str = "unsent";
+
 /// Answer that stands for a refusal after a part of the question was carried out.
 pub(crate) const HALTED: &str = "halted";
 
@@ -38,6 +41,8 @@ pub(crate) struct State {
     /// Attempts to place an order, by reference.
     pub(crate) attempts: Vec<(String, Value)>,
     made: usize,
+    /// Total of the last order that was asked for.
+    due: Value,
     /// `true` if no order is placed.
     pub(crate) refuses: bool,
     /// `true` if what does not exist is answered all the same.
@@ -169,6 +174,7 @@ impl Stall {
             }
             Question::Place if state.refuses => json!({ "status": "absent" }),
             Question::Place => attempt.unwrap_or_else(|| {
+                state.due = asked["total"].clone();
                 let right = known.is_some_and(|known| priced(&cart, &state.carts[known].1)["total"] == asked["total"]);
                 let outcome = match right && asked["payment"]["credential"]["token"] != "bad" {
                     true => json!({ "status": "placed", "order": { "id": "o1", "label": "No. 1", "url": "https://stall.example/o1" } }),
@@ -178,6 +184,11 @@ impl Stall {
                 outcome
             }),
             Question::Order => attempt.unwrap_or(json!({ "status": "absent" })),
+            Question::OrderStatus if asked["order"] == "o1" || state.lenient => json!({
+                "order": { "id": asked["order"] },
+                "currency": "EUR",
+                "events": [{ "id": "paid", "kind": "captured", "at": "2026-01-01T12:00:00Z", "amount": state.due }],
+            }),
             Question::OrderStatus => return None,
             Question::Cancel => attempt.unwrap_or_else(|| {
                 state.attempts.push((reference, json!({ "status": "declined", "reason": "Given up." })));
@@ -261,6 +272,7 @@ impl Transport for Stall {
         Ok(match answer {
             None => Reply::Gone,
             Some(Value::String(refused)) if refused == REFUSED => Reply::Refused("status 400: ".to_owned()),
+            Some(Value::String(unsent)) if unsent == UNSENT => Reply::Unsent("`session`: no answer".to_owned()),
             Some(Value::String(refused)) if refused == HALTED => Reply::Halted("status 400: ".to_owned()),
             Some(answer) => Reply::Answer(answer.to_string().into()),
         })

@@ -101,6 +101,9 @@ pub enum OrderOutcome {
         /// Reason, for the buyer.
         reason: String,
     },
+    /// The shop could not be asked to place the order, and will not be: nothing was sent that places it. There is no
+    /// order, and no money moved.
+    Unsent,
     /// The shop did not take the order for a reason that is not about the payment. There is no order, and no money
     /// moved.
     Refused(OrderRefusal),

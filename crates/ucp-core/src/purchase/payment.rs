@@ -167,6 +167,8 @@ pub enum Settlement {
         /// Reason, for the buyer.
         reason: String,
     },
+    /// The processor could not be reached: nothing was sent, and no money moved.
+    Unsent,
     /// The processor requires an authentication of the buyer first (rule CHK-14). No money moved, and none will for
     /// this attempt.
     Challenged {

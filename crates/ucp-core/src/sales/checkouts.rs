@@ -218,7 +218,7 @@ impl SalesService {
                 Ok((checkout, false))
             }
             // Nobody can have paid it: the next change makes another one.
-            None if !checkout.is_payable_elsewhere() => {
+            None if !self.may_be_paid(&checkout).await => {
                 checkout.messages.push(cart_lost("checkout"));
                 Ok((checkout, false))
             }
@@ -230,14 +230,14 @@ impl SalesService {
     }
 
     /// Replaces the draft of an open checkout and prices it anew, with another cart at a shop behind another API that no
-    /// longer has the one it made. A checkout whose cart the buyer could pay there stays as it is: another cart in its
-    /// place could be paid a second time.
+    /// longer has the one it made. A checkout whose cart the buyer may have paid there stays as it is: another cart in
+    /// its place could be paid a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
         let request = checkout.price_request(caller, &draft, &previous);
         let restated = match self.price(request).await? {
             Some(priced) => self.reprice(checkout, draft, priced),
-            None if checkout.is_payable_elsewhere() => self.lose_cart(checkout),
+            None if self.may_be_paid(checkout).await => self.lose_cart(checkout),
             None => {
                 let priced = self.price(PriceRequest { remote_cart: None, ..request }).await?.ok_or_else(no_cart)?;
                 let repriced = self.reprice(checkout, draft, priced);
@@ -377,11 +377,6 @@ impl Checkout {
             payment_instrument_id: instrument.id.clone(),
             url: format!("{}/actions/{}", attempt.page_url.as_ref()?, challenge.id),
         })
-    }
-
-    /// Returns `true` if the buyer may pay its cart on a page of the shop behind another API.
-    fn is_payable_elsewhere(&self) -> bool {
-        self.remote_cart.as_ref().is_some_and(|cart| cart.continue_url.is_some())
     }
 
     /// Records that the buyer approves the checkout in person as it stands.

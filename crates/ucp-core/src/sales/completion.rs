@@ -279,6 +279,7 @@ impl SalesService {
                 self.concluded(checkout.clone(), version, order.id.clone(), hold, Some(order))
             }
             Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
+            Ending::Unsent { content } => reopened(vec![Message::warning("completion_not_sent", content)], None),
             Ending::Refused(refusal) => reopened(refused_order(checkout, refusal), None),
             Ending::Challenged { reason, continue_url } => {
                 failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
@@ -373,6 +374,8 @@ pub(super) enum Ending {
     Placed(ShopOrder),
     /// No money moved, and none will.
     Declined { reason: String },
+    /// Nothing was sent, or it did not arrive and will not. No money moved: the same can be tried again.
+    Unsent { content: &'static str },
     /// The shop did not take the order for a reason beside the payment. No money moved, and none will.
     Refused(OrderRefusal),
     /// The buyer has to authenticate first. No money moved, and none will for this attempt.
@@ -400,6 +403,10 @@ impl From<Settlement> for Ending {
             Settlement::Captured { reference } => Self::Captured { reference },
             Settlement::Authorized { reference } => Self::Authorized { reference },
             Settlement::Declined { reason } => Self::Declined { reason },
+            Settlement::Unsent => Self::Unsent {
+                content: "The payment provider could not be reached. No payment was sent, and nothing was charged. \
+                          Complete the checkout again.",
+            },
             Settlement::Challenged { reason } => Self::Challenged { reason, continue_url: None },
             Settlement::AwaitingBuyer { step, url, until } => Self::AwaitingBuyer { step, url, until },
             Settlement::Unknown | Settlement::Absent => Self::Open,
@@ -412,6 +419,10 @@ impl From<OrderOutcome> for Ending {
         match outcome {
             OrderOutcome::Placed(order) => Self::Placed(order),
             OrderOutcome::Declined { reason } => Self::Declined { reason },
+            OrderOutcome::Unsent => Self::Unsent {
+                content: "The shop does not answer at the moment. No order was sent, and nothing was charged. Complete \
+                          the checkout again.",
+            },
             OrderOutcome::Refused(refusal) => Self::Refused(refusal),
             OrderOutcome::Challenged { reason, continue_url } => Self::Challenged { reason, continue_url },
             OrderOutcome::Unknown | OrderOutcome::Absent => Self::Open,

@@ -97,6 +97,16 @@ impl SalesService {
         Ok((checkout, order))
     }
 
+    /// Returns `true` if the buyer may have paid the cart of a checkout, which the shop no longer has, on a page of the
+    /// shop. A shop that knows the orders of its carts is asked.
+    pub(super) async fn may_be_paid(&self, checkout: &Checkout) -> bool {
+        let Some(cart) = checkout.remote_cart.as_ref().filter(|cart| cart.continue_url.is_some()) else { return false };
+        match self.order_inbox.as_ref().filter(|inbox| inbox.ways().finds) {
+            Some(inbox) => !matches!(inbox.order(&checkout.token, Some(cart)).await, Ok(None)),
+            None => true,
+        }
+    }
+
     /// Records that the shop no longer has the cart of an open checkout which the buyer could pay there. It is not known
     /// whether that happened: the checkout stays open until the shop tells, or until it expires. Another cart in its
     /// place could be paid a second time.

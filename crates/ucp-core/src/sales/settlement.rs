@@ -168,7 +168,9 @@ impl SalesService {
             let (cart, deadline) = (checkout.remote_cart.as_ref(), shop.place_deadline());
             let ending = match shop.placed(attempt, cart).await {
                 OrderOutcome::Absent if over(attempt, deadline) <= self.now() && shop.cancel(attempt, cart).await => {
-                    Ending::Declined { reason: "The order did not reach the shop.".into() }
+                    let content =
+                        "The order did not reach the shop, and nothing was charged. Complete the checkout again.";
+                    Ending::Unsent { content }
                 }
                 other => other.into(),
             };
@@ -181,7 +183,9 @@ impl SalesService {
         let deadline = handler.deadline();
         let ending = match handler.inquire(attempt).await {
             Settlement::Absent if over(attempt, deadline) <= self.now() && handler.forget(attempt).await => {
-                Ending::Declined { reason: "The payment did not reach the processor.".into() }
+                let content =
+                    "The payment did not reach its provider, and nothing was charged. Complete the checkout again.";
+                Ending::Unsent { content }
             }
             Settlement::AwaitingBuyer { until, .. } if until <= self.now() && handler.forget(attempt).await => {
                 Ending::Declined { reason: "The payment was not confirmed in time. Nothing was charged.".into() }

@@ -157,6 +157,7 @@ fn outcome(settlement: Settlement) -> OrderOutcome {
             OrderOutcome::Placed(order(&reference))
         }
         Settlement::Declined { reason } => OrderOutcome::Declined { reason },
+        Settlement::Unsent => OrderOutcome::Unsent,
         Settlement::Challenged { reason } => OrderOutcome::Challenged { reason, continue_url: Some(PROOF.to_owned()) },
         Settlement::AwaitingBuyer { .. } | Settlement::Unknown => OrderOutcome::Unknown,
         Settlement::Absent => OrderOutcome::Absent,

@@ -59,6 +59,7 @@ impl CountedHandler {
             Settlement::Captured { .. } => "captured",
             Settlement::Authorized { .. } => "authorized",
             Settlement::Declined { .. } => "declined",
+            Settlement::Unsent => "unsent",
             Settlement::Challenged { .. } => "challenged",
             Settlement::AwaitingBuyer { .. } => "awaiting_buyer",
             Settlement::Unknown => "unknown",

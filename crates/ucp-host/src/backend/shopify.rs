@@ -30,8 +30,13 @@ pub(super) async fn open(place: &RemotePlace<'_>) -> Result<Opened, Box<dyn Erro
     let section = &place.settings.sections.upstream;
     let kind = section.token_kind;
     let token = upstream.token.as_ref().map_or(Ok(Token::None), |shown| token(shown, kind))?;
-    let mut options =
-        Options::new(reached("shopify", place.settings, &place.upstream.url), token, monotonic(), chance());
+    let mut options = Options::new(
+        reached("shopify", place.settings, &place.upstream.url),
+        token,
+        monotonic(),
+        chance(),
+        clock::timestamp,
+    );
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
     options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };

@@ -317,7 +317,7 @@ async fn what_fails_before_the_order_is_placed_places_none() {
         });
         let reply = mapped.ask(Question::Place, question()).await;
         if places && lost == "session" {
-            assert!(matches!(reply, Ok(Reply::Refused(_))), "{reply:?}");
+            assert!(matches!(reply, Ok(Reply::Unsent(_))), "{reply:?}");
         } else {
             assert!(matches!(&reply, Err(failure) if !failure.never_sent()), "{places} {lost}: {reply:?}");
         }

@@ -269,7 +269,12 @@ async fn errors_of_graphql_are_answers_where_the_mapping_says_so() {
         })
     };
     let question = json!({"ids": ["1"], "context": context()});
-    for extensions in [json!({"code": "FORBIDDEN", "category": 7}), json!({"category": "FORBIDDEN"})] {
+    for extensions in [
+        json!({"code": "FORBIDDEN", "category": 7}),
+        json!({"category": "FORBIDDEN"}),
+        json!({"exception": {"code": "FORBIDDEN", "stacktrace": []}}),
+        json!({"code": 403, "exception": null, "category": "FORBIDDEN"}),
+    ] {
         let accepted = answers(extensions);
         accepted.answer(Question::Resolve, question.clone()).await;
         assert_eq!(accepted.asked().len(), 2);

@@ -1,10 +1,12 @@
 //! Tests of the language of mappings: requests and programs.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 use ucp_contract::{Question, Reply};
 use ucp_testkit::{host::Request, server::Answer};
 
-use super::{MappedShop, context, find};
+use super::{MARKET, MappedShop, context, find};
 
 const RESOLVE: &str = "[resolve]\nanswer = \"{products: []}\"\n";
 
@@ -322,6 +324,100 @@ answer = "null"
             .await;
     }
     assert_eq!(shop.asked().iter().filter(|line| *line == "GET /api/basket").count(), 2);
+}
+
+#[tokio::test]
+async fn buyers_with_different_session_headers_share_no_answer() {
+    let mapping = r#"
+session_headers = ["Cart-Token"]
+[find]
+answer = "{products: []}"
+[resolve]
+answer = "{products: []}"
+[cart]
+completion = "hand_off"
+[[cart.sync.step]]
+name = "made"
+path = "basket"
+method = "POST"
+[[cart.sync.step]]
+name = "basket"
+path = "basket"
+keep = 60
+answer = '{cart: .id, continue_url: "https://shop.example/", currency: "EUR", lines: [], total: .total}'
+[[cart.fetch.step]]
+name = "basket"
+path = "basket"
+keep = 60
+answer = '{cart: .id, continue_url: "https://shop.example/", currency: "EUR", lines: [], total: .total}'
+[cart.abandon]
+answer = "null"
+"#;
+    let made = AtomicUsize::new(0);
+    let shop = MappedShop::new(mapping, move |request| {
+        if request.method() == "POST" {
+            let set = format!("Cart-Token: t{}", made.fetch_add(1, Ordering::SeqCst) + 1);
+            return Answer::Whole(200, vec![set], b"{}".to_vec());
+        }
+        // The shop knows a cart by its token alone.
+        Answer::json(&json!({ "id": sent(request, "cart-token"), "total": 0 }))
+    });
+    let question = |cart: Option<&Value>| {
+        let mut question = json!({"purpose": "cart", "lines": [], "codes": [], "context": context()});
+        if let Some(cart) = cart {
+            question["cart"] = cart.clone();
+        }
+        question
+    };
+    let mut carts = Vec::new();
+    for _ in 0..2 {
+        carts.push(shop.answer(Question::CartSync, question(None)).await["cart"].clone());
+    }
+    for (cart, token) in carts.iter().zip(["t1", "t2"]) {
+        for _ in 0..2 {
+            shop.answer(Question::CartFetch, question(Some(cart))).await;
+            let requests = shop.server.requests();
+            assert_eq!(sent(requests.last().expect("a request"), "cart-token"), token);
+        }
+    }
+    // Each was asked for anew: nothing of a session is kept.
+    assert_eq!(shop.asked().iter().filter(|line| *line == "GET /api/basket").count(), 6);
+}
+
+#[tokio::test]
+async fn the_answer_of_a_repeated_step_knows_its_element() {
+    let steps = r#"
+[[find.step]]
+name = "stock"
+each = '["a", "b", "c"]'
+path = "stock/{.}"
+optional = true
+answer = '"\($element)=\(.left)"'
+"#;
+    let answer = |request: &Request| match request.uri().path().rsplit('/').next() {
+        Some("b") => Answer::status(404),
+        Some(name) => Answer::json(&json!({ "left": name.len() + 6 })),
+        None => Answer::status(500),
+    };
+    let shop = MappedShop::new(&shows("$stock | tojson", steps), answer);
+    assert_eq!(shown(&shop, find(&json!({}))).await, r#"["a=7",null,"c=7"]"#);
+    // A step of that name has it.
+    let named = steps.replace("each = '[", "each = '[$element, ");
+    let first = "\n[[find.step]]\nname = \"element\"\nvalue = '\"d\"'\n";
+    let shop = MappedShop::new(&shows("$stock | tojson", &format!("{first}{named}")), answer);
+    assert_eq!(shown(&shop, find(&json!({}))).await, r#"["d=7","d=7",null,"d=7"]"#);
+    // A fault is where it stands in the file, and without `each` there is no element.
+    let faulty = |steps: &str| {
+        let text = format!(
+            "{MARKET}\n[source.shop]\naddress = \"https://shop.example/\"\n{}",
+            shows("$stock | tojson", steps)
+        );
+        ucp_mapped::read(&text).expect_err("a fault").to_string()
+    };
+    let wrong = faulty(&steps.replace("(.left)", "(.left | nofilter)"));
+    assert_eq!(wrong, "line 16, column 32: find.stock.answer: filter `nofilter` is not defined");
+    let wrong = faulty(&steps.replace("each = '[\"a\", \"b\", \"c\"]'\n", "").replace("{.}", "x"));
+    assert!(wrong.contains("$element"), "{wrong}");
 }
 
 #[tokio::test]

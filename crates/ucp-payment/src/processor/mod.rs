@@ -322,7 +322,7 @@ impl Handler for Processor {
             }
             Verdict::Stands(payment) => settlement(payment),
             Verdict::Refused => declined("The payment provider did not take the payment. Nothing was charged."),
-            Verdict::Unsent => declined("The payment provider could not be reached. Nothing was charged."),
+            Verdict::Unsent => Settlement::Unsent,
             Verdict::NotFound | Verdict::Unclear => Settlement::Unknown,
         }
     }

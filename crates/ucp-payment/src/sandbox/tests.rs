@@ -72,6 +72,7 @@ fn word(settlement: &Settlement) -> &'static str {
         }
         Settlement::Authorized { .. } => "authorized",
         Settlement::Declined { .. } => "declined",
+        Settlement::Unsent => "unsent",
         Settlement::Challenged { .. } => "challenged",
         Settlement::AwaitingBuyer { .. } => "awaiting",
         Settlement::Unknown => "unknown",

@@ -422,9 +422,7 @@ impl Handler for Stripe {
                 return declined("The payment provider did not take the payment. Nothing was charged.");
             }
             // What is not confirmed charges nothing, whether it exists or not.
-            Verdict::Unsent | Verdict::Unclear => {
-                return declined("The payment provider could not be reached. Nothing was charged.");
-            }
+            Verdict::Unsent | Verdict::Unclear => return Settlement::Unsent,
         };
         members.extend(attempt.return_url.iter().map(|url| ("return_url".to_owned(), url.clone())));
         let key = key(attempt, Step::Confirm, "");
@@ -435,7 +433,7 @@ impl Handler for Stripe {
                 settlement => settlement,
             },
             Verdict::Refused(_) => declined("The payment provider did not take the payment. Nothing was charged."),
-            Verdict::Unsent => declined("The payment provider could not be reached. Nothing was charged."),
+            Verdict::Unsent => Settlement::Unsent,
             Verdict::Unclear => Settlement::Unknown,
         }
     }

@@ -16,7 +16,6 @@ use ucp_core::{
         filter::{CategoryPath, Criteria},
         product::Product,
     },
-    message::Message,
     operation::Operation,
     ports::{Page, PortError, Query, caller::BuyerSignals},
     text::clean,
@@ -29,7 +28,7 @@ use crate::{
     market::{InContext, Standing},
     money,
 };
-use ucp_net::{Failure, Filled, Staleness, deadline};
+use ucp_net::{Failure, Filled, deadline};
 
 /// Maximum number of pages of the API that are read to fill one.
 const MOST_PAGES: usize = 8;
@@ -93,8 +92,8 @@ impl Storefront {
             if served.value.lost {
                 return Err(lost());
             }
-            if served.stale == Some(Staleness::Failed) && page.messages.is_empty() {
-                page.messages.push(stale(served.age));
+            if page.messages.is_empty() {
+                page.messages.extend(served.dated(self.now()));
             }
             let listing = &*served.value;
             if number == 0 && query.criteria == Criteria::default() {
@@ -414,14 +413,4 @@ fn names_position(error: &Problem) -> bool {
         || message.contains("'after'")
         || message.contains("\"after\"")
         || message.contains("$after")
-}
-
-pub(super) fn stale(age: std::time::Duration) -> Message {
-    let minutes = (age.as_secs() / 60).max(1);
-    Message::warning(
-        "stale",
-        format!(
-            "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability may have changed."
-        ),
-    )
 }

@@ -28,6 +28,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     catalog::{
@@ -65,6 +66,8 @@ pub struct Options {
     pub clock: Clock,
     /// Source of random numbers, for the pauses between attempts.
     pub random: Random,
+    /// Clock of dates, for the age of what was kept.
+    pub now: fn() -> Timestamp,
     /// Statement of the shop about itself to an earlier process, for a shop that is down; see [`Standing::document`].
     pub last: Option<Bytes>,
 }
@@ -72,9 +75,9 @@ ucp_core::opaque!(Options { upstream, version, token, bot });
 
 impl Options {
     /// Returns the default options for a shop, with the default version and without an identity as a bot.
-    pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
+    pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random, now: fn() -> Timestamp) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
-        Self { upstream, version, token, bot: None, capacity, clock, random, last: None }
+        Self { upstream, version, token, bot: None, capacity, clock, random, now, last: None }
     }
 }
 
@@ -108,6 +111,7 @@ struct StorefrontState {
     client: Client,
     market: Arc<Current>,
     clock: Clock,
+    now: fn() -> Timestamp,
     /// `true` as long as tags of products are requested.
     tags: AtomicBool,
     pages: CoalescingCache<Arc<find::Listing>>,
@@ -122,7 +126,7 @@ impl Storefront {
     /// last](Options::last) is used. Fails with [`SetupError`] if the options are not usable, or the shop cannot be
     /// read and has stated nothing before.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
-        let Options { upstream, version, token, bot, capacity, clock, random, last } = options;
+        let Options { upstream, version, token, bot, capacity, clock, random, now, last } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         if !version.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2)) {
             return Err(SetupError::Version(version));
@@ -144,6 +148,7 @@ impl Storefront {
             client,
             market,
             clock,
+            now,
             tags,
             locks: ResourceLocks::default(),
         })))
@@ -158,6 +163,11 @@ impl Storefront {
     pub fn standing(&self) -> Arc<Standing> {
         self.0.market.renew(&self.0.client, &self.0.clock);
         self.0.market.get()
+    }
+
+    /// Returns the time.
+    fn now(&self) -> Timestamp {
+        (self.0.now)()
     }
 
     /// Returns the locks that put changes of one cart in sequence.
@@ -262,7 +272,7 @@ impl Catalog for Storefront {
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
     ) -> Result<Named, PortError> {
-        self.show(id, presentation, *buyer_signals).await.map(Named::Found)
+        self.show(id, presentation, *buyer_signals).await
     }
 
     async fn complete(

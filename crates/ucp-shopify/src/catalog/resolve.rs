@@ -12,6 +12,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json, value::RawValue};
 use ucp_core::{
     catalog::{
@@ -26,7 +27,6 @@ use super::{
     Storefront, Variables,
     build::{self, Built, PRODUCT, VARIANT, is_id},
     codes::{Bearers, is_code},
-    find::stale,
     freshness,
     lenient::Lenient,
     shape,
@@ -36,7 +36,10 @@ use crate::{
     documents::{self, LISTED_MEDIA, MOST_COMBINATIONS, MOST_PRODUCTS, OPENED_MEDIA, OPENED_VARIANTS, variants_beside},
     market::InContext,
 };
-use ucp_net::{Failure, Filled, Served, Staleness};
+use ucp_net::{
+    Failure, Filled, Served, Staleness,
+    coalescing::{facts_as_of, stale},
+};
 
 /// Maximum number of pages of variants that are read for a product whose combinations are unknown.
 const MOST_PAGES: usize = 20;
@@ -94,8 +97,10 @@ struct Lookup {
     known: HashMap<String, KnownId>,
     /// Identifiers whose results are stale because the shop failed.
     old: HashSet<String>,
-    /// Age of the oldest stale result.
-    age: Duration,
+    /// Identifiers whose results were kept.
+    kept: HashSet<String>,
+    /// Age of the oldest stale result, and of the oldest other one.
+    ages: [Duration; 2],
     /// `true` if the shop answered about any of them.
     answered: bool,
     /// Last failure.
@@ -112,24 +117,37 @@ impl Lookup {
     }
 
     /// Returns what an identifier of the request names.
-    fn named(&self, id: &str, bearers: Option<&Bearers>, products: &HashMap<String, Arc<Product>>) -> Named {
+    fn named(
+        &self,
+        id: &str,
+        bearers: Option<&Bearers>,
+        products: &HashMap<String, Arc<Product>>,
+        now: Timestamp,
+    ) -> Named {
         let numbered = numbered(id);
         let own = std::iter::once(id).chain(numbered.iter().map(String::as_str)).map(|key| (key, false));
         let coded = bearers.into_iter().flat_map(|bearers| &bearers.variants).map(|key| (key.as_str(), true));
-        let (mut matches, mut unchecked, mut old) = (Vec::new(), bearers.is_some_and(|own| own.unchecked), false);
+        let (mut matches, mut unchecked) = (Vec::new(), bearers.is_some_and(|own| own.unchecked));
+        let (mut old, mut kept) = (false, false);
         for (key, is_alias) in own.chain(coded) {
             let Some(known) = self.known.get(key) else { continue };
             unchecked |= matches!(known, KnownId::Unchecked);
             old |= self.old.contains(key);
+            kept |= self.kept.contains(key);
             matches.extend(target(known, products).map(|found| match found.target {
                 Target::Variant(place) if is_alias => Match { target: Target::VariantAlias(place), ..found },
                 _ => found,
             }));
         }
+        let [old_for, kept_for] = self.ages;
+        let as_of = facts_as_of(kept_for, now).filter(|_| kept && !matches.is_empty());
         match (matches.is_empty(), unchecked) {
             (true, true) => Named::Unchecked,
-            _ if old => Named::Stale(matches, stale(self.age)),
-            _ => Named::Found(matches),
+            _ if old => Named::Stale(matches, stale(old_for)),
+            _ => match as_of {
+                Some(as_of) => Named::Dated(matches, as_of),
+                None => Named::Found(matches),
+            },
         }
     }
 }
@@ -167,7 +185,7 @@ impl Storefront {
             return Err(failure.into());
         }
         let products = merged(found.known.values());
-        Ok(ids.iter().map(|id| found.named(id, bearers.get(id), &products)).collect())
+        Ok(ids.iter().map(|id| found.named(id, bearers.get(id), &products, self.now())).collect())
     }
 
     /// Looks identifiers and handles up in slices, concurrently.
@@ -198,10 +216,11 @@ impl Storefront {
             match answer {
                 Ok(served) => {
                     found.answered = true;
-                    if served.stale == Some(Staleness::Failed) {
-                        found.old.extend(slice.iter().cloned());
-                        found.age = found.age.max(served.age);
-                    }
+                    let is_old = served.stale == Some(Staleness::Failed);
+                    let of_kind = if is_old { &mut found.old } else { &mut found.kept };
+                    of_kind.extend(slice.iter().cloned());
+                    let age = &mut found.ages[usize::from(!is_old)];
+                    *age = served.age.max(*age);
                     found.known.extend(slice.iter().cloned().zip(served.value.named.iter().cloned()));
                 }
                 Err(failure) => {
@@ -217,9 +236,9 @@ impl Storefront {
         id: &str,
         presentation: &Presentation,
         buyer_signals: BuyerSignals,
-    ) -> Result<Vec<Match>, PortError> {
+    ) -> Result<Named, PortError> {
         if kind(id) != Some(Asked::Ids) {
-            return Ok(Vec::new());
+            return Ok(Named::Found(Vec::new()));
         }
         let context = self.standing().in_context(presentation);
         let freshness = freshness(Operation::GetProduct);
@@ -234,7 +253,12 @@ impl Storefront {
         if matches!(known, KnownId::Unchecked) {
             return Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected).into());
         }
-        Ok(target(&known, &merged([&known])).into_iter().collect())
+        let found: Vec<_> = target(&known, &merged([&known])).into_iter().collect();
+        // Data for the buyer's decision are never stale.
+        Ok(match served.dated(self.now()).filter(|_| !found.is_empty()) {
+            Some(message) => Named::Dated(found, message),
+            None => Named::Found(found),
+        })
     }
 
     pub(super) async fn add_variants(

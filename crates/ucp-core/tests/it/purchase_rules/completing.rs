@@ -186,8 +186,8 @@ async fn a_payment_that_never_arrived_is_given_up_once_it_cannot_arrive_any_more
     shop.clock.advance(1);
     assert_eq!(shop.carry_out_all().await, Ok(1));
     let reopened = look(&shop, &id).await;
-    assert_eq!((reopened.checkout.status(), shop.ledger.remaining("rose")), (Status::Incomplete, Some(6)));
-    assert_eq!(codes(&reopened.messages), ["payment_failed"]);
+    assert_eq!((reopened.checkout.status(), shop.ledger.remaining("rose")), (Status::ReadyForComplete, Some(6)));
+    assert_eq!(codes(&reopened.messages), ["completion_not_sent"]);
     assert_eq!(shop.carry_out_all().await, Ok(0));
 }
 

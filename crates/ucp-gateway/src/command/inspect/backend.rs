@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use ucp_contract::{
     Question, Reply, Transport,
-    check::{Finding, Report, check},
+    check::{Finding, Permissions, Purchase, Report, check},
     documents::Backend,
     http::{Credential, HttpShop, SigningSecret},
     judge,
@@ -108,12 +108,30 @@ pub(crate) struct CheckOptions {
     /// Also test the rules that create carts and payment attempts. No order is placed.
     #[arg(long)]
     allow_writes: bool,
+    /// Also place one order, and test the rules about orders: JSON file with `buyer`, `address` and `payment`, as in `/place`.
+    #[arg(long, value_name = "FILE", requires = "allow_writes")]
+    place_order: Option<PathBuf>,
+    /// Discount code that exists and does not apply, to test that the reason is stated.
+    #[arg(long, value_name = "CODE", requires = "allow_writes")]
+    unmet_code: Option<String>,
     /// Only test the form of a mapping, without its shop and its secrets.
     #[arg(long, conflicts_with = "allow_writes")]
     offline: bool,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl CheckOptions {
+    /// Returns what may be done at the shop. Fails if the file of the order cannot be read.
+    fn permissions(&self) -> Result<Permissions, String> {
+        let purchase = |file: &PathBuf| {
+            let unusable = |error| format!("{} must be a purchase: {error}", file.display());
+            serde_json::from_str::<Purchase>(&text(file)?).map_err(unusable)
+        };
+        let order = self.place_order.as_ref().map(purchase).transpose()?;
+        Ok(Permissions { writes: self.allow_writes, order, unmet_code: self.unmet_code.clone() })
+    }
 }
 
 pub(crate) fn run(command: &BackendCommand) -> Done {
@@ -135,12 +153,11 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
 }
 
 async fn checked(options: &CheckOptions) -> Done {
+    let permissions = options.permissions()?;
     let report = match options.shop.parse::<Url>() {
         Ok(_) if options.offline => return Err("`--offline` is for mapping files: an adapter has to run".into()),
-        Ok(url) if matches!(url.scheme(), "http" | "https") => {
-            check(&contract(options, url)?, options.allow_writes).await
-        }
-        _ => of_mapping(options).await?,
+        Ok(url) if matches!(url.scheme(), "http" | "https") => check(&contract(options, url)?, &permissions).await,
+        _ => of_mapping(options, &permissions).await?,
     };
     if options.json {
         say!("{}", serde_json::to_string_pretty(&report)?);
@@ -195,7 +212,7 @@ impl Transport for Talkative {
 }
 
 /// Tries the rules on a mapping: those of its form first, which need no shop.
-async fn of_mapping(options: &CheckOptions) -> Result<Report, Box<dyn std::error::Error>> {
+async fn of_mapping(options: &CheckOptions, permissions: &Permissions) -> Result<Report, Box<dyn std::error::Error>> {
     let (mapping, plan) = read(Path::new(&options.shop))?;
     let (mut kept, mut findings) = (vec!["the_file_is_a_mapping"], Vec::new());
     for Form { rule, question, problem, cure } in form::examine(&mapping, &plan) {
@@ -212,7 +229,7 @@ async fn of_mapping(options: &CheckOptions) -> Result<Report, Box<dyn std::error
         Report { skipped: vec![("everything else", reason)], ..Report::default() }
     } else {
         let shop = Talkative { mapped: mapped(&mapping, plan)?, left_out: Mutex::default() };
-        let mut report = check(&shop, options.allow_writes).await;
+        let mut report = check(&shop, permissions).await;
         shop.note(&mut report);
         report
     };
@@ -383,7 +400,7 @@ fn try_out(file: &Path, question: &str, arguments: &[String], all: bool) -> Done
             say!("answer: there is no such thing");
             ExitCode::SUCCESS
         }
-        Ok(Reply::Refused(reason) | Reply::Halted(reason)) => {
+        Ok(Reply::Refused(reason) | Reply::Unsent(reason) | Reply::Halted(reason)) => {
             say!("refused: {reason}");
             ExitCode::FAILURE
         }

@@ -130,9 +130,8 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
     for claim in &claims {
         let fits = match claim {
             Claim::Settled(Settlement::Captured { reference }) => money == 1 && reference == "psp_a",
-            Claim::Settled(Settlement::Declined { .. } | Settlement::Challenged { .. }) | Claim::Forgotten(true) => {
-                money == 0
-            }
+            Claim::Settled(Settlement::Declined { .. } | Settlement::Unsent | Settlement::Challenged { .. })
+            | Claim::Forgotten(true) => money == 0,
             Claim::Settled(Settlement::AwaitingBuyer { .. } | Settlement::Authorized { .. }) => false,
             Claim::Settled(Settlement::Unknown | Settlement::Absent) | Claim::Forgotten(false) => true,
         };

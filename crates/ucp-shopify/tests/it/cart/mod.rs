@@ -72,7 +72,7 @@ impl Counter {
         upstream.timeouts.write.total = Duration::from_secs(30);
         change(&mut upstream);
         let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
-        let options = Options::new(upstream, Token::None, clock, random);
+        let options = Options::new(upstream, Token::None, clock, random, jiff::Timestamp::now);
         let storefront = Storefront::connect(options).await.expect("the shop says where it sells");
         let mut shop = TestShop::new(Terms::default());
         shop.sales.catalog = Arc::new(storefront.clone());

@@ -65,7 +65,9 @@ impl TestShop {
         upstream.timeouts.connect = Duration::from_secs(20);
         upstream.timeouts.read.answer = Duration::from_secs(20);
         upstream.timeouts.read.total = Duration::from_secs(30);
-        let mut options = Options::new(upstream, Token::None, clock, Arc::new(|| 0));
+        let mut options = Options::new(upstream, Token::None, clock, Arc::new(|| 0), || {
+            "2026-09-01T12:00:00Z".parse().expect("a time")
+        });
         adapt(&mut options);
         Ok(Self { storefront: Storefront::connect(options).await?, ahead })
     }

@@ -397,6 +397,34 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn facts_that_were_kept_state_their_age() {
+    let stub = Stub::serve(|asked| match asked.operation.as_str() {
+        "Search" => Reply::Data(page(vec![simple(1, "1.0")], false)),
+        "Nodes" => nodes(asked),
+        _ => Reply::Usual,
+    })
+    .await;
+    let shop = TestShop::behind(&stub).await;
+    let said = async || {
+        let found = shop.search(&words("x")).await.expect("carried out").messages;
+        let looked_up = shop.lookup(&[product_id(1), product_id(2)]).await.expect("carried out").messages;
+        let opened = shop.open(detail::Request { id: product_id(1), ..detail::Request::default() });
+        let opened = opened.await.expect("carried out").expect("a product").messages;
+        [found, looked_up, opened].map(|messages| serde_json::to_string(&messages).expect("JSON"))
+    };
+    assert_eq!(said().await, ["[]", "[]", "[]"]);
+    shop.forward(15);
+    let [found, looked_up, opened] = said().await;
+    for kept in [&found, &looked_up] {
+        assert_eq!(kept.matches("facts_as_of").count(), 1, "{kept}");
+        assert!(kept.contains("2026-09-01T11:59:45Z"), "{kept}");
+    }
+    // What a buyer decides by is asked for anew.
+    assert_eq!(opened, "[]");
+    assert_eq!((stub.asked("Search").len(), stub.asked("Nodes").len()), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_says_about_itself_is_renewed_and_kept() {
     let state = Arc::new(AtomicUsize::new(0));
     let now = Arc::clone(&state);

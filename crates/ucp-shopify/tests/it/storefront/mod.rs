@@ -54,7 +54,7 @@ async fn behind_with(address: &str, token: Token, change: impl FnOnce(&mut ucp_n
     let mut upstream = ucp_net::Options::new("test shop", Url::parse(address).expect("an address"));
     change(&mut upstream);
     let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
-    let options = Options::new(upstream, token, clock, random);
+    let options = Options::new(upstream, token, clock, random, jiff::Timestamp::now);
     Storefront::connect(options).await.expect("the shop says where it sells")
 }
 
