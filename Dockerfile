@@ -5,6 +5,8 @@
 
 FROM rust:1.95-alpine AS build
 # The database, the allocator and the cryptography are compiled from C; Alpine's target links everything statically.
+# Alpine removes older versions of its packages, so that pinned ones cannot be installed for long.
+# hadolint ignore=DL3018
 RUN apk add --no-cache build-base ca-certificates cmake linux-headers perl
 WORKDIR /src
 COPY . .

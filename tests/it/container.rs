@@ -66,6 +66,35 @@ fn the_image_starts_without_rights_and_writes_only_its_volume() {
     assert!(gateway.terminate().success(), "it stops on SIGTERM");
 }
 
+/// An empty image has no `/tmp`, and nothing of it can be written but its volume.
+#[test]
+fn a_new_shop_needs_no_directory_for_temporary_files() {
+    let root = crate::harness::folder();
+    let (volume, elsewhere) = (root.path().join("volume"), root.path().join("elsewhere"));
+    for folder in [&volume, &elsewhere] {
+        fs::create_dir(folder).expect("a directory");
+    }
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    allow(root.path(), 0o755);
+    allow(&elsewhere, 0o555);
+    let hidden = "mount -t tmpfs -o ro tmpfs /tmp && mount -t tmpfs -o ro tmpfs /var/tmp";
+    let can = Command::new("unshare").args(["--mount", "sh", "-c", hidden]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        println!("skipped: nothing can be mounted here");
+        return;
+    }
+    std::os::unix::fs::chown(&volume, Some(65_532), Some(65_532)).expect("ownership");
+    let program = root.path().join("ucp-gateway");
+    fs::copy(env!("CARGO_BIN_EXE_ucp-gateway"), &program).expect("a copy");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c"]);
+    command.arg(format!("{hidden} && exec setpriv --reuid 65532 --regid 65532 --clear-groups \"$@\""));
+    command.arg("sh").arg(&program).args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&volume);
+    let mut gateway = Gateway::spawn(command.current_dir(&elsewhere), None);
+    assert_eq!(gateway.get("/.well-known/ucp").status, 200);
+    assert!(gateway.terminate().success(), "it stops on SIGTERM");
+}
+
 #[test]
 fn compose_keeps_what_the_image_promises() {
     let compose = fs::read_to_string(repository().join("docker-compose.yml")).expect("a compose file");

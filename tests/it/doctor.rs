@@ -88,6 +88,20 @@ fn every_rule_of_shops_catches_its_fault() {
 }
 
 #[test]
+fn keys_without_a_point_are_named() {
+    let gateway = Gateway::shared();
+    let shop = stand_in(gateway.address.to_string().leak(), Some(Rule::ProfileKeys));
+    let (report, _) = examined(&[&shop.url("")]);
+    let seen: Vec<_> = elements(&report["findings"])
+        .iter()
+        .filter(|finding| finding["rule"] == Rule::ProfileKeys.name())
+        .filter_map(|finding| finding["seen"].as_str())
+        .collect();
+    assert!(seen.iter().any(|seen| seen.contains("\"b\" has no crv, no x, no y")), "{seen:?}");
+    assert!(seen.iter().any(|seen| seen.contains("\"a\" has a private member")), "{seen:?}");
+}
+
+#[test]
 fn the_report_is_readable_and_the_exit_code_tells() {
     let gateway = Gateway::shared();
     let url = gateway.address.to_string();

@@ -1,10 +1,13 @@
 //! Actions of an operator at a running gateway: reload, pause, block, shutdown.
 
 mod commands;
+mod copies;
 mod guesses;
 mod pages;
+mod recovery;
 mod reloads;
 mod storage;
+mod taken_up;
 
 use std::{
     fs,

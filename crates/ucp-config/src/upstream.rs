@@ -30,6 +30,8 @@ pub struct Upstream {
     pub token_file: Option<PathBuf>,
     /// Certificate that the gateway shows there.
     pub identity: Option<Identity>,
+    /// End of that certificate.
+    pub identity_expiry: Option<Timestamp>,
     /// Secret with which the shop signs its notices about orders.
     pub webhook_secret: Option<Secret>,
     /// Secret that the gateway and a shop behind the backend contract share.
@@ -104,7 +106,7 @@ pub(super) fn resolve(
     if token.is_some() && signing_secret.is_some() {
         document.add("upstream.signing_secret_file", "either this or a token, not both");
     }
-    let identity = identity(said, document);
+    let (identity, identity_expiry) = identity(said, document).unzip();
     document.refuse_foreign("upstream", said.backend, said.signature_file.as_ref().map(|_| "signature_file"));
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
@@ -114,6 +116,7 @@ pub(super) fn resolve(
         token,
         token_file,
         identity,
+        identity_expiry: identity_expiry.flatten(),
         webhook_secret,
         signing_secret,
         mapping: mapping.map(|(text, _)| text),
@@ -123,8 +126,8 @@ pub(super) fn resolve(
     })
 }
 
-/// Reads the certificate that the gateway shows to the shop, and its key.
-fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<Identity> {
+/// Reads the certificate that the gateway shows to the shop, and its key. Returns its end with it.
+fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(Identity, Option<Timestamp>)> {
     const KEYS: [&str; 2] = ["upstream.client_certificate_file", "upstream.client_key_file"];
     let (certificate, key) = match (&said.client_certificate_file, &said.client_key_file) {
         (None, None) => return None,
@@ -139,7 +142,8 @@ fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<Id
     let (certificate_pem, key_pem) = (read(KEYS[0], certificate)?, read(KEYS[1], key)?);
     let (certificate, key) = (certificate.display(), key.display());
     let identity = outbound::identity(&certificate_pem, &key_pem);
-    document.led(KEYS[0], identity.map_err(|error| format!("{certificate} and {key} {error}")))
+    let identity = document.led(KEYS[0], identity.map_err(|error| format!("{certificate} and {key} {error}")))?;
+    Some((identity, ucp_listener::expiry(&certificate_pem)))
 }
 
 /// Reads the mapping of a shop behind any API, with the address of its first source.

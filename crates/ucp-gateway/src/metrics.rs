@@ -7,6 +7,7 @@
 use std::{error::Error, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use prometheus::{
     Counter, CounterVec, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, proto::MetricFamily,
@@ -24,7 +25,7 @@ use ucp_core::{
     },
 };
 use ucp_host::{backend::Counted, clock, ended::Ended, health::Health, running::Running};
-use ucp_listener::Connections;
+use ucp_listener::{Connections, Tls};
 use ucp_postgres::PostgresStore;
 use ucp_record::{Stage, Step};
 use ucp_sqlite::Activity;
@@ -32,9 +33,9 @@ use ucp_sync::Status;
 
 use crate::{events::Events, export::Counts, telemetry::Log};
 
-/// Upper bounds of the buckets of durations, in seconds. Alerts compare with 2.5, 4, 5 and 10.
-const SECONDS: [f64; 16] =
-    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 4.0, 5.0, 10.0, 25.0];
+/// Upper bounds of the buckets of durations, in seconds. Alerts compare with 1, 2.5, 4, 5, 6 and 10.
+const SECONDS: [f64; 17] =
+    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 4.0, 5.0, 6.0, 10.0, 25.0];
 
 /// Metrics of calls, which are counted as the calls end.
 #[derive(Clone, Debug)]
@@ -130,6 +131,8 @@ pub(crate) struct Sources {
     pub(crate) metrics: Metrics,
     pub(crate) running: Arc<Running>,
     pub(crate) connections: Connections,
+    /// TLS of the listener, if it has any.
+    pub(crate) tls: Option<Tls>,
     pub(crate) log: Arc<Log>,
     pub(crate) health: Health,
     pub(crate) events: Option<Arc<Events>>,
@@ -188,9 +191,28 @@ impl Sources {
             waiting.set(&["events_file"], left);
         }
         read_process(&read)?;
+        self.read_certificates(&read)?;
         read_databases(&read, &self.running.files.databases())?;
         self.read_shops(&read).await?;
         Ok(read.0.gather())
+    }
+
+    /// Reads when certificates end: those of the listener, and those that the gateway shows to the shops behind it.
+    fn read_certificates(&self, read: &Reading) -> prometheus::Result<()> {
+        let expiry = "End of a certificate in use, in seconds since 1970";
+        let expiry = read.gauge("ucp_certificate_expiry_seconds", expiry, &["shop", "certificate"])?;
+        let set = |shop: &str, name: &str, end: Timestamp| {
+            expiry.set(&[shop, name], u64::try_from(end.as_second()).unwrap_or_default());
+        };
+        for (name, end) in self.tls.iter().flat_map(Tls::expiries) {
+            set("", name, end);
+        }
+        for settings in &self.running.configuration().shops {
+            if let Some(end) = settings.upstream.as_ref().and_then(|upstream| upstream.identity_expiry) {
+                set(settings.mount.id.as_str(), "upstream_client", end);
+            }
+        }
+        Ok(())
     }
 
     async fn read_shops(&self, read: &Reading) -> prometheus::Result<()> {
@@ -200,6 +222,8 @@ impl Sources {
         let waiting = read.gauge("ucp_webhooks_waiting", "Pending webhook events", SHOP)?;
         let age =
             read.gauge("ucp_webhooks_oldest_seconds", "Age of the oldest pending webhook event, in seconds", SHOP)?;
+        let key = "1 if there is a signing key; without one, webhooks wait";
+        let key = read.gauge("ucp_signing_key", key, SHOP)?;
         let attempts = "Webhook delivery attempts, by result";
         let attempts = read.counter("ucp_webhook_attempts_total", attempts, &["shop", "result"])?;
         let events = "Events of the upstream connection, by event";
@@ -258,6 +282,7 @@ impl Sources {
                     tracing::warn!(error = &error as &dyn Error, "counting pending webhooks failed");
                 }
             }
+            key.set(&[id], u64::from(slot.can_sign()));
             for (result, count) in shop.webhooks.by_result() {
                 attempts.set(&[id, result], count);
             }

@@ -2,12 +2,14 @@
 //! Shops in one place share it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
+use futures_util::future::join_all;
 use tokio::sync::OnceCell;
 use ucp_config::{Data, Number, Settings};
 use ucp_core::{
@@ -16,10 +18,22 @@ use ucp_core::{
 };
 use ucp_postgres::{OpenError, Options, PostgresStore};
 use ucp_sqlite::{Room, SqliteStore, StoreError};
+use uuid::Uuid;
+
+/// Interval at which databases are told that this process serves shops from them: several times within
+/// [`WATCHED`](crate::machine::WATCHED).
+const BEAT: Duration = Duration::from_secs(4);
+
+/// Maximum time for which databases are told at the end of the process.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Open places of storage. They stay open until the process ends.
 #[derive(Debug, Default)]
 pub struct Files {
+    /// Name of this process in databases.
+    gateway: OnceLock<Uuid>,
+    /// Shops that are served from databases, each with the place of its own.
+    served: Mutex<BTreeSet<(String, ShopId)>>,
     directories: Mutex<BTreeMap<PathBuf, SqliteStore>>,
     /// Databases that were asked for, each with how it is reached: shops with passwords of their own share no connections.
     databases: Mutex<Vec<(Options, Arc<OnceCell<PostgresStore>>)>>,
@@ -68,8 +82,9 @@ impl Files {
         Ok(store)
     }
 
-    /// Returns the store of a shop in a database, whose connections all shops in it share. Who waits for a database
-    /// keeps nobody from another. Fails with [`OpenError`] if it cannot be opened.
+    /// Returns the store of a shop that is served from a database, whose connections all shops in it share. Who waits for a
+    /// database keeps nobody from another. Fails with [`OpenError`] if it cannot be opened, or a copy of the shop into it is
+    /// not finished.
     pub(crate) async fn database(&self, options: &Options, shop: ShopId) -> Result<PostgresStore, OpenError> {
         let known = self.known().iter().find(|(known, _)| known == options).map(|(_, cell)| Arc::clone(cell));
         let cell = known.unwrap_or_else(|| {
@@ -77,7 +92,48 @@ impl Files {
             self.known().push((options.clone(), Arc::clone(&cell)));
             cell
         });
-        cell.get_or_try_init(|| PostgresStore::open(options, shop.clone())).await?.of(shop).await
+        let store = cell.get_or_try_init(|| PostgresStore::open(options, shop.clone())).await?.of(shop.clone()).await?;
+        store.serve(self.gateway()).await?;
+        let place = store.place().to_owned();
+        self.served.lock().unwrap_or_else(PoisonError::into_inner).insert((place, shop));
+        Ok(store)
+    }
+
+    /// Tells databases that no shop is served from them any more. What cannot be told is seen within
+    /// [`WATCHED`](crate::machine::WATCHED).
+    pub async fn leave(&self) {
+        let told = self.databases().into_iter().map(async |store| drop(store.leave(self.gateway()).await));
+        drop(tokio::time::timeout(PATIENCE, join_all(told)).await);
+    }
+
+    /// Returns the name of this process in databases.
+    fn gateway(&self) -> Uuid {
+        *self.gateway.get_or_init(Uuid::new_v4)
+    }
+
+    /// Tells databases which shops are served from them, for as long as the places of storage are open.
+    pub async fn beat(files: Weak<Self>) {
+        let mut failing = BTreeSet::new();
+        loop {
+            tokio::time::sleep(BEAT).await;
+            let Some(files) = files.upgrade() else { return };
+            for store in files.databases() {
+                let place = store.place().to_owned();
+                let served = files.served.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let shops: Vec<_> =
+                    served.iter().filter(|(at, _)| *at == place).map(|(_, shop)| shop.as_str()).collect();
+                match store.beat(files.gateway(), &shops).await {
+                    Ok(()) => drop(failing.remove(&place)),
+                    // A state is logged when it begins.
+                    Err(error) => {
+                        if failing.insert(place) {
+                            let error: &dyn std::error::Error = &error;
+                            tracing::warn!(error, "telling the database that it is in use failed");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Returns `true` if a database is open.

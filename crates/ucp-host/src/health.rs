@@ -110,6 +110,21 @@ impl Health {
         if results.iter().any(Result::is_ok) { Ok(()) } else { results.into_iter().collect() }
     }
 
+    /// Returns why webhooks cannot be sent: platforms have been told of orders, or wait for it, and there is no key to sign with,
+    /// as after a restore without the keys. A developer's trial needs none.
+    async fn unsigned(&self) -> Option<String> {
+        let slot = self.0.running.shops.single().filter(|slot| !slot.is_development())?;
+        let shop = slot.shop().filter(|_| !slot.can_sign())?;
+        let told = shop.store.webhook_events(1).await.is_ok_and(|events| !events.is_empty());
+        told.then(|| {
+            format!(
+                "there is no signing key, and platforms expect signed webhooks about their orders: put the keys of the gateway back into \
+                 {}, or make one with `ucp-gateway keys generate`",
+                slot.settings.keys().display()
+            )
+        })
+    }
+
     async fn check(&self) -> Reasons {
         let mut reasons = Reasons::new();
         // One of several shops that is down keeps nobody from the others.
@@ -123,6 +138,9 @@ impl Health {
         }
         if let Err(reason) = self.stores().await {
             reasons.insert("store", reason);
+        }
+        if let Some(reason) = self.unsigned().await {
+            reasons.insert("keys", reason);
         }
         let inner = Arc::clone(&self.0);
         let files = tokio::task::spawn_blocking(move || [("disk", inner.disk()), ("keys", inner.keys())]).await;

@@ -1,12 +1,14 @@
-//! The one machine whose gateways use a data directory.
+//! The gateways that use a data directory: all of them on one machine, and none while the shop is copied.
 //!
 //! Any number of gateways share a directory on one machine, because SQLite's locks and its shared memory hold there. Over a
 //! network they do not. So whoever serves from a directory writes in it on which machine it runs, again and again, and a
-//! gateway on another machine that sees that happen does not start.
+//! gateway on another machine that sees that happen does not start. The file that it writes is locked too: by gateways together,
+//! by a copy alone.
 
 use std::{
-    collections::BTreeSet,
-    fs,
+    collections::BTreeMap,
+    fs::{self, File, TryLockError},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,41 +24,91 @@ const FILE: &str = "machine";
 const BEAT: Duration = Duration::from_secs(4);
 
 /// Time within which a gateway that runs has written it.
-const WATCHED: Duration = Duration::from_secs(10);
+pub const WATCHED: Duration = Duration::from_secs(10);
 
 /// Age from which on nobody has written it for a long time, whatever the clocks of two machines say.
 const OLD: Duration = Duration::from_secs(600);
 
-/// A data directory that gateways on another machine use.
+/// A data directory that others use.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "a gateway on another machine uses {}: SQLite's locks do not hold over a network. Let gateways on several machines share a \
-     PostgreSQL database instead (--database)",
-    .0.display()
-)]
-pub struct InUse(PathBuf);
+pub enum InUse {
+    /// Gateways on another machine serve from it.
+    #[error(
+        "a gateway on another machine uses {}: SQLite's locks do not hold over a network. Let gateways on several machines share a \
+         PostgreSQL database instead (--database)",
+        .0.display()
+    )]
+    Elsewhere(PathBuf),
+    /// A copy reads or writes it.
+    #[error("`ucp-gateway data copy` is running on {}: start the gateway when that has ended", .0.display())]
+    Copied(PathBuf),
+    /// Somebody serves from it, who wants it alone.
+    #[error("a gateway is running on {}, or another copy: stop it first", .0.display())]
+    Served(PathBuf),
+    /// Nobody can tell.
+    #[error("cannot see whether a gateway is running on {}: its file `machine` cannot be locked", path.display())]
+    Unseen {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
 
-/// The data directories that this machine uses.
+/// The data directories that this process uses.
 #[derive(Debug, Default)]
-pub struct Claims(Mutex<BTreeSet<PathBuf>>);
+pub struct Claims(Mutex<BTreeMap<PathBuf, Claim>>);
+
+/// How a data directory is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// By this process and other gateways.
+    Shared,
+    /// By this process alone.
+    Alone,
+}
+
+/// A directory that is used for as long as this is kept.
+#[derive(Debug)]
+struct Claim {
+    _lock: Option<File>,
+    beat: Option<JoinHandle<()>>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.beat.iter().for_each(JoinHandle::abort);
+    }
+}
 
 impl Claims {
-    /// Notes that this machine uses these directories for as long as the process runs. Fails with [`InUse`] if
-    /// gateways on another machine use one of them.
+    /// Notes that this process serves from these directories for as long as it runs. Fails with [`InUse`] if gateways on
+    /// another machine use one of them, or a copy does.
     pub async fn add<'a>(&self, directories: impl IntoIterator<Item = &'a Path>) -> Result<(), InUse> {
-        let mut claimed = self.0.lock().await;
         for directory in directories {
-            if !claimed.contains(directory) {
-                claim(directory).await?;
-                claimed.insert(directory.to_owned());
-            }
+            self.claim(directory, Use::Shared).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a directory from gateways for as long as the process runs. Fails with [`InUse`] if one uses it.
+    pub async fn alone(&self, directory: &Path) -> Result<(), InUse> {
+        self.claim(directory, Use::Alone).await
+    }
+
+    async fn claim(&self, directory: &Path, how: Use) -> Result<(), InUse> {
+        let mut claimed = self.0.lock().await;
+        if !claimed.contains_key(directory) {
+            claimed.insert(directory.to_owned(), claim(directory, how).await?);
         }
         Ok(())
     }
 }
 
-/// Notes that this machine uses a data directory, and keeps doing so until the task ends.
-async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, InUse> {
+/// Notes that this process uses a data directory, and keeps doing so until the claim is dropped.
+async fn claim(data_dir: &Path, how: Use) -> Result<Claim, InUse> {
+    let file = data_dir.join(FILE);
+    let lock = lock(data_dir, &file, how)?;
     // All containers of a machine have the same; it changes with every boot.
     let own = match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         Ok(own) => own,
@@ -66,18 +118,17 @@ async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, InUse> {
                 data_dir = %data_dir.display(),
                 "cannot tell this machine from others: a gateway on another machine that uses the data directory goes unnoticed"
             );
-            return Ok(None);
+            return Ok(Claim { _lock: lock, beat: None });
         }
     };
-    let file = data_dir.join(FILE);
     if is_elsewhere(&file, &own) && is_written(&file).await {
-        return Err(InUse(data_dir.to_owned()));
+        return Err(InUse::Elsewhere(data_dir.to_owned()));
     }
     // What keeps the directory from being written is told by whoever opens it next.
-    if fs::create_dir_all(data_dir).and_then(|()| fs::write(&file, &own)).is_err() {
-        return Ok(None);
+    if fs::write(&file, &own).is_err() {
+        return Ok(Claim { _lock: lock, beat: None });
     }
-    Ok(Some(tokio::spawn(async move {
+    let beat = tokio::spawn(async move {
         // A state is logged when it begins, not at every beat.
         let (mut was_elsewhere, mut was_written) = (false, true);
         loop {
@@ -96,7 +147,30 @@ async fn claim(data_dir: &Path) -> Result<Option<JoinHandle<()>>, InUse> {
             }
             (was_elsewhere, was_written) = (is_elsewhere, written.is_ok());
         }
-    })))
+    });
+    Ok(Claim { _lock: lock, beat: Some(beat) })
+}
+
+/// Locks the file in a directory; `None` if the directory cannot be written, or its file system has no locks.
+fn lock(data_dir: &Path, file: &Path, how: Use) -> Result<Option<File>, InUse> {
+    let made = fs::create_dir_all(data_dir);
+    let opened = made.and_then(|()| File::options().write(true).create(true).truncate(false).open(file));
+    let Ok(opened) = opened else { return Ok(None) };
+    let locked = match how {
+        Use::Shared => opened.try_lock_shared(),
+        Use::Alone => opened.try_lock(),
+    };
+    let path = data_dir.to_owned();
+    match (locked, how) {
+        (Ok(()), _) => Ok(Some(opened)),
+        (Err(TryLockError::WouldBlock), Use::Shared) => Err(InUse::Copied(path)),
+        (Err(TryLockError::WouldBlock), Use::Alone) => Err(InUse::Served(path)),
+        (Err(TryLockError::Error(source)), Use::Alone) => Err(InUse::Unseen { path, source }),
+        (Err(TryLockError::Error(error)), Use::Shared) => {
+            tracing::warn!(%error, data_dir = %path.display(), "cannot lock the data directory: a copy would not see this gateway");
+            Ok(None)
+        }
+    }
 }
 
 /// Returns `true` if the file is there and names another machine.
@@ -127,16 +201,16 @@ async fn is_written(file: &PathBuf) -> bool {
 mod tests {
     use super::*;
 
-    fn stop(beat: Option<JoinHandle<()>>) {
-        beat.into_iter().for_each(|beat| beat.abort());
+    async fn shared(directory: &Path) -> Result<Claim, InUse> {
+        claim(directory, Use::Shared).await
     }
 
     #[tokio::test]
     async fn a_directory_that_another_machine_uses_is_refused_and_one_that_it_used_is_not() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join(FILE);
-        stop(claim(directory.path()).await.expect("nobody uses it"));
-        stop(claim(directory.path()).await.expect("so does this machine"));
+        drop(shared(directory.path()).await.expect("nobody uses it"));
+        drop(shared(directory.path()).await.expect("so does this machine"));
 
         fs::write(&file, "another machine").expect("a file");
         let other = file.clone();
@@ -146,17 +220,34 @@ mod tests {
                 fs::write(&other, "another machine").expect("a file");
             }
         });
-        let refused = claim(directory.path()).await.expect_err("the other one uses it").to_string();
+        let refused = shared(directory.path()).await.expect_err("the other one uses it").to_string();
         assert!(refused.contains("another machine") && refused.contains("--database"), "{refused}");
         beats.abort();
         drop(beats.await);
-        stop(claim(directory.path()).await.expect("it has stopped"));
+        drop(shared(directory.path()).await.expect("it has stopped"));
 
         fs::write(&file, "another machine").expect("a file");
         let long_ago = clock::now() - 2 * OLD;
         fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(long_ago)).expect("a time");
         let begun = std::time::Instant::now();
-        stop(claim(directory.path()).await.expect("it was long ago"));
+        drop(shared(directory.path()).await.expect("it was long ago"));
         assert!(begun.elapsed() < WATCHED, "nothing to watch");
+    }
+
+    #[tokio::test]
+    async fn gateways_share_a_directory_and_a_copy_has_it_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (one, two) =
+            (shared(directory.path()).await.expect("free"), shared(directory.path()).await.expect("shared"));
+        let alone = async || claim(directory.path(), Use::Alone).await;
+        assert!(matches!(alone().await, Err(InUse::Served(_))));
+        drop(one);
+        assert!(matches!(alone().await, Err(InUse::Served(_))), "the other one still runs");
+        drop(two);
+        let copy = alone().await.expect("free");
+        assert!(matches!(shared(directory.path()).await, Err(InUse::Copied(_))));
+        assert!(matches!(alone().await, Err(InUse::Served(_))), "another copy");
+        drop(copy);
+        shared(directory.path()).await.expect("free");
     }
 }

@@ -246,7 +246,13 @@ impl Running {
             self.open_files(&configuration).map_err(|problem| ReloadError::Shops(vec![problem]))?;
         }
         log_warnings(&configuration);
-        let late = differing(process(&before), process(&configuration));
+        let mut late = differing(process(&before), process(&configuration));
+        if let (Some(before), Some(now)) = (before.single(), configuration.single())
+            && before.database != now.database
+        {
+            // Its connections stay; the address has a password, and is no value to compare as a text.
+            late.push("data.database");
+        }
         *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
         let gone = self.shops.all();
         self.shops.replace(slots);
@@ -261,7 +267,7 @@ impl Running {
         let before = self.shops.named(settings.mount.id.as_str());
         if let Some(slot) = before.as_ref().filter(|slot| slot.settings.mount.is_one_of_several) {
             let same = slot.settings.fingerprint == settings.fingerprint && slot.settings.mount == settings.mount;
-            if same && slot.public_url == settings.public_url(&self.local_url) {
+            if same && slot.public_url == settings.public_url(&self.local_url) && slot.has_current_terms().await {
                 return Ok(Arc::clone(slot));
             }
         }
@@ -321,10 +327,14 @@ fn identity(settings: &Settings) -> Values {
 /// Returns the keys that belong to the process and not to a shop.
 fn process(configuration: &Configuration) -> Values {
     let Process { server, log, telemetry, events, data, tls, .. } = &*configuration.process;
+    let tls = tls.as_ref().map(|tls| &tls.files);
     let mut values = vec![
         ("server.listen", server.listen.0.to_string()),
         ("server.admin_listen", format!("{:?}", server.admin_listen)),
-        ("server.tls", format!("{:?}", tls.as_ref().map(|tls| &tls.files))),
+        ("server.tls_certificate_file", format!("{:?}", tls.map(|tls| &tls.certificate))),
+        ("server.tls_key_file", format!("{:?}", tls.map(|tls| &tls.key))),
+        ("server.tls_client_ca_file", format!("{:?}", tls.map(|tls| &tls.client_ca))),
+        ("server.tls_min_version", format!("{:?}", tls.map(|tls| tls.takes_1_2))),
         ("server.max_connections", server.max_connections.count().to_string()),
         ("server.idle_timeout_s", server.idle_timeout_s.count().to_string()),
         ("server.probes", server.probes.to_string()),

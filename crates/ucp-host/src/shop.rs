@@ -31,6 +31,7 @@ use ucp_core::{
         payment_handler::Handler,
         store::Store,
     },
+    pricing::terms::Terms,
     purchase::payment::Declaration,
     sales::SalesService,
 };
@@ -298,6 +299,11 @@ impl Shop {
             directory: changes.map(|changes| (holdings, changes)),
             _tasks: tasks,
         })
+    }
+
+    /// Returns the terms of sale that the shop was opened with; `None` if the gateway does not sell by itself.
+    pub(crate) fn terms(&self) -> Option<&Arc<Terms>> {
+        self.sales.as_ref().map(|sales| &sales.terms)
     }
 
     /// Returns the payment handlers of the gateway itself.

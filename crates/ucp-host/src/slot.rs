@@ -135,6 +135,17 @@ impl Slot {
         }
     }
 
+    /// Returns `false` if other terms of sale were stored since the shop was opened. Those of a closed one are read when it is
+    /// opened, and those that cannot be read change nothing.
+    pub(crate) async fn has_current_terms(&self) -> bool {
+        let (Some(shop), Some(data)) = (self.shop(), self.data()) else { return true };
+        let Some(terms) = shop.terms() else { return true };
+        match data.terms().await {
+            Ok(Some(stored)) => **terms == stored,
+            _ => true,
+        }
+    }
+
     /// Returns what the shop stated when it was open last.
     pub(crate) fn statement(&self) -> Option<Arc<Statement>> {
         self.statement.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -268,6 +279,11 @@ impl Slot {
         let keyring = open_keyring(&self.settings)?;
         self.settings.check_keys(&keyring)?;
         Ok(keyring)
+    }
+
+    /// Returns `true` if the shop, which is open, has a key to sign with.
+    pub fn can_sign(&self) -> bool {
+        self.rules.signing_key.get().is_some()
     }
 
     fn put(self: &Arc<Self>, data: DataDirectory, shop: Shop) -> Arc<Shop> {

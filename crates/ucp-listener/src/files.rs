@@ -6,12 +6,15 @@ use std::{
     sync::Arc,
 };
 
+use jiff::Timestamp;
 use tokio_rustls::rustls::{
     self, RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     server::{NoServerSessionStorage, WebPkiClientVerifier},
     version::TLS13,
 };
+
+use crate::expiry::expiry;
 
 /// Names of the protocols above TLS (RFC 7301), the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -49,6 +52,9 @@ pub struct TlsFiles {
     pub takes_1_2: bool,
 }
 
+/// Ends of certificates, each with what the certificate is for.
+pub type Expiries = Vec<(&'static str, Timestamp)>;
+
 /// Content of the files that TLS needs.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TlsContent {
@@ -67,6 +73,15 @@ pub struct TlsFileError {
     pub file: TlsFile,
     path: PathBuf,
     problem: String,
+}
+
+impl TlsContent {
+    /// Returns when what is served with this ends, by the name of the file.
+    pub(crate) fn expiries(&self) -> Expiries {
+        let authorities = self.client_ca.as_deref().and_then(expiry);
+        let named = [("server", expiry(&self.certificate)), ("client_authorities", authorities)];
+        named.into_iter().filter_map(|(name, end)| Some((name, end?))).collect()
+    }
 }
 
 impl TlsFiles {

@@ -11,6 +11,7 @@
 
 mod connection;
 mod connections;
+mod expiry;
 mod files;
 mod tls;
 
@@ -65,7 +66,8 @@ use self::{
 };
 pub use self::{
     connections::Connections,
-    files::{TlsFile, TlsFileError, TlsFiles, TlsSettings},
+    expiry::expiry,
+    files::{Expiries, TlsFile, TlsFileError, TlsFiles, TlsSettings},
     tls::Tls,
 };
 

@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig, server::TlsStream};
 use ucp_service::ingress::ClientCertificate;
 use ucp_trust::certificate::Fingerprint;
 
-use crate::files::TlsSettings;
+use crate::files::{Expiries, TlsSettings};
 
 /// Interval at which the files are looked at.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -25,7 +25,14 @@ pub(super) const HANDSHAKE: u8 = 22;
 
 /// TLS of a listener. Clones share one state.
 #[derive(Clone, Debug)]
-pub struct Tls(Arc<Mutex<Arc<ServerConfig>>>);
+pub struct Tls(Arc<Mutex<Served>>);
+
+/// What new connections are accepted with.
+#[derive(Debug)]
+struct Served {
+    config: Arc<ServerConfig>,
+    expiries: Expiries,
+}
 
 /// Protocol that client and server have agreed upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +45,7 @@ impl Tls {
     /// Serves with what was read, and reads it again whenever the files change, for as long as the process runs.
     pub fn start(tls: &TlsSettings) -> Self {
         let TlsSettings { files, mut content, config } = tls.clone();
-        let started = Self(Arc::new(Mutex::new(config)));
+        let started = Self(Arc::new(Mutex::new(Served { config, expiries: content.expiries() })));
         let current = started.clone();
         tokio::spawn(async move {
             let (files, mut failure) = (Arc::new(files), String::new());
@@ -61,7 +68,8 @@ impl Tls {
                     Ok((read, config)) => {
                         content = read;
                         failure.clear();
-                        *current.0.lock().unwrap_or_else(PoisonError::into_inner) = config;
+                        let served = Served { config, expiries: content.expiries() };
+                        *current.0.lock().unwrap_or_else(PoisonError::into_inner) = served;
                         tracing::info!(file = %files.certificate.display(), "TLS certificate reloaded");
                     }
                     // Once: the file may stay as it is for long.
@@ -81,7 +89,12 @@ impl Tls {
 
     /// Returns what a new connection is accepted with.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner).config).into()
+    }
+
+    /// Returns when the certificates end that are in use: that of the listener, and those of the authorities of its clients.
+    pub fn expiries(&self) -> Expiries {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).expiries.clone()
     }
 }
 

@@ -78,6 +78,19 @@ pub enum OpenError {
         /// Version that this gateway knows.
         supported: i32,
     },
+    /// A copy of the shop into the database is not finished.
+    #[error(
+        "the shop `{shop}` is being copied into the database {place} from {origin}, and the copy is not finished: run \
+         `ucp-gateway data copy` again, which goes on with it, or serve the shop from where it was"
+    )]
+    Copied {
+        /// The database.
+        place: String,
+        /// The shop.
+        shop: String,
+        /// The place that it is copied from.
+        origin: String,
+    },
     /// The authorities for certificates cannot be read.
     #[error("the authorities that certify the database cannot be used")]
     Tls(#[source] rustls::Error),

@@ -45,6 +45,7 @@ mod migrations;
 mod outbox;
 mod owners;
 mod port;
+mod presence;
 mod registered;
 mod rows;
 mod shops;

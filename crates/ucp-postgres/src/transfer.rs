@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_postgres::{Error, Row as Stored};
-use ucp_core::ports::transfer::{Cell, Kind, Position, Row, Table, Transfer, TransferError};
+use ucp_core::ports::transfer::{Cell, CopyMark, Kind, Position, Row, Table, Transfer, TransferError};
 use uuid::Uuid;
 
 use crate::{
@@ -135,6 +135,36 @@ impl Transfer for PostgresStore {
             );
             self.work(async |connection, _| connection.execute(&sql, &values).await).await?;
         }
+        Ok(())
+    }
+
+    async fn remove(&self, table: &'static Table, keys: Vec<Row>) -> Result<(), TransferError> {
+        let columns = &table.columns[..table.key];
+        let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
+        for batch in keys.chunks(TOGETHER) {
+            let (mut values, mut lines) = (vec![self.key()], Vec::new());
+            for row in batch {
+                let first = values.len() + 1;
+                values.extend(columns.iter().zip(row).map(|((_, kind), cell)| value(*kind, cell.clone())));
+                let bound: Vec<_> = (first..=values.len()).map(|at| format!("${at}")).collect();
+                lines.push(format!("({})", bound.join(", ")));
+            }
+            let (name, names, lines) = (table.name, names.join(", "), lines.join(", "));
+            let sql = format!("DELETE FROM {name} WHERE shop = $1 AND ({names}) IN ({lines})");
+            self.work(async |connection, _| connection.execute(&sql, &values).await).await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_mark(&self) -> Result<Option<CopyMark>, TransferError> {
+        Ok(self.copied().await?)
+    }
+
+    async fn mark_copy(&self, mark: CopyMark) -> Result<(), TransferError> {
+        let values = [self.key(), Param::Text(mark.origin), Param::Flag(mark.is_finished)];
+        let sql = "INSERT INTO copies (shop, origin, finished) VALUES ($1, $2, $3) \
+                   ON CONFLICT (shop) DO UPDATE SET origin = excluded.origin, finished = excluded.finished";
+        self.work(async |connection, _| connection.execute(sql, &values).await).await?;
         Ok(())
     }
 

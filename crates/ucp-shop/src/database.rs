@@ -103,7 +103,15 @@ impl Database {
         Arc::clone(&self.terms)
     }
 
-    /// Stores other terms of sale, which hold from the next opening of the shop. For callers outside an async runtime;
+    /// Reads the terms of sale as they are stored now. Blocks.
+    pub fn stored_terms(&self) -> Result<Terms, StoreError> {
+        let path = self.store.path();
+        let sql = "SELECT terms FROM shop WHERE shop = ?";
+        let read = self.store.snapshot(|db| db.query_row(sql, [db.shop()], |row| row.get::<_, String>(0)));
+        readable(path, "terms", &read.map_err(|source| StoreError::Open { path: path.to_owned(), source })?)
+    }
+
+    /// Stores other terms of sale, which hold once a gateway has opened the shop again or reloaded its configuration. For callers outside an async runtime;
     /// [`Terms::check`] validates terms.
     pub fn set_terms_blocking(&self, terms: &Terms) -> Result<(), StoreError> {
         let text = writable(self.store.path(), "terms", terms)?;

@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0019_checksums.sql"),
     include_str!("migrations/0020_holdings.sql"),
     include_str!("migrations/0021_names.sql"),
+    include_str!("migrations/0022_copies.sql"),
 ];
 
 /// Brings the database to the newest schema.

@@ -470,6 +470,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
+    // A container has no directory for temporary files.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     checksum::register(&connection)?;
     Ok(connection)
 }

@@ -1,8 +1,8 @@
 //! Rows of a [`SqliteStore`], to be moved to or from another store.
 
 use async_trait::async_trait;
-use rusqlite::{params_from_iter, types::Value};
-use ucp_core::ports::transfer::{Cell, Position, Row, Table, Transfer, TransferError};
+use rusqlite::{OptionalExtension as _, params_from_iter, types::Value};
+use ucp_core::ports::transfer::{Cell, CopyMark, Position, Row, Table, Transfer, TransferError};
 
 use crate::store::SqliteStore;
 
@@ -28,6 +28,15 @@ fn cell(value: Value) -> Cell {
 
 fn names(table: &Table) -> Vec<&'static str> {
     table.columns.iter().map(|(name, _)| *name).collect()
+}
+
+impl SqliteStore {
+    /// Returns the copy that the shop was made by; `None` if there was none. Fails with the error of SQLite.
+    pub fn copied(&self) -> rusqlite::Result<Option<CopyMark>> {
+        let sql = "SELECT origin, finished FROM copies WHERE shop = ?";
+        let read = |row: &rusqlite::Row<'_>| Ok(CopyMark { origin: row.get(0)?, is_finished: row.get(1)? });
+        self.snapshot(|db| db.query_row(sql, [db.shop()], read).optional())
+    }
 }
 
 #[async_trait]
@@ -85,6 +94,36 @@ impl Transfer for SqliteStore {
             Ok(())
         });
         Ok(put.await?)
+    }
+
+    async fn remove(&self, table: &'static Table, keys: Vec<Row>) -> Result<(), TransferError> {
+        let names = names(table);
+        let key = &names[..table.key];
+        let sql =
+            format!("DELETE FROM {} WHERE (shop, {}) = (?{})", table.name, key.join(", "), ", ?".repeat(key.len()));
+        let removed = self.execute(move |db| {
+            let mut statement = db.prepare_cached(&sql)?;
+            for key in &keys {
+                let values = std::iter::once(Value::Text(db.shop().to_owned())).chain(key.iter().map(value));
+                statement.execute(params_from_iter(values))?;
+            }
+            Ok(())
+        });
+        Ok(removed.await?)
+    }
+
+    async fn copy_mark(&self) -> Result<Option<CopyMark>, TransferError> {
+        Ok(self.copied()?)
+    }
+
+    async fn mark_copy(&self, mark: CopyMark) -> Result<(), TransferError> {
+        let sql = "INSERT INTO copies (shop, origin, finished) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (shop) DO UPDATE SET origin = ?2, finished = ?3";
+        let marked = self.execute(move |db| {
+            db.execute(sql, (db.shop(), &mark.origin, mark.is_finished))?;
+            Ok(())
+        });
+        Ok(marked.await?)
     }
 
     async fn secret(&self) -> Result<Vec<u8>, TransferError> {

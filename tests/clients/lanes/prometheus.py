@@ -110,8 +110,8 @@ def test_each_alert_fires_on_its_cause_and_none_on_a_gateway_that_works():
 
 def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
     there = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE))
-    # What only a gateway in front of a shop, with a copy of a catalog or on a database has, and what only calls of other
-    # kinds leave.
+    # What only a gateway in front of a shop, with TLS, with a copy of a catalog or on a database has, and what only calls of
+    # other kinds leave.
     elsewhere = {
         "ucp_cache_lookups_total",
         "ucp_catalog_age_seconds",
@@ -122,6 +122,7 @@ def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
         "ucp_catalog_sync_held_products",
         "ucp_catalog_sync_products",
         "ucp_catalog_sync_running",
+        "ucp_certificate_expiry_seconds",
         "ucp_database_connections",
         "ucp_database_connections_idle",
         "ucp_database_repeated_total",

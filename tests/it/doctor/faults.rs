@@ -160,8 +160,11 @@ impl Fault {
             }
             Rule::ProfileKeys => |it| {
                 if it.is_profile() {
-                    it.document["keys"] =
-                        json!([{ "kid": "a", "kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "d": "AA" }]);
+                    // One with a private member, and one without the point.
+                    it.document["keys"] = json!([
+                        { "kid": "a", "kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "d": "AA" },
+                        { "kid": "b", "kty": "EC", "alg": "ES256" },
+                    ]);
                 }
             },
             Rule::ProfileVersions => {
@@ -310,6 +313,12 @@ impl Fault {
                 |it| it.each_product(|product| product["description"] = json!({ "plain": " " }))
             }
             Rule::CatalogMedia => |it| it.each_product(|product| product["media"] = json!([])),
+            Rule::CatalogDuplicates => |it| {
+                if it.is_search() && !it.asked.contains("query") {
+                    let products = it.document["products"].as_array_mut().expect("products");
+                    products.extend(products.first().cloned());
+                }
+            },
             Rule::CatalogPaging => |it| {
                 if it.is_search() && it.asked.contains("cursor") {
                     it.document["products"] = json!([]);

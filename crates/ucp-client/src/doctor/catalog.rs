@@ -38,6 +38,7 @@ const RULES: &[Rule] = &[
     Rule::CatalogTokens,
     Rule::CatalogDescription,
     Rule::CatalogMedia,
+    Rule::CatalogDuplicates,
     Rule::CatalogPaging,
     Rule::CatalogTitles,
 ];
@@ -117,6 +118,12 @@ impl Catalog<'_> {
                     format!("the next page has {ids:?}")
                 });
             }
+            let mut ids: Vec<_> = page.iter().map(|product| text(product, "id")).collect();
+            ids.sort_unstable();
+            let twice: Vec<_> = ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+            self.examination.check(Rule::CatalogDuplicates, twice.is_empty(), "search_catalog", || {
+                format!("the same page has more than once: {}", twice.join(", "))
+            });
             bytes += answer.exchange.body.len();
             shown += page.len();
             let next = answer.resource().and_then(|document| document.get("pagination")).cloned().unwrap_or_default();

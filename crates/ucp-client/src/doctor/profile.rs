@@ -92,17 +92,31 @@ pub(super) fn declarations(document: &Value, at: &str, examination: &mut Examina
         let private = ["d", "p", "q", "k"].iter().any(|name| key.get(name).is_some());
         let read = PublicKey::read(key, "the key", &mut Vec::new());
         // The same key may stand in both lists.
+        let lacking = lacking(key);
         let unique = !kid.is_empty() && kids.iter().all(|(other, whole)| *other != kid || *whole == key);
         kids.push((kid, key));
-        examination.check(Rule::ProfileKeys, unique && !private && read.is_ok(), at, || {
+        examination.check(Rule::ProfileKeys, unique && !private && lacking.is_empty() && read.is_ok(), at, || {
             let problem = match read {
                 _ if private => "has a private member".to_owned(),
+                _ if !lacking.is_empty() => format!("has no {}", lacking.join(", no ")),
                 Err(problem) => problem,
                 Ok(_) => "has no `kid` of its own".to_owned(),
             };
             format!("the key {kid:?} {problem}")
         });
     }
+}
+
+/// Returns the members that a key lacks of those that its type must have (RFC 7518 section 6, RFC 8037 section 2).
+fn lacking(key: &Value) -> Vec<&'static str> {
+    let members: &[&str] = match key["kty"].as_str() {
+        Some("EC") => &["crv", "x", "y"],
+        Some("OKP") => &["crv", "x"],
+        Some("RSA") => &["n", "e"],
+        Some(_) => &[],
+        None => &["kty"],
+    };
+    members.iter().copied().filter(|name| key[*name].as_str().is_none_or(str::is_empty)).collect()
 }
 
 /// Looks at the domain of `spec` and `schema`.
@@ -226,6 +240,21 @@ fn is_date(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_has_what_its_type_needs() {
+        for (key, lacks) in [
+            (json!({ "kty": "EC", "crv": "P-256", "x": "AA", "y": "AA" }), &[] as &[&str]),
+            (json!({ "kty": "EC", "crv": "P-256" }), &["x", "y"]),
+            (json!({ "kty": "EC", "x": "AA", "y": "" }), &["crv", "y"]),
+            (json!({ "kty": "OKP", "crv": "Ed25519" }), &["x"]),
+            (json!({ "kty": "RSA", "n": "AA" }), &["e"]),
+            (json!({ "x": "AA", "y": "AA" }), &["kty"]),
+            (json!({ "kty": "AKP", "pub": "AA" }), &[]),
+        ] {
+            assert_eq!(lacking(&key), lacks, "{key}");
+        }
+    }
 
     #[test]
     fn a_name_belongs_to_the_domain_that_it_begins_with() {

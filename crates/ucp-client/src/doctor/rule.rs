@@ -90,8 +90,8 @@ rules! {
         "`spec` and `schema` are below the domain of the name.",
         "Publish the document under the domain of the name: `com.example.x` at `https://example.com/`.";
     ProfileKeys = "profile.keys", Error,
-        "Every key is a public JSON Web Key with a unique `kid` and without private fields.",
-        "Publish public keys only. Replace a key whose private field was published.";
+        "Every key is a complete public JSON Web Key, with a unique `kid` and without private fields.",
+        "Publish public keys only, with `x` and `y` (EC), `x` (OKP), or `n` and `e` (RSA). Replace a key whose private field was published.";
     ProfileVersions = "profile.supported_versions", Error,
         "Each entry of `supported_versions` is the URL of the profile of that version.",
         "Serve a profile of the version at the listed URL, or omit the entry.";
@@ -197,6 +197,9 @@ rules! {
     CatalogMedia = "catalog.media", Warning,
         "A product has an image with an https URL.",
         "Add an image: agents show it to buyers.";
+    CatalogDuplicates = "catalog.duplicates", Error,
+        "A response lists every product once.",
+        "Return one entry for each product, whichever of its variants match, and merge what several sources have of it.";
     CatalogPaging = "catalog.paging", Error,
         "The next page has other products.",
         "Continue at the cursor, in an order that does not change between calls.";

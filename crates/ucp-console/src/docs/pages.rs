@@ -59,6 +59,7 @@ const SOURCES: &[(&str, &[(&str, Source)])] = &[
             file!("behind-a-proxy"),
             file!("authenticate-platforms"),
             file!("backup"),
+            file!("disaster-recovery"),
             file!("postgresql"),
             file!("several-shops"),
             file!("monitoring"),

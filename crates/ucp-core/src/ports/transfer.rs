@@ -97,6 +97,15 @@ pub const TABLES: &[Table] = tables! {
         kind: Own, id: Key, owner: Text, release: Own, at: Number, mandates: Flag;
 };
 
+/// Copy of a shop into a store, as the store remembers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyMark {
+    /// Place that the shop is copied from, for people.
+    pub origin: String,
+    /// `true` once both sides held the same rows. Until then, no gateway serves the shop from the store.
+    pub is_finished: bool,
+}
+
 /// A store whose rows can be moved. All methods fail with the error of the store.
 #[async_trait]
 pub trait Transfer: Send + Sync {
@@ -111,6 +120,15 @@ pub trait Transfer: Send + Sync {
 
     /// Stores rows, in place of those with the same keys.
     async fn put(&self, table: &'static Table, rows: Vec<Row>) -> Result<(), TransferError>;
+
+    /// Removes the rows with these keys.
+    async fn remove(&self, table: &'static Table, keys: Vec<Row>) -> Result<(), TransferError>;
+
+    /// Returns the copy that the shop was made by; `None` if there was none.
+    async fn copy_mark(&self) -> Result<Option<CopyMark>, TransferError>;
+
+    /// Notes the copy that the shop is made by.
+    async fn mark_copy(&self, mark: CopyMark) -> Result<(), TransferError>;
 
     /// Returns the secret that cursors are sealed with.
     async fn secret(&self) -> Result<Vec<u8>, TransferError>;

@@ -1,6 +1,6 @@
 //! `mcp --stdio`: serves the shop to one agent on this machine.
 
-use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::ExitCode, time::Duration};
+use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -11,6 +11,7 @@ use ucp_host::{
     clock,
     files::Files,
     front::answered,
+    machine::Claims,
     shop::{Desktop, open_keyring},
 };
 use ucp_listener::{Connections, Limits, responding};
@@ -67,10 +68,13 @@ pub(crate) fn run(options: &McpOptions) -> Done {
     let settings = shop_named(&configuration, options.shop.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     owner::keep(&settings.sections.data.dir);
+    let (claims, files) = (Claims::default(), Arc::new(Files::default()));
+    wait(&runtime, claims.add([&*settings.sections.data.dir]))?;
     let data = {
         let _entered = runtime.enter();
-        DataDirectory::open(&settings, &Files::default())?
+        DataDirectory::open(&settings, &files)?
     };
+    runtime.spawn(Files::beat(Arc::downgrade(&files)));
     let keyring = open_keyring(&settings)?;
     settings.check_keys(&keyring)?;
     let served = wait(&runtime, async {

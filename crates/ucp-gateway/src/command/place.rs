@@ -17,6 +17,7 @@ use ucp_core::{ShopId, ports::store::Store};
 use ucp_host::{clock, whereabouts::Whereabouts};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
+use ucp_trust::keyring::Keyring;
 
 use super::{owner, runtime::wait};
 
@@ -57,6 +58,8 @@ pub(crate) struct Location {
     pub(crate) shop: ShopId,
     /// Database of its sales; `None` if they are in the data directory.
     pub(crate) database: Option<Options>,
+    /// `true` if a configuration says so, which was read with the files that it names.
+    pub(crate) configured: bool,
 }
 
 impl ShopOptions {
@@ -80,6 +83,7 @@ impl ShopOptions {
             keys: settings.keys(),
             shop: settings.mount.id.clone(),
             database: settings.database.clone(),
+            configured: true,
         })
     }
 
@@ -87,7 +91,7 @@ impl ShopOptions {
     fn stated(&self, database: Option<Options>) -> Location {
         let dir = self.data_dir.clone().unwrap_or_else(|| PathBuf::from(DATA_DIR));
         let shop = self.shop.clone().unwrap_or_default();
-        Location { keys: shop_dir(&dir, &shop).join("keys"), dir, shop, database }
+        Location { keys: shop_dir(&dir, &shop).join("keys"), dir, shop, database, configured: false }
     }
 }
 
@@ -137,6 +141,11 @@ impl Location {
     fn keep_owner(&self) {
         owner::keep(&self.dir);
         owner::keep(&self.keys);
+    }
+
+    /// Returns `true` if there is a key to sign with. Makes no directory.
+    pub(crate) fn can_sign(&self) -> bool {
+        self.keys.is_dir() && Keyring::open(&self.keys).is_ok_and(|keyring| keyring.signer().is_some())
     }
 
     /// Opens the store, which has to be there.

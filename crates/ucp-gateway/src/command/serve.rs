@@ -103,10 +103,12 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         let running = Arc::new(Running::new(options, configuration, claims, files, data, pool, local_url)?);
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
+        let tls = process.tls.as_ref().map(Tls::start);
         let sources = Arc::new(Sources {
             metrics: metrics.clone(),
             running: Arc::clone(&running),
             connections: connections.clone(),
+            tls: tls.clone(),
             log: Arc::clone(&log),
             health: health.clone(),
             events: events.clone(),
@@ -114,6 +116,8 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
         });
         let shop = running.begin().await?;
         tokio::spawn(background::run(Arc::clone(&running)));
+        let storage = Arc::clone(&running.files);
+        tokio::spawn(Files::beat(Arc::downgrade(&storage)));
         let inspected = u32::try_from(process.server.inspected_per_second.count()).unwrap_or(u32::MAX);
         let is_inspected = inspected > 0 && (process.server.inspect || running.configuration().is_development());
         let recorder = if is_inspected {
@@ -201,7 +205,6 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
             idle,
             drain,
         };
-        let tls = process.tls.as_ref().map(Tls::start);
         let (mut first, mut second) = (stops.clone(), stops);
         let delay = Duration::from_millis(server.shutdown_delay_ms.count() as u64);
         let shutdown = async move {
@@ -217,6 +220,7 @@ pub(crate) fn run(options: &ServeOptions, warnings: &[String]) -> Done {
                 tracing::warn!("second shutdown signal: aborting in-flight requests");
             }
         }
+        storage.leave().await;
         ended.report_now(true);
         Ok(ExitCode::SUCCESS)
     })

@@ -17,6 +17,7 @@ use http::{
 use ucp_config::Settings;
 use ucp_core::{
     ports::{self, Catalog, ledger::Ledger, payment_handler::Handler},
+    pricing::terms::Terms,
     sales::SalesService,
 };
 use ucp_net::outbound::Certificate;
@@ -37,11 +38,12 @@ pub(crate) fn open_shop(file: &SqliteStore, settings: &Settings) -> Result<Embed
 }
 
 /// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`. Its products are read from
-/// `catalog` and its sales kept in `ledger`.
+/// `catalog`, sold on the `terms`, and its sales kept in `ledger`.
 pub(super) fn open(
     shop: &EmbeddedShop,
     catalog: Arc<dyn Catalog>,
     ledger: Arc<dyn Ledger>,
+    terms: Terms,
     settings: &Settings,
     base: &str,
     bodies: &BodyLimit,
@@ -52,7 +54,7 @@ pub(super) fn open(
     let mut sales = SalesService {
         catalog,
         ledger,
-        terms: shop.database().terms(),
+        terms: Arc::new(terms),
         remote_carts: None,
         order_inbox: None,
         handlers,

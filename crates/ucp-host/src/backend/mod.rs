@@ -48,7 +48,7 @@ use ucp_config::{BackendKind, Data, Settings, Upstream, is_exposed};
 use ucp_contract::Transport;
 use ucp_core::{
     catalog::cursor::CursorSecret,
-    ports::{self, Catalog, OrderInbox, buyers::Retention, remote_cart::RemoteCart, store::Store},
+    ports::{self, Catalog, OrderInbox, buyers::Retention, remote_cart::RemoteCart, store::Store, transfer::CopyMark},
     pricing::terms::Terms,
     purchase::payment::Declaration,
     sales::SalesService,
@@ -94,6 +94,9 @@ impl DataDirectory {
     pub fn open(settings: &Settings, files: &Files) -> Result<Self, Box<dyn Error>> {
         let data = &settings.sections.data;
         let file = files.open(data)?;
+        if settings.database.is_none() {
+            check_copied(&file.of(settings.mount.id.clone())?)?;
+        }
         fs::create_dir_all(settings.dir())?;
         let database =
             settings.database.as_ref().map(|options| Database::open(options, settings, files)).transpose()?;
@@ -143,6 +146,18 @@ impl DataDirectory {
         }
     }
 
+    /// Reads the terms of sale of the embedded shop as they are stored now; `None` if there is none.
+    pub(crate) async fn terms(&self) -> Result<Option<Terms>, Box<dyn Error>> {
+        match (self.embedded(), self.database.as_ref().filter(|database| database.replica().is_some())) {
+            (None, _) => Ok(None),
+            (Some(_), Some(database)) => match database.store().catalog().await? {
+                Some(catalog) => Ok(Some(serde_json::from_str(&catalog.shop.terms)?)),
+                None => Ok(None),
+            },
+            (Some(shop), None) => Ok(Some(shop.database().stored_terms()?)),
+        }
+    }
+
     /// Returns the store of carts, checkouts and orders.
     pub fn store(&self) -> Arc<dyn Store> {
         match &self.database {
@@ -157,6 +172,20 @@ impl DataDirectory {
             Some(database) => database.store().cursor_secret(),
             None => self.sqlite().cursor_secret(),
         }
+    }
+}
+
+/// Checks that a shop in a data directory is not one of which the copy is not finished.
+fn check_copied(store: &SqliteStore) -> Result<(), Box<dyn Error>> {
+    match store.copied()? {
+        Some(CopyMark { origin, is_finished: false }) => Err(format!(
+            "the shop `{}` is being copied to {} from {origin}, and the copy is not finished: run `ucp-gateway data copy` again, \
+             which goes on with it, or serve the shop from where it was",
+            store.shop(),
+            store.path().display()
+        )
+        .into()),
+        _ => Ok(()),
     }
 }
 
@@ -250,7 +279,8 @@ pub(crate) async fn open(
                 Some(replica) => Arc::new(replica.clone()),
                 None => Arc::new(shop.clone()),
             };
-            embedded::open(shop, catalog, Arc::clone(store) as _, settings, base, bodies)
+            let terms = data.terms().await?.unwrap_or_default();
+            embedded::open(shop, catalog, Arc::clone(store) as _, terms, settings, base, bodies)
         }
         (None, Some(upstream)) => {
             if is_exposed(&upstream.url) {

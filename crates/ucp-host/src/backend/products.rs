@@ -104,26 +104,52 @@ impl Drop for Scratch {
     }
 }
 
+/// Returns `true` if a database holds no other shop than a directory.
+pub async fn fits_database(from: &SqliteStore, to: &PostgresStore) -> Result<bool, Box<dyn Error>> {
+    let Some(catalog) = to.catalog().await? else { return Ok(true) };
+    is_of(in_directory(from)?.as_ref(), &catalog)
+}
+
+/// Returns `true` if a directory holds no other shop than a database.
+pub async fn fits_directory(from: &PostgresStore, to: &SqliteStore) -> Result<bool, Box<dyn Error>> {
+    let Some(products) = in_directory(to)? else { return Ok(true) };
+    from.catalog().await?.map_or(Ok(false), |catalog| is_of(Some(&products), &catalog))
+}
+
+/// Returns the number of products that a directory and a database have, if they are the same.
+pub async fn in_common(directory: &SqliteStore, database: &PostgresStore) -> Result<Option<usize>, Box<dyn Error>> {
+    let here = match in_directory(directory)? {
+        Some(products) => comparable(products.shared_products()?),
+        None => HashMap::new(),
+    };
+    let there = comparable(all(database).await?);
+    Ok((here == there).then_some(here.len()))
+}
+
+fn is_of(products: Option<&Products>, catalog: &Catalog) -> Result<bool, Box<dyn Error>> {
+    products.map_or(Ok(false), |products| Ok(products.shared()?.identity == catalog.shop.identity))
+}
+
+/// Returns the products of a directory. A gateway in front of a remote shop has none.
+fn in_directory(store: &SqliteStore) -> Result<Option<Products>, Box<dyn Error>> {
+    match Products::of(store.clone()) {
+        Ok(products) => Ok(Some(products)),
+        Err(StoreError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Copies the products of a directory into a database. Returns their number, also those that were there.
 pub async fn to_database(from: &SqliteStore, to: &PostgresStore) -> Result<usize, Box<dyn Error>> {
-    let products = match Products::of(from.clone()) {
-        Ok(products) => products,
-        // A gateway in front of a remote shop has none.
-        Err(StoreError::Missing { .. }) => return Ok(0),
-        Err(error) => return Err(error.into()),
-    };
-    let catalog = found(to, &products).await?;
-    if catalog.shop.identity != products.shared()?.identity {
-        return Err("the database holds another shop: choose an empty one".into());
+    if let Some(products) = in_directory(from)? {
+        let catalog = found(to, &products).await?;
+        let before = all(to).await?;
+        publish(to, &before, catalog.edition, &products, Publication::Copy).await?;
     }
-    let before = all(to).await?;
-    publish(to, &before, catalog.edition, &products, Publication::Copy).await?;
-    let (here, there) = (comparable(products.shared_products()?), comparable(all(to).await?));
-    if here != there {
-        return Err("products differ: a gateway wrote meanwhile; copy again with none running".into());
-    }
-    Ok(here.len())
+    in_common(from, to).await?.ok_or_else(|| DIFFERENT.into())
 }
+
+const DIFFERENT: &str = "products differ: they were changed meanwhile; copy again while nothing runs";
 
 /// Copies the products of a database into a directory. Returns their number, also those that were there.
 pub async fn to_directory(from: &PostgresStore, to: &SqliteStore) -> Result<usize, Box<dyn Error>> {
@@ -136,11 +162,7 @@ pub async fn to_directory(from: &PostgresStore, to: &SqliteStore) -> Result<usiz
     let mut changed = all(from).await?;
     changed.retain(|product| known.get(&product.id) != Some(&(product.document.clone(), product.stock.clone())));
     products.replicate(changed).await?;
-    let (here, there) = (comparable(products.shared_products()?), comparable(all(from).await?));
-    if here != there {
-        return Err("products differ: a gateway wrote meanwhile; copy again with none running".into());
-    }
-    Ok(here.len())
+    in_common(to, from).await?.ok_or_else(|| DIFFERENT.into())
 }
 
 /// Returns all products in a database.

@@ -1,7 +1,11 @@
 //! `data copy`: moves a shop between a data directory and a PostgreSQL database, either way.
 //!
-//! Rows are copied in the order in which they were made, and those that are there already in the same form are left alone: a copy that was
-//! interrupted is taken up by running it again. In the end both sides are read again and compared row by row.
+//! A copy never undoes what was written since. Its target remembers it: until it is finished, no gateway serves the shop from there,
+//! and the same command goes on with it; from then on both sides are compared and nothing is written. Gateways on either side are
+//! seen by the lock of the data directory, and by what they write into the database.
+//!
+//! Rows are copied in the order in which they were made, those that are there already in the same form are left alone, and those that
+//! the origin no longer has are removed. In the end both sides are read again and compared row by row.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -11,6 +15,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -18,9 +23,13 @@ use tokio::runtime::Runtime;
 use ucp_config::{DatabaseAddress, database_at};
 use ucp_core::{
     ShopId,
-    ports::transfer::{Row, TABLES, Table, Transfer, TransferError},
+    ports::transfer::{CopyMark, Row, TABLES, Table, Transfer, TransferError},
 };
-use ucp_host::{backend::products, progress::spinner};
+use ucp_host::{
+    backend::products,
+    machine::{Claims, WATCHED},
+    progress::spinner,
+};
 use ucp_postgres::{Options, PostgresStore};
 use ucp_sqlite::SqliteStore;
 
@@ -38,10 +47,10 @@ const PAGE: usize = 500;
 #[derive(Debug, Args)]
 pub(crate) struct TransferOptions {
     /// Source: a data directory, the URL of a PostgreSQL database (`postgres://user:password@host/database`), or a file with
-    /// such a URL. No gateway may be using it.
+    /// such a URL. No gateway may be running on it.
     #[arg(long, value_name = "PLACE")]
     from: DatabaseAddress,
-    /// Target in the same forms: empty, or left by an interrupted copy.
+    /// Target in the same forms: without sales of its own, or left by an interrupted copy. No gateway may be running on it.
     #[arg(long, value_name = "PLACE")]
     to: DatabaseAddress,
     /// Name of the shop, if there are several.
@@ -64,7 +73,7 @@ impl Side {
         TransferOptions { shop, database_ca_file, .. }: &TransferOptions,
         place: &DatabaseAddress,
         is_new: bool,
-        runtime: &Runtime,
+        (runtime, claims): (&Runtime, &Claims),
     ) -> Result<Self, Box<dyn Error>> {
         let place = place.reveal();
         let path = Path::new(place);
@@ -81,11 +90,16 @@ impl Side {
                     false => in_database(&options, shop, runtime)?,
                 })
             }
-            None if is_new => {
+            None => {
                 owner::keep(path);
-                Self::Directory(SqliteStore::open_or_create(path)?.of(shop.clone())?)
+                if is_new || path.is_dir() {
+                    wait(runtime, claims.alone(path))?;
+                }
+                Self::Directory(match is_new {
+                    true => SqliteStore::open_or_create(path)?.of(shop.clone())?,
+                    false => in_directory(path, shop)?,
+                })
             }
-            None => Self::Directory(in_directory(path, shop)?),
         })
     }
 
@@ -104,53 +118,187 @@ impl Side {
     }
 }
 
-pub(crate) fn run(options: &TransferOptions) -> Done {
-    let runtime = runtime(1)?;
-    let from = Side::open(options, &options.from, false, &runtime)?;
-    let to = Side::open(options, &options.to, true, &runtime)?;
-    let (source, target) = (from.transfer(), to.transfer());
-    let progress = spinner("copying the products");
-    let products = wait(&runtime, async {
-        match (&from, &to) {
-            (Side::Directory(from), Side::Database(to)) => products::to_database(from, to).await,
-            (Side::Database(from), Side::Directory(to)) => products::to_directory(from, to).await,
-            _ => Err("one side must be a data directory, the other one a PostgreSQL database".into()),
-        }
-    })?;
-    progress.finish_and_clear();
-    say!("products: {products}");
-    wait(&runtime, async { target.set_secret(source.secret().await?).await })
-        .map_err(|error| error as Box<dyn Error>)?;
-    let mut differing = 0;
-    for table in TABLES {
-        let progress = spinner(table.name);
-        let copied = wait(&runtime, copy(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
-        let Compared { rows, differences } =
-            wait(&runtime, compare(table, &*source, &*target)).map_err(|error| error as Box<dyn Error>)?;
-        progress.finish_and_clear();
-        say!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
-        differing += differences;
-    }
-    if differing > 0 {
-        remark!(
-            "{differing} rows differ: a gateway wrote meanwhile, {} held another shop's rows before, or identifiers are longer than 480 \
-             bytes. Copy again with no gateway running, into an empty place.",
-            to.place().display()
-        );
-        return Ok(ExitCode::FAILURE);
-    }
-    say!("{} holds what {} does, row by row.", to.place().display(), from.place().display());
-    Ok(ExitCode::SUCCESS)
+/// The sides of a copy.
+struct Copy {
+    from: Side,
+    to: Side,
 }
 
-/// Copies the rows of a table that are not there in the same form. Returns their number.
+pub(crate) fn run(options: &TransferOptions) -> Done {
+    let (runtime, claims) = (runtime(1)?, Claims::default());
+    let from = Side::open(options, &options.from, false, (&runtime, &claims))?;
+    let to = Side::open(options, &options.to, true, (&runtime, &claims))?;
+    wait(&runtime, Copy { from, to }.run())
+}
+
+impl Copy {
+    async fn run(&self) -> Done {
+        let (source, target) = (self.from.transfer(), self.to.transfer());
+        let (from, to) = (self.from.place(), self.to.place());
+        let (from, to) = (from.display(), to.display());
+        if source.copy_mark().await.map_err(boxed)?.is_some_and(|mark| !mark.is_finished) {
+            return Err(format!("{from} is the target of a copy that is not finished: finish that first").into());
+        }
+        let mark = target.copy_mark().await.map_err(boxed)?;
+        let is_finished = mark.as_ref().is_some_and(|mark| mark.is_finished);
+        match &mark {
+            // What was sealed by the one can be opened by the other, from the beginning of a copy on.
+            Some(CopyMark { origin, .. })
+                if source.secret().await.map_err(boxed)? != target.secret().await.map_err(boxed)? =>
+            {
+                return Err(format!(
+                    "{to} is the target of a copy from {origin}, which is another shop: choose an empty one"
+                )
+                .into());
+            }
+            Some(_) => {}
+            None => {
+                self.check_empty(&*target).await?;
+                self.check_unused().await?;
+                let mark = CopyMark { origin: from.to_string(), is_finished: false };
+                target.mark_copy(mark).await.map_err(boxed)?;
+                let secret = source.secret().await.map_err(boxed)?;
+                target.set_secret(secret).await.map_err(boxed)?;
+            }
+        }
+        // Also after the mark, which a gateway that starts looks for once it can be seen.
+        let seen = self.check_unused().await?;
+        let progress = spinner("copying the products");
+        let products = match is_finished {
+            true => self.products_in_common().await?,
+            false => Some(self.copy_products().await?),
+        };
+        progress.finish_and_clear();
+        let mut differing = 0;
+        match products {
+            Some(products) => say!("products: {products}"),
+            None => {
+                say!("products: they differ");
+                differing += 1;
+            }
+        }
+        for table in TABLES {
+            let progress = spinner(table.name);
+            let copied = if is_finished { 0 } else { copy(table, &*source, &*target).await.map_err(boxed)? };
+            let Compared { rows, differences } = compare(table, &*source, &*target).await.map_err(boxed)?;
+            progress.finish_and_clear();
+            say!("{}: {rows} rows, {copied} copied, {differences} differ", table.name);
+            differing += differences;
+        }
+        if is_finished && differing > 0 {
+            remark!(
+                "The copy from {from} to {to} was finished before, and one of them was written since. Nothing was copied: that would undo \
+                 it. Choose an empty target to copy once more."
+            );
+            return Ok(ExitCode::FAILURE);
+        }
+        if differing > 0 || self.seen().await? != seen {
+            remark!(
+                "The copy is not finished: {differing} rows differ. Something wrote meanwhile, or identifiers are longer than 480 bytes. \
+                 Run it again while no gateway is running, which goes on with it."
+            );
+            return Ok(ExitCode::FAILURE);
+        }
+        if is_finished {
+            say!("The copy was finished before, and nothing was written since.");
+        } else {
+            target.mark_copy(CopyMark { origin: from.to_string(), is_finished: true }).await.map_err(boxed)?;
+        }
+        say!("{to} holds what {from} does, row by row.");
+        if !is_finished {
+            say!(
+                "Not copied: the configuration and the files that it names, signing keys, and the operator's decisions with their log."
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Checks that the target has no sales, and the products of no other shop.
+    async fn check_empty(&self, target: &dyn Transfer) -> Result<(), Box<dyn Error>> {
+        let place = self.to.place();
+        for table in TABLES {
+            if !target.page(table, None, 1).await.map_err(boxed)?.is_empty() {
+                return Err(format!(
+                    "{} has {} of its own, which a copy would mix with those of another place: choose an empty one",
+                    place.display(),
+                    table.name
+                )
+                .into());
+            }
+        }
+        let fits = match (&self.from, &self.to) {
+            (Side::Directory(from), Side::Database(to)) => products::fits_database(from, to).await?,
+            (Side::Database(from), Side::Directory(to)) => products::fits_directory(from, to).await?,
+            _ => return Err("one side must be a data directory, the other one a PostgreSQL database".into()),
+        };
+        if fits { Ok(()) } else { Err(format!("{} holds another shop: choose an empty place", place.display()).into()) }
+    }
+
+    /// Checks that no gateway serves the shop from a database. Returns when one was last seen.
+    async fn check_unused(&self) -> Result<Option<i64>, Box<dyn Error>> {
+        let first = self.seen().await?;
+        if first.is_none() {
+            return Ok(None);
+        }
+        let progress = spinner("watching whether a gateway is running");
+        let begun = Instant::now();
+        while begun.elapsed() < WATCHED {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            if self.seen().await? > first {
+                let place = self.database().place();
+                return Err(format!("a gateway is serving the shop from {}: stop it first", place.display()).into());
+            }
+        }
+        progress.finish_and_clear();
+        Ok(first)
+    }
+
+    /// Returns when a gateway was last seen that serves the shop from the database.
+    async fn seen(&self) -> Result<Option<i64>, Box<dyn Error>> {
+        match self.database() {
+            Side::Database(store) => Ok(store.last_beat().await?),
+            Side::Directory(_) => Ok(None),
+        }
+    }
+
+    /// The side in a database.
+    const fn database(&self) -> &Side {
+        match &self.from {
+            Side::Database(_) => &self.from,
+            Side::Directory(_) => &self.to,
+        }
+    }
+
+    async fn copy_products(&self) -> Result<usize, Box<dyn Error>> {
+        match (&self.from, &self.to) {
+            (Side::Directory(from), Side::Database(to)) => products::to_database(from, to).await,
+            (Side::Database(from), Side::Directory(to)) => products::to_directory(from, to).await,
+            _ => Ok(0),
+        }
+    }
+
+    async fn products_in_common(&self) -> Result<Option<usize>, Box<dyn Error>> {
+        match (&self.from, &self.to) {
+            (Side::Directory(directory), Side::Database(database))
+            | (Side::Database(database), Side::Directory(directory)) => products::in_common(directory, database).await,
+            _ => Ok(None),
+        }
+    }
+}
+
+fn boxed(error: TransferError) -> Box<dyn Error> {
+    error
+}
+
+/// Copies the rows of a table that are not there in the same form, and removes those that are too many. Returns the number of
+/// copied ones.
 async fn copy(table: &'static Table, from: &dyn Transfer, to: &dyn Transfer) -> Result<u64, TransferError> {
     let hasher = RandomState::new();
     let mut there = digests(table, to, &hasher).await?;
     let (mut copied, mut after) = (0, None);
     loop {
         let page = from.page(table, after.take(), PAGE).await?;
-        let Some((last, _)) = page.last() else { return Ok(copied) };
+        let Some((last, _)) = page.last() else { break };
         after = Some(last.clone());
         let mut missing = Vec::new();
         for (_, row) in page {
@@ -161,6 +309,9 @@ async fn copy(table: &'static Table, from: &dyn Transfer, to: &dyn Transfer) -> 
         copied += missing.len() as u64;
         to.put(table, missing).await?;
     }
+    // The origin has lived since the copy began.
+    to.remove(table, there.into_keys().collect()).await?;
+    Ok(copied)
 }
 
 /// Result of a comparison.

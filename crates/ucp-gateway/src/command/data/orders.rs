@@ -7,7 +7,10 @@ use ucp_config::{Configuration, ServeOptions, shop_named};
 use ucp_core::{
     ShopId,
     order::{Hold, LineQuantity, Order},
-    ports::ledger::Stored,
+    ports::{
+        ledger::Stored,
+        outbox::{State, WebhookEvent},
+    },
     purchase::totals::{TotalKind, amount_of},
 };
 use ucp_host::{
@@ -184,7 +187,8 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             }
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
-            let store = place.store.locate()?.open(&runtime)?;
+            let location = place.store.locate()?;
+            let store = location.open(&runtime)?;
             let order = wait(&runtime, orders::named(&*store, &id))?;
             if mandate {
                 let mandate =
@@ -193,6 +197,10 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
                 say!("{}", mandate.reveal());
             } else {
                 show(&order, place.json)?;
+                if !place.json {
+                    let events = wait(&runtime, store.webhook_events(NEWEST)).map_err(|error| error.to_string())?;
+                    waiting(&order.document.id, &events, location.can_sign());
+                }
             }
         }
         OrdersCommand::Ship(ShipOptions { step, carrier, tracking_number, tracking_url }) => {
@@ -242,6 +250,21 @@ fn draw(
     let handlers = embedded::handlers(&settings.payments, &settings.extra_roots, &Arc::default())?;
     let order = wait(runtime, orders::take(&*store, &handlers, &options.id, &step, Once::default(), clock::timestamp))?;
     show(&order, options.json)
+}
+
+/// Number of the newest webhook events among which those of an order are looked for.
+const NEWEST: usize = 10_000;
+
+/// Prints the webhook events of an order that wait, each with the reason.
+fn waiting(order: &str, events: &[WebhookEvent], can_sign: bool) {
+    for event in events.iter().filter(|event| *event.order_id == *order && event.state == State::Waiting) {
+        let reason = match &event.problem {
+            _ if !can_sign => "there is no signing key; make one with `ucp-gateway keys generate`",
+            Some(problem) => problem,
+            None => "it is the next, or an earlier one of the order waits",
+        };
+        say!("  webhook {} waits: {reason}", event.id);
+    }
 }
 
 fn show(order: &Stored<Order>, json: bool) -> Result<(), Box<dyn std::error::Error>> {

@@ -11,7 +11,11 @@ use ucp_shop::{EmbeddedShop, Options};
 use ucp_sqlite::{SqliteStore, StoreError};
 
 use super::copy::{self, TransferOptions};
-use crate::command::{Done, output::say, place::StoreOptions};
+use crate::command::{
+    Done,
+    output::say,
+    place::{Location, StoreOptions},
+};
 
 /// Instructions for a shop in PostgreSQL, whose server backs up, checks and restores it.
 const BACK_UP_THERE: &str = "back that up with `pg_dump --format=custom --file=FILE URL`; also keep the configuration, the files \
@@ -58,7 +62,12 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             let bytes = SqliteStore::open(&location.dir)?.back_up(file)?;
             progress.finish_and_clear();
             say!("{} holds the database as it was just now, {bytes} bytes.", file.display());
-            say!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
+            say!(
+                "Not in it: signing keys, the configuration and the files that it names (certificates, tokens, secrets, hashes of API"
+            );
+            say!(
+                "keys), and the operator's decisions (paused shops, blocked platforms) with their log. Back these up as files."
+            );
         }
         StoreCommand::Copy(options) => return copy::run(options),
         StoreCommand::Check(store) => {
@@ -84,9 +93,46 @@ pub(crate) fn run(command: &StoreCommand) -> Done {
             SqliteStore::restore(file, &location.dir)?;
             progress.finish_and_clear();
             say!("{} holds what was in {}. A gateway can be started on it.", location.dir.display(), file.display());
+            remainder(&location);
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what a backup does not hold, and what of it is there.
+fn remainder(location: &Location) {
+    let dir = location.dir.display();
+    say!("Not in a backup, and needed before others call it:");
+    if location.can_sign() {
+        say!("- signing keys: there are some in {}", location.keys.display());
+    } else {
+        say!(
+            "- signing keys: none in {}. Put those of the lost gateway there; without them, `ucp-gateway keys generate` makes one, which \
+             platforms learn from the profile. Until then webhooks wait.",
+            location.keys.display()
+        );
+    }
+    for (name, file, otherwise) in [
+        ("paused shops and blocked platforms", "decisions.json", "pause and block again"),
+        ("the log of operators' actions", "audit.jsonl", "it begins anew"),
+        (
+            "the hash of the first API key",
+            "first-api-key",
+            "a gateway that others can reach makes a new key and prints it",
+        ),
+    ] {
+        match location.dir.join(file).exists() {
+            true => say!("- {name}: {file} is there"),
+            false => say!("- {name}: put {file} back into {dir}, or else: {otherwise}"),
+        }
+    }
+    match location.configured {
+        true => say!("- the configuration: it and the files that it names are in order"),
+        false => say!(
+            "- the configuration and the files that it names (certificates, tokens, secrets, hashes of registered API keys): put them back, \
+             and check them with `ucp-gateway check-config`"
+        ),
+    }
 }
 
 fn check(data_dir: &Path) -> Done {

@@ -68,6 +68,6 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
         }
     };
     say!("Sales terms of the shop in {place} updated.");
-    say!("Restart running gateways to apply them.");
+    say!("Running gateways apply them when they reload their configuration (SIGHUP, or `POST /reload`).");
     Ok(ExitCode::SUCCESS)
 }
