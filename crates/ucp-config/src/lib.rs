@@ -13,6 +13,7 @@
 //! | `display` | the settings as text for operators |
 //! | `admin` | the listener of the admin API |
 //! | `catalog` | the copy of the shop's catalog |
+//! | `synonyms` | names that mean the same in searches, from their files |
 //! | `database` | the database that gateways share |
 //! | `process` | what belongs to the process and to none of its shops |
 //! | `texts` | the languages of the pages |
@@ -49,6 +50,7 @@ pub mod reference;
 pub mod schema;
 mod sections;
 mod several;
+mod synonyms;
 mod telemetry;
 mod texts;
 mod tls;
@@ -69,6 +71,7 @@ use ipnet::IpNet;
 use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
+use ucp_shop::Synonyms;
 use ucp_trust::{
     address::Reach,
     api_key::ApiKeys,
@@ -129,6 +132,8 @@ pub struct Settings {
     pub upstream: Option<Upstream>,
     /// Copy of the shop's catalog; `None` if there is none.
     pub catalog: Option<CatalogCopy>,
+    /// Names that mean the same in searches.
+    pub synonyms: Arc<Synonyms>,
     /// The registered platforms.
     pub platforms: Vec<Platform>,
     /// Payment handlers.
@@ -195,6 +200,7 @@ impl Settings {
             data,
             upstream,
             catalog,
+            search,
             callers,
             profiles,
             platform,
@@ -269,6 +275,7 @@ impl Settings {
             document.add("catalog.source", problem);
         }
         let catalog = catalog::resolve(catalog, upstream.backend, &mut document);
+        let synonyms = synonyms::resolve(search, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
         // belong to that shop's sample.
@@ -309,6 +316,7 @@ impl Settings {
             database,
             upstream,
             catalog,
+            synonyms: Arc::new(synonyms),
             platforms,
             payments,
             directory,

@@ -9,6 +9,7 @@
 //! | [`sample`] | the goods of the shop that a first start creates |
 //! | [`synchronised`] | what is stored of a catalog that is a copy of one elsewhere |
 //! | `products` | the tables of products |
+//! | `synonyms` | the table of names that mean the same |
 //! | `index` | the search index, derived from the database |
 //! | `cache` | what was asked for lately |
 //!
@@ -24,9 +25,10 @@ pub mod replica;
 pub mod sample;
 mod shop;
 pub mod synchronised;
+mod synonyms;
 
 pub use database::{Database, Opening};
-pub use index::Progress;
+pub use index::{BadSynonyms, LONGEST_SYNONYMS, Progress, Synonyms};
 pub use products::Stored;
 pub use shop::{EmbeddedShop, Options};
 

@@ -24,6 +24,7 @@ const EXPANDED: &[Migration] = &[
     MIGRATIONS[4],
     MIGRATIONS[5],
     MIGRATIONS[6],
+    MIGRATIONS[7],
     Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
 ];
 
@@ -37,7 +38,8 @@ const CONTRACTED: &[Migration] = &[
     EXPANDED[5],
     EXPANDED[6],
     EXPANDED[7],
-    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 8 },
+    EXPANDED[8],
+    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 9 },
 ];
 
 /// Opens a database of its own, in a cluster of its own: the schema of the others is left alone.
@@ -66,16 +68,16 @@ async fn two_versions_share_a_database_until_the_older_one_is_gone() {
             assert!(store.cart(ALICE, id).await.expect("reads").is_some(), "{id}");
         }
     }
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "8|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "9|1");
 
     // Contract, a version later: the oldest is refused from now on, with both versions, and nothing is changed by that.
     PostgresStore::open_with(&options, shop(), CONTRACTED).await.expect("contracts");
     let refused = PostgresStore::open(&options, shop()).await.expect_err("too old");
-    assert!(matches!(refused, OpenError::Newer { found: 9, minimum: 8, supported: 7, .. }), "{refused}");
+    assert!(matches!(refused, OpenError::Newer { found: 10, minimum: 9, supported: 8, .. }), "{refused}");
     let text = refused.to_string();
-    assert!(text.contains("version 9") && text.contains("use a newer gateway"), "{text}");
+    assert!(text.contains("version 10") && text.contains("use a newer gateway"), "{text}");
     PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("the one between still fits");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "9|8");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "10|9");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -94,7 +96,7 @@ async fn of_many_gateways_that_start_at_once_one_makes_the_schema() {
     }
     secrets.dedup();
     assert_eq!(secrets.len(), 1, "all of them seal cursors with the same key");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "7|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "8|1");
 }
 
 #[tokio::test]
@@ -107,13 +109,14 @@ async fn a_failed_migration_leaves_everything_as_it_was() {
         MIGRATIONS[4],
         MIGRATIONS[5],
         MIGRATIONS[6],
+        MIGRATIONS[7],
         Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
         Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 },
     ];
     let Some((cluster, options)) = cluster() else { return };
     PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
     PostgresStore::open_with(&options, ucp_core::ShopId::default(), BROKEN).await.expect_err("fails");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "7|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "8|1");
     let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
     assert_eq!(cluster.psql(columns), "0");
 }

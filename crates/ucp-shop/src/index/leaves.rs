@@ -6,10 +6,11 @@ use tantivy::{Searcher, Term, schema::Field};
 use ucp_core::text::words_of;
 
 use super::{
-    lexicon::{FREE, FREE_WORDS, LONGEST_NAME, key},
+    lexicon::{FREE, FREE_WORDS, Lexicon, key},
     numbers::{Amount, amounts, digits},
     schema::{Fields, TEXTS, code_term, part_term},
     statistics::Statistics,
+    synonyms::LONGEST_NAME,
     text::{count, fold_text, runs, split_words},
     vocabulary::Vocabulary,
 };
@@ -113,12 +114,13 @@ pub(super) fn read(
     text: &str,
     intent: Option<&str>,
     fields: &Fields,
+    lexicon: &Lexicon,
     statistics: &Statistics,
     searcher: &Searcher,
 ) -> tantivy::Result<Read> {
     let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
     let vocabulary = Vocabulary { fields, statistics, searcher };
-    let reader = Reader { vocabulary, fields };
+    let reader = Reader { vocabulary, fields, lexicon };
     let whole = code_term(text);
     let mut read =
         Read { is_code: searcher.doc_freq(&Term::from_field_text(fields.codes, &whole))? > 0, ..Read::default() };
@@ -141,7 +143,7 @@ pub(super) fn read(
         let said = Words::of(&intent[..intent.floor_char_boundary(LONGEST_QUERY)]);
         let mut seen: BTreeSet<&str> = words.words.iter().map(|word| word.text.as_str()).collect();
         for word in &said.words {
-            if read.hints.len() < MOST_HINTS && !fields.lexicon().is_stop_word(&word.text) && seen.insert(&word.text) {
+            if read.hints.len() < MOST_HINTS && !lexicon.is_stop_word(&word.text) && seen.insert(&word.text) {
                 read.hints.push(reader.token(reader.stems(&word.text, HINT)));
             }
         }
@@ -185,12 +187,13 @@ impl Words {
 struct Reader<'a> {
     vocabulary: Vocabulary<'a>,
     fields: &'a Fields,
+    lexicon: &'a Lexicon,
 }
 
 impl Reader<'_> {
     /// The tokens of a text, each once, without ways to match them.
     fn drafts(&self, text: &Words) -> Vec<Draft> {
-        let lexicon = self.fields.lexicon();
+        let lexicon = self.lexicon;
         let words = &text.words;
         let mut taken = vec![false; words.len()];
         let mut drafts: Vec<Draft> = Vec::new();
@@ -248,7 +251,7 @@ impl Reader<'_> {
         let all: Vec<_> = kinds.collect();
         let kind = all.iter().rev().find(|at| drafts[**at].begin < beside).or(all.last()).copied()?;
         let before = &text.words[..drafts[kind].begin];
-        let is_phrase = !before.iter().any(|word| self.fields.lexicon().is_stop_word(&word.text));
+        let is_phrase = !before.iter().any(|word| self.lexicon.is_stop_word(&word.text));
         is_phrase.then_some(kind)
     }
 
@@ -282,7 +285,7 @@ impl Reader<'_> {
 
     /// Adds the other names of words, and of words in a row, and the words that those in a row can be joined to.
     fn add_names(&self, text: &Words, drafts: &mut [Draft]) {
-        let (lexicon, analysis) = (self.fields.lexicon(), self.fields.analysis());
+        let (lexicon, analysis) = (self.lexicon, self.fields.analysis());
         let keys: Vec<String> = text.words.iter().map(|word| key(analysis, std::slice::from_ref(&word.text))).collect();
         for begin in 0..text.words.len() {
             for end in begin + 1..=text.words.len().min(begin + LONGEST_NAME) {
@@ -338,7 +341,7 @@ impl Reader<'_> {
                     draft.leaves.extend(self.stems(word, 1.0));
                     runs(word).into_iter().map(str::to_owned).collect()
                 }
-                words => words.iter().filter(|word| !self.fields.lexicon().is_stop_word(word)).cloned().collect(),
+                words => words.iter().filter(|word| !self.lexicon.is_stop_word(word)).cloned().collect(),
             };
             draft.leaves.extend(self.joint(&parts, 0.5));
             return Ok(());
@@ -389,7 +392,7 @@ impl Reader<'_> {
 
     /// Adds the words that an unknown one can be mistyped for.
     fn correct(&self, word: &str, draft: &mut Draft, read: &mut Read) -> tantivy::Result<()> {
-        if self.fields.lexicon().is_word(word) {
+        if self.lexicon.is_word(word) {
             return Ok(());
         }
         let near = self.vocabulary.near(word)?;
@@ -428,7 +431,7 @@ impl Reader<'_> {
         let free = FREE_WORDS.iter().flat_map(|word| self.fields.analysis().query_stems(word)).collect();
         draft.leaves.push(Leaf::Joint { parts: vec![stems, free], factor: 1.0 });
         for name in [[word.to_owned(), "free".to_owned()], ["without".to_owned(), word.to_owned()]] {
-            for synonym in self.fields.lexicon().synonyms(&key(self.fields.analysis(), &name)) {
+            for synonym in self.lexicon.synonyms(&key(self.fields.analysis(), &name)) {
                 let parts = synonym.words.iter().map(|word| self.fields.analysis().query_stems(word)).collect();
                 draft.leaves.push(Leaf::Joint { parts, factor: synonym.factor });
             }

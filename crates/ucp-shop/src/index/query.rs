@@ -19,6 +19,7 @@ use tantivy::{
 use super::{
     documents::{BLOCK, Block, Cells},
     leaves::{self, Leaf, Token, UNIT},
+    lexicon::Lexicon,
     postings::Posting,
     schema::{Fields, TEXTS},
     scores::{CommonWords, Key, Scores, common},
@@ -61,10 +62,11 @@ impl Plan {
         text: &str,
         intent: Option<&str>,
         fields: &Fields,
+        lexicon: &Lexicon,
         statistics: &Statistics,
         searcher: &Searcher,
     ) -> tantivy::Result<Self> {
-        let read = leaves::read(text, intent, fields, statistics, searcher)?;
+        let read = leaves::read(text, intent, fields, lexicon, statistics, searcher)?;
         let most = read.tokens.iter().filter(|token| token.is_known).map(|token| token.weight).max().unwrap_or(0);
         Ok(Self {
             weight: read.tokens.iter().map(|token| token.weight).sum::<u32>().max(1),

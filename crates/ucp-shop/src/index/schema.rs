@@ -23,10 +23,7 @@ use ucp_core::{
 };
 use ucp_import::html::to_text;
 
-use super::{
-    lexicon::Lexicon,
-    text::{Analysis, Words},
-};
+use super::text::{Analysis, Words};
 
 /// Version of documents and terms. A change of it has older indexes rebuilt.
 const VERSION: u32 = 2;
@@ -67,7 +64,6 @@ pub(super) struct Fields {
     /// Hashes of categories, one beside each value of the `scoped` columns.
     scope: Field,
     analysis: Analysis,
-    lexicon: Lexicon,
     language: String,
 }
 
@@ -152,7 +148,6 @@ impl Fields {
             categories,
             currencies,
             scope,
-            lexicon: Lexicon::new(&analysis),
             analysis,
             language: market.language.clone(),
         }
@@ -160,10 +155,6 @@ impl Fields {
 
     pub(super) const fn analysis(&self) -> &Analysis {
         &self.analysis
-    }
-
-    pub(super) const fn lexicon(&self) -> &Lexicon {
-        &self.lexicon
     }
 
     /// The fields that statistics are kept of: the texts, then the words.

@@ -26,6 +26,7 @@ use ucp_core::{
 
 use super::{
     documents::{BLOCK, Block, Documents},
+    lexicon::{Lexicon, Lexicons},
     postings::within,
     price_ranges::PriceRanges,
     query::{ALL, Matches, Mode, Plan, Source},
@@ -107,9 +108,13 @@ pub(crate) struct Snapshot {
     /// The columns of its segments, and the products of those that have deleted ones.
     segments: Vec<(Arc<Columns>, Option<Arc<Documents>>)>,
     common: Arc<CommonWords>,
-    /// Short texts that were searched for lately, as they were read: by the epoch of the statistics, text and intent.
-    plans: Cache<(u64, String, Option<String>), Arc<Plan>>,
+    lexicons: Arc<Lexicons>,
+    /// Short texts that were searched for lately, as they were read.
+    plans: Cache<PlanKey, Arc<Plan>>,
 }
+
+/// Text as it is read: by the epoch of the statistics and the number of the lexicon, with its intent.
+type PlanKey = (u64, u64, String, Option<String>);
 
 /// Maximum number of texts that are kept as they were read, and of bytes of each of them.
 const MOST_PLANS: usize = 256;
@@ -174,6 +179,7 @@ impl Snapshot {
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
         common: Arc<CommonWords>,
+        lexicons: Arc<Lexicons>,
         before: Option<&Self>,
     ) -> tantivy::Result<Self> {
         common.retain(&searcher.segment_readers().iter().map(SegmentReader::segment_id).collect::<Vec<_>>());
@@ -204,7 +210,7 @@ impl Snapshot {
         };
         let segments = searcher.segment_readers().iter().map(of).collect::<Result<_, _>>()?;
         let plans = Cache::new(MOST_PLANS);
-        Ok(Self { searcher, fields, statistics, segments, common, plans })
+        Ok(Self { searcher, fields, statistics, segments, common, lexicons, plans })
     }
 
     /// Number of products.
@@ -221,7 +227,7 @@ impl Snapshot {
             for segment in self.segments() {
                 page.within(self, segment)?.browse(segment.0.max_doc());
             }
-            let hits = page.finish(|place| Position { epoch: 0, mode: Mode::All, place });
+            let hits = page.finish(|place| Position { epoch: 0, lexicon: 0, mode: Mode::All, place });
             return Ok(Hits { looseness: Looseness::default(), ..hits });
         };
         let statistics = match &after {
@@ -229,7 +235,12 @@ impl Snapshot {
             Some(position) => self.statistics.iter().find(|statistics| statistics.epoch == position.epoch),
         };
         let statistics = statistics.ok_or_else(Position::outdated)?;
-        let plan = self.plan(text, query.intent.as_deref(), statistics)?;
+        let lexicon = match &after {
+            None => Some(self.lexicons.newest()),
+            Some(position) => self.lexicons.of(position.lexicon),
+        };
+        let lexicon = lexicon.ok_or_else(Position::outdated)?;
+        let plan = self.plan(text, query.intent.as_deref(), statistics, &lexicon)?;
         let place = after.map(|position| position.place);
         let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
         let mut page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
@@ -239,18 +250,25 @@ impl Snapshot {
             mode = Mode::Any;
             page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
-        let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
+        let hits = page.finish(|place| Position { epoch: statistics.epoch, lexicon: lexicon.id, mode, place });
         let partial = mode == Mode::Any && hits.looseness.partial;
         Ok(Hits { looseness: Looseness { partial, corrected: plan.corrected.clone() }, ..hits })
     }
 
-    /// Returns a text as it is read under these statistics.
-    fn plan(&self, text: &str, intent: Option<&str>, statistics: &Statistics) -> tantivy::Result<Arc<Plan>> {
-        let read = || Plan::new(text, intent, &self.fields, statistics, &self.searcher).map(Arc::new);
+    /// Returns a text as it is read under these statistics, and with this lexicon.
+    fn plan(
+        &self,
+        text: &str,
+        intent: Option<&str>,
+        statistics: &Statistics,
+        lexicon: &Lexicon,
+    ) -> tantivy::Result<Arc<Plan>> {
+        let read = || Plan::new(text, intent, &self.fields, lexicon, statistics, &self.searcher).map(Arc::new);
         if text.len() + intent.map_or(0, str::len) > LONGEST_KEPT {
             return read();
         }
-        self.plans.get_or_insert_with(&(statistics.epoch, text.to_owned(), intent.map(str::to_owned)), read)
+        let key = (statistics.epoch, lexicon.id, text.to_owned(), intent.map(str::to_owned));
+        self.plans.get_or_insert_with(&key, read)
     }
 
     /// Returns the segments with their columns, and those of their products that are not deleted, unless none is.
@@ -528,18 +546,21 @@ impl<'a> Filter<'a> {
 struct Position {
     /// Epoch of the statistics that the scores are from; 0 if nothing is scored.
     epoch: u64,
+    /// Number of the lexicon that the text was read with; 0 if there is none.
+    lexicon: u64,
     mode: Mode,
     /// The last product of the page before.
     place: ResultPlace,
 }
 
 /// Changes with the form of positions.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl Position {
     fn write(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION, u8::from(self.mode == Mode::Any)];
         bytes.extend(self.epoch.to_be_bytes());
+        bytes.extend(self.lexicon.to_be_bytes());
         bytes.extend(self.place.0.0.to_be_bytes());
         bytes.extend(self.place.1.to_be_bytes());
         bytes
@@ -549,6 +570,7 @@ impl Position {
         let position = || {
             let (head, rest) = bytes.split_first_chunk::<2>()?;
             let (epoch, rest) = rest.split_first_chunk()?;
+            let (lexicon, rest) = rest.split_first_chunk()?;
             let (score, rest) = rest.split_first_chunk()?;
             let (seq, []) = rest.split_first_chunk()? else {
                 return None;
@@ -559,16 +581,20 @@ impl Position {
                 _ => return None,
             };
             let place = (Reverse(u32::from_be_bytes(*score)), i64::from_be_bytes(*seq));
-            Some(Self { epoch: u64::from_be_bytes(*epoch), mode, place })
+            let (epoch, lexicon) = (u64::from_be_bytes(*epoch), u64::from_be_bytes(*lexicon));
+            Some(Self { epoch, lexicon, mode, place })
         };
         position().ok_or_else(Self::outdated)
     }
 
     fn outdated() -> SearchError {
         SearchError::Position(
-            Refusal::new(Code::InvalidCursor, "The cursor is outdated: the catalog was re-indexed since.")
-                .at("$.pagination.cursor")
-                .accepting("the same query without a cursor, for the first page"),
+            Refusal::new(
+                Code::InvalidCursor,
+                "The cursor is outdated: the catalog was re-indexed since, or its synonyms were changed.",
+            )
+            .at("$.pagination.cursor")
+            .accepting("the same query without a cursor, for the first page"),
         )
     }
 }
@@ -579,7 +605,7 @@ mod tests {
 
     #[test]
     fn positions_survive_encoding() {
-        let position = Position { epoch: 42, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
+        let position = Position { epoch: 42, lexicon: 7, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
         let bytes = position.write();
         assert_eq!(Position::read(&bytes).expect("reads"), position);
         for length in 0..bytes.len() {
