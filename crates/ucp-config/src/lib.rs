@@ -13,7 +13,7 @@
 //! | `display` | the settings as text for operators |
 //! | `admin` | the listener of the admin API |
 //! | `catalog` | the copy of the shop's catalog |
-//! | `synonyms` | names that mean the same in searches, from their files |
+//! | `search` | names that mean the same in searches, and the model, from their files |
 //! | `database` | the database that gateways share |
 //! | `process` | what belongs to the process and to none of its shops |
 //! | `texts` | the languages of the pages |
@@ -48,9 +48,9 @@ mod platform;
 mod process;
 pub mod reference;
 pub mod schema;
+mod search;
 mod sections;
 mod several;
-mod synonyms;
 mod telemetry;
 mod texts;
 mod tls;
@@ -71,7 +71,7 @@ use ipnet::IpNet;
 use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
-use ucp_shop::Synonyms;
+use ucp_shop::{Model, Synonyms};
 use ucp_trust::{
     address::Reach,
     api_key::ApiKeys,
@@ -134,6 +134,8 @@ pub struct Settings {
     pub catalog: Option<CatalogCopy>,
     /// Names that mean the same in searches.
     pub synonyms: Arc<Synonyms>,
+    /// Model of which the vectors of products are made.
+    pub model: Option<Arc<Model>>,
     /// The registered platforms.
     pub platforms: Vec<Platform>,
     /// Payment handlers.
@@ -275,7 +277,8 @@ impl Settings {
             document.add("catalog.source", problem);
         }
         let catalog = catalog::resolve(catalog, upstream.backend, &mut document);
-        let synonyms = synonyms::resolve(search, &mut document);
+        let synonyms = search::synonyms(search, &mut document);
+        let model = search::model(search, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
         // belong to that shop's sample.
@@ -317,6 +320,7 @@ impl Settings {
             upstream,
             catalog,
             synonyms: Arc::new(synonyms),
+            model,
             platforms,
             payments,
             directory,

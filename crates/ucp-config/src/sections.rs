@@ -256,6 +256,10 @@ pub(crate) struct Search {
     /// those of `ucp-gateway import --synonyms`. A reload reads them again.
     #[schemars(example = ["synonyms.txt"])]
     pub(super) synonyms: Vec<FilePath>,
+    /// Directory of a model of static embeddings in the form of model2vec: `model.safetensors` and `tokenizer.json`. Searches
+    /// then also find products by meaning. Each shop has the model in memory. A change takes effect at the next start.
+    #[schemars(example = "/var/lib/ucp-gateway/model", extend("x-without" = "words alone"))]
+    pub(super) model: Option<FilePath>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -11,6 +11,7 @@
 //! | `products` | the tables of products |
 //! | `synonyms` | the table of names that mean the same |
 //! | `index` | the search index, derived from the database |
+//! | `model` | static embeddings, of which the index makes vectors |
 //! | `cache` | what was asked for lately |
 //!
 //! The database is the truth. Cache and index follow it, whoever changes it: products that another process imports into
@@ -20,6 +21,7 @@ mod cache;
 mod database;
 pub mod import;
 mod index;
+mod model;
 mod products;
 pub mod replica;
 pub mod sample;
@@ -29,6 +31,7 @@ mod synonyms;
 
 pub use database::{Database, Opening};
 pub use index::{BadSynonyms, LONGEST_SYNONYMS, Progress, Synonyms};
+pub use model::{Model, ModelError};
 pub use products::Stored;
 pub use shop::{EmbeddedShop, Options};
 

@@ -35,6 +35,7 @@ use crate::{
     cache::{Cache, Key, ReadAt},
     database::{Database, Opening},
     index::{Index, IndexError, Progress, SearchError, Synonyms},
+    model::Model,
     products::{self, Found, MAX_IDENTIFIER},
     sample::SAMPLE_PICTURES,
     synonyms,
@@ -55,6 +56,8 @@ pub struct Options {
     pub shop: ShopId,
     /// Approximate size of the product cache, in bytes.
     pub cache_bytes: u64,
+    /// Model of which vectors are made, besides the words; `None` for words alone.
+    pub model: Option<Arc<Model>>,
     /// Called while a large index is being built.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -64,7 +67,7 @@ ucp_core::opaque!(Options { data_dir, shop });
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, progress: None }
+        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, model: None, progress: None }
     }
 }
 
@@ -108,8 +111,14 @@ impl EmbeddedShop {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(EmbeddedShopState {
-            index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market)
-                .reporting(options.progress.clone()),
+            index: Index::new(
+                &options.data_dir,
+                database.store().shop(),
+                database.identity(),
+                &database.market,
+                options.model.clone(),
+            )
+            .reporting(options.progress.clone()),
             cache: Cache::new(options.cache_bytes),
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),

@@ -182,6 +182,7 @@ pub(super) fn options(settings: &Settings) -> ucp_shop::Options {
         data_dir: data.dir.to_path_buf(),
         shop: settings.mount.id.clone(),
         cache_bytes: data.cache_mb.bytes(),
+        model: settings.model.clone(),
         progress: indexing(),
     }
 }

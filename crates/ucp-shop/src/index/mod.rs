@@ -16,6 +16,7 @@
 //! | [`documents`] | sets of products, in blocks |
 //! | [`price_ranges`] | lowest and highest prices, by which most products pass a filter or fail it |
 //! | [`postings`] | the products that have a term, and their scores |
+//! | [`vectors`] | the vectors of products, where there is a model |
 //! | [`scores`] | scores of common words, kept from one search to the next |
 //! | [`synonyms`] | names that mean the same, as a file states them |
 //! | [`lexicon`] | stop words, exclusions and synonyms of the languages of a market |
@@ -38,6 +39,7 @@ pub(crate) mod search;
 mod statistics;
 mod synonyms;
 mod text;
+mod vectors;
 mod vocabulary;
 
 use std::{
@@ -71,10 +73,12 @@ use self::{
     scores::CommonWords,
     statistics::Statistics,
 };
-use crate::products;
+use crate::{model::Model, products};
 
-/// Name of the index in the data directory. Shops other than the default one append their identifier.
+/// Name of the index in the data directory. Shops other than the default one append their identifier, and an index with vectors
+/// appends [`VECTORS`]: a process without the model leaves it alone.
 const DIRECTORY: &str = "index";
+const VECTORS: &str = ".vectors";
 
 /// Number of epochs of statistics that are kept for callers who are paging.
 const KEPT_EPOCHS: usize = 3;
@@ -218,9 +222,18 @@ impl std::fmt::Debug for Index {
 impl Index {
     /// Creates the index of `shop` beside the database of `identity`. It can be searched once it was
     /// [maintained](Self::maintain).
-    pub(crate) fn new(data_dir: &Path, shop: &ShopId, identity: &str, market: &Market) -> Self {
-        let name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
-        let fields = Fields::new(market);
+    pub(crate) fn new(
+        data_dir: &Path,
+        shop: &ShopId,
+        identity: &str,
+        market: &Market,
+        model: Option<Arc<Model>>,
+    ) -> Self {
+        let mut name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
+        if model.is_some() {
+            name.push_str(VECTORS);
+        }
+        let fields = Fields::new(market, model);
         Self {
             directory: data_dir.join(name),
             identity: identity.to_owned(),

@@ -21,10 +21,12 @@ use super::{
     leaves::{self, Leaf, Token, UNIT},
     lexicon::Lexicon,
     postings::Posting,
-    schema::{Fields, TEXTS},
+    schema::{Fields, NAMING, TEXTS},
     scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
+    vectors::{MOST_SCORE, Vectors},
 };
+use crate::model::Vector;
 
 /// Match mode: products have to match all tokens, or the important ones of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +41,29 @@ pub(super) const ALL: u32 = 1 << 28;
 /// Share of the weight of the most important token that a token must have to match on its own, in hundredths.
 const KEY_SHARE: u32 = 25;
 
+/// Share of the weight of the kind of product that is asked for, which a product lacks that has it in its description alone: one
+/// in so many.
+const UNNAMED: u32 = 2;
+
 /// Parsed search text.
 pub(super) struct Plan {
     tokens: Vec<Token>,
     /// Words that change the order of the products that match.
     hints: Vec<Token>,
-    /// Tokens of words that are excluded.
-    excluded: Vec<Token>,
     /// Sum of the weights of the tokens.
     weight: u32,
     /// Weight from which on a token matches on its own.
     key: u32,
+    /// Position of the token that names the kind of product which is asked for.
+    kind: Option<usize>,
+    /// `true` if amounts match on their own, as there are no words.
+    are_amounts_keys: bool,
     /// Words that no product has and for which products with similar words are found.
     pub(super) corrected: Vec<String>,
     /// `true` if the whole text is the identifier of a product.
-    pub(super) is_code: bool,
+    is_code: bool,
+    /// Vector of the text, where there is a model.
+    vector: Option<Vector>,
 }
 
 impl Plan {
@@ -67,21 +77,29 @@ impl Plan {
         searcher: &Searcher,
     ) -> tantivy::Result<Self> {
         let read = leaves::read(text, intent, fields, lexicon, statistics, searcher)?;
-        let most = read.tokens.iter().filter(|token| token.is_known).map(|token| token.weight).max().unwrap_or(0);
+        let known = || read.tokens.iter().filter(|token| token.is_known);
+        let most = known().map(|token| token.weight).max().unwrap_or(0);
         Ok(Self {
             weight: read.tokens.iter().map(|token| token.weight).sum::<u32>().max(1),
             key: most * KEY_SHARE / 100,
+            kind: read.tokens.iter().position(|token| token.is_kind),
+            are_amounts_keys: !known().any(|token| !token.is_amount),
             tokens: read.tokens,
             hints: read.hints,
-            excluded: read.excluded,
             corrected: read.corrected,
             is_code: read.is_code,
+            vector: fields.model().and_then(|model| model.embed(text)),
         })
     }
 
-    /// Returns `true` if both modes find the same, as there is at most one token.
-    pub(super) const fn is_single(&self) -> bool {
-        self.tokens.len() <= 1
+    /// Returns `true` if [`Mode::Any`] can find more: there are several tokens, or products can be similar to the text.
+    pub(super) const fn has_looser(&self) -> bool {
+        !self.is_code && (self.tokens.len() > 1 || self.has_meaning())
+    }
+
+    /// Returns `true` if products can be similar to the text.
+    pub(super) const fn has_meaning(&self) -> bool {
+        self.vector.is_some()
     }
 
     /// Calls `found` with the products of a segment that match, block by block. Deleted ones are included.
@@ -99,11 +117,19 @@ impl Plan {
             candidates = candidates.min(postings.iter().map(Posting::len).sum());
             tokens.push(postings);
         }
-        let others = |tokens: &[Token]| -> tantivy::Result<Vec<_>> {
-            tokens.iter().map(|token| source.postings(token, |_| false)).collect()
-        };
-        let (mut hints, mut excluded) = (others(&self.hints)?, others(&self.excluded)?);
+        let all = |token: &Token| source.postings(token, |_| false);
+        let mut hints = self.hints.iter().map(all).collect::<Result<Vec<_>, _>>()?;
+        let mut named = Vec::new();
+        for token in self.tokens.iter().filter(|token| token.is_kind) {
+            source.naming(token, &mut named)?;
+        }
+        let mut excluded = Vec::new();
+        for excludes in self.tokens.iter().filter_map(|token| token.excludes.as_ref()) {
+            excluded.push((all(&excludes.has)?, all(&excludes.says)?));
+        }
+        let meaning = self.vector.as_ref().zip(source.vectors).filter(|_| mode == Mode::Any);
         let mut cells = [0; BLOCK as usize];
+        let mut similar = [0; BLOCK as usize];
         let mut covered = vec![Block::default(); tokens.len()];
         for number in 0..source.segment.max_doc().div_ceil(BLOCK) {
             let mut matches = Matches {
@@ -114,7 +140,9 @@ impl Plan {
                 tokens: &[],
                 covered: &[],
                 excluded: Block::default(),
+                unnamed: Block::default(),
                 cells: &mut cells,
+                similar: None,
                 is_blank: true,
             };
             let mut reachable = 0;
@@ -141,16 +169,40 @@ impl Plan {
                     break;
                 }
             }
+            if let Some((vector, vectors)) = meaning {
+                let docs = source.segment.max_doc();
+                matches.products = vectors.find(vector, number, docs, &matches.products, source.fills, &mut similar);
+            }
             if !matches.products.is_empty() {
                 let products = matches.products;
                 for posting in hints.iter_mut().flatten() {
                     matches.read(posting, Some(&products), &mut Block::default());
                 }
-                for posting in excluded.iter_mut().flatten() {
-                    let mut scores = [0; BLOCK as usize];
-                    posting.read(number, Some(&products), &mut scores, &mut matches.excluded);
+                if let Some(kind) = self.kind
+                    && !named.is_empty()
+                {
+                    let mut naming = Block::default();
+                    for posting in &mut named {
+                        posting.read(number, Some(&products), &mut [0; BLOCK as usize], &mut naming);
+                    }
+                    matches.unnamed = covered[kind].without(&naming);
+                }
+                for (has, says) in &mut excluded {
+                    let (mut scores, mut having, mut saying) =
+                        ([0; BLOCK as usize], Block::default(), Block::default());
+                    for (postings, found) in [(has, &mut having), (says, &mut saying)] {
+                        postings.iter_mut().for_each(|posting| {
+                            posting.read(number, Some(&products), &mut scores, found);
+                        });
+                    }
+                    // Who says that it is not there has the word, too.
+                    matches.excluded = matches.excluded.or(&having.without(&saying));
                 }
                 matches.most = self.rank(matches.most, reachable);
+                if meaning.is_some() {
+                    matches.most = matches.most.saturating_add(MOST_SCORE);
+                    matches.similar = Some(&similar);
+                }
                 (matches.tokens, matches.covered) = (&tokens, &covered);
                 found(&mut matches);
             }
@@ -162,7 +214,8 @@ impl Plan {
     }
 
     fn is_key(&self, token: usize) -> bool {
-        self.tokens[token].weight >= self.key
+        let token = &self.tokens[token];
+        token.weight >= self.key && (self.are_amounts_keys || !token.is_amount)
     }
 
     /// Returns the rank of a product whose leaves have this score, and whose tokens this weight.
@@ -188,7 +241,11 @@ pub(super) struct Matches<'a> {
     /// The products of the block by token.
     covered: &'a [Block],
     excluded: Block,
+    /// Products that have the kind that is asked for somewhere, and do not name it in their title or category.
+    unnamed: Block,
     cells: &'a mut Cells,
+    /// Scores of the vectors of products, where there are any.
+    similar: Option<&'a Cells>,
     is_blank: bool,
 }
 
@@ -211,12 +268,17 @@ impl Matches<'_> {
         wanted.each(|offset| {
             let tokens = self.plan.tokens.iter().zip(self.covered);
             let covered: u32 = tokens.filter(|(_, block)| block.contain(offset)).map(|(token, _)| token.weight).sum();
+            let covered = match self.plan.kind {
+                Some(kind) if self.unnamed.contain(offset) => covered - self.plan.tokens[kind].weight / UNNAMED,
+                _ => covered,
+            };
             let cell = &mut self.cells[offset as usize];
+            let similar = self.similar.map_or(0, |similar| similar[offset as usize]);
             *cell = if self.excluded.contain(offset) {
                 // Below all that match as well and do not have what is not asked for.
-                self.plan.rank(*cell / 4, covered.min(self.plan.weight / 2))
+                self.plan.rank(*cell / 4, covered.min(self.plan.weight / 2)).saturating_add(similar / 4)
             } else {
-                self.plan.rank(*cell, covered)
+                self.plan.rank(*cell, covered).saturating_add(similar)
             };
         });
         self.is_blank = false;
@@ -230,6 +292,9 @@ pub(super) struct Source<'a> {
     pub(super) fields: &'a Fields,
     pub(super) statistics: &'a Statistics,
     pub(super) common: &'a CommonWords,
+    pub(super) vectors: Option<&'a Vectors>,
+    /// `true` if vectors find products that have no word of the text.
+    pub(super) fills: bool,
 }
 
 impl Source<'_> {
@@ -248,6 +313,26 @@ impl Source<'_> {
             }
         }
         Ok(postings)
+    }
+
+    /// Adds the products that have a stem of a token in their title or categories.
+    fn naming(&self, token: &Token, postings: &mut Vec<Posting>) -> tantivy::Result<()> {
+        for leaf in &token.leaves {
+            match leaf {
+                Leaf::Stem { stem, .. } => {
+                    for field in &self.fields.texts[..NAMING] {
+                        let blocks = self.blocks(*field, stem, IndexRecordOption::Basic)?;
+                        postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score: 0 }));
+                    }
+                }
+                Leaf::Joint { parts, factor } => postings.extend(self.joint(parts, *factor)?),
+                Leaf::Flat { text, field, .. } => {
+                    let blocks = self.blocks(*field, text, IndexRecordOption::Basic)?;
+                    postings.extend(blocks.map(|blocks| Posting::Flat { blocks, score: 0 }));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the products that have a stem of every part; `None` if a part is nowhere.

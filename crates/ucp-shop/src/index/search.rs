@@ -1,6 +1,6 @@
 //! One page of products from the index.
 //!
-//! The order is the score, descending, then the shop's own order. A page starts strictly after the last product of the
+//! The order is the score, descending, then what is available, then the shop's own order. A page starts strictly after the last product of the
 //! page before, by its place in that order and not by counting, so that products that are added in between neither
 //! repeat nor hide others.
 
@@ -33,13 +33,20 @@ use super::{
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
     scores::CommonWords,
     statistics::Statistics,
+    vectors::{MOST_FILLED, Vectors},
 };
 
 /// Number of products that have all words of a query from which on those that have some of them are left out.
 const ENOUGH: u64 = 24;
 
-/// A product's place in the order of a query's results: the score, then the place in the shop.
+/// A product's place in the order of a query's results: the score [with its availability](standing), then the place in the
+/// shop.
 type ResultPlace = (Reverse<u32>, i64);
+
+/// A score with the availability of its product, which decides between equal ones.
+fn standing(score: u32, is_available: bool) -> u32 {
+    score.min(u32::MAX >> 1) << 1 | u32::from(is_available)
+}
 
 /// Products of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -59,6 +66,8 @@ pub(crate) struct Hits {
 pub(crate) struct Looseness {
     /// `true` if some of those of the page have not all of the words, since few products or none have.
     pub(crate) partial: bool,
+    /// `true` if some of those can have none, and a similar meaning.
+    pub(crate) by_meaning: bool,
     /// Words that no product has; products with similar ones match.
     pub(crate) corrected: Vec<String>,
 }
@@ -76,8 +85,9 @@ impl Looseness {
             messages.push(Message::info("words_corrected", content));
         }
         if self.partial {
+            let others = if self.by_meaning { "some of the words, or a similar meaning" } else { "some of the words" };
             let content =
-                "Few products here have all words of the query, or none; those after them have some of the words.";
+                format!("Few products here have all words of the query, or none; those after them have {others}.");
             messages.push(Message::info("words_matched_in_part", content));
         }
         messages
@@ -123,11 +133,14 @@ const LONGEST_KEPT: usize = 96;
 /// The columns of one segment.
 struct Columns {
     segment: SegmentId,
+    /// Number of products, with those that are deleted.
+    docs: DocId,
     seq: Column<u64>,
     /// The lowest place in the shop of each [`BLOCK`] of products.
     seq_floors: Vec<i64>,
     scope: Option<Column<u64>>,
     currencies: Vec<CurrencyColumns>,
+    vectors: Option<Vectors>,
 }
 
 struct CurrencyColumns {
@@ -164,11 +177,21 @@ impl Columns {
         };
         Ok(Self {
             segment: segment.segment_id(),
+            docs,
             seq_floors: (0..docs).step_by(BLOCK as usize).map(floor).collect(),
             seq,
             scope: columns.column_opt(SCOPE)?,
             currencies: fields.currencies.iter().map(|fields| currency(fields.currency)).collect::<Result<_, _>>()?,
+            vectors: fields.model().map(|model| Vectors::read(segment, model.dimensions())).transpose()?,
         })
+    }
+}
+
+impl Columns {
+    /// Returns `true` if a variant of a product is available.
+    fn is_available(&self, doc: DocId) -> bool {
+        let mut ranges = self.currencies.iter().filter_map(|own| own.price_ranges(self.docs));
+        ranges.any(|ranges| ranges.with_offers(true).contain(doc))
     }
 }
 
@@ -246,13 +269,14 @@ impl Snapshot {
         let mut page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
         // an answer, and no reason to offer others.
-        if after.is_none() && !plan.is_single() && !plan.is_code && page.matched < ENOUGH {
+        if after.is_none() && plan.has_looser() && page.matched < ENOUGH {
             mode = Mode::Any;
             page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
         let hits = page.finish(|place| Position { epoch: statistics.epoch, lexicon: lexicon.id, mode, place });
         let partial = mode == Mode::Any && hits.looseness.partial;
-        Ok(Hits { looseness: Looseness { partial, corrected: plan.corrected.clone() }, ..hits })
+        let by_meaning = plan.has_meaning();
+        Ok(Hits { looseness: Looseness { partial, by_meaning, corrected: plan.corrected.clone() }, ..hits })
     }
 
     /// Returns a text as it is read under these statistics, and with this lexicon.
@@ -286,8 +310,17 @@ impl Snapshot {
         mut page: PageOf<'q>,
     ) -> tantivy::Result<PageOf<'q>> {
         for segment in self.segments() {
+            let columns = segment.1;
+            let reader = segment.0;
             let mut within = page.within(self, segment)?;
-            let source = Source { segment: segment.0, fields: &self.fields, statistics, common: &self.common };
+            let source = Source {
+                segment: reader,
+                fields: &self.fields,
+                statistics,
+                common: &self.common,
+                vectors: columns.vectors.as_ref(),
+                fills: self.products() <= MOST_FILLED,
+            };
             plan.score(&source, mode, |matches| within.take(matches))?;
         }
         Ok(page)
@@ -352,7 +385,7 @@ impl<'a> PageOf<'a> {
         let more = places.len() > self.limit;
         places.truncate(self.limit);
         let next = places.last().filter(|_| more).map(|place| position(*place).write());
-        let partial = places.iter().any(|(score, _)| score.0 < ALL);
+        let partial = places.iter().any(|(score, _)| score.0 < standing(ALL, false));
         Hits {
             seqs: places.into_iter().map(|(_, seq)| seq).collect(),
             next,
@@ -383,9 +416,10 @@ impl Within<'_, '_> {
     /// Takes the products of a block that match, if they pass the filters.
     fn take(&mut self, matches: &mut Matches<'_>) {
         let number = matches.number;
-        if let Some(admitted) = self.admit(number, matches.products, matches.most) {
-            let scores = matches.scores(&admitted);
-            self.place(number, &admitted, |offset| scores[offset as usize]);
+        if let Some(admitted) = self.admit(number, matches.products, standing(matches.most, true)) {
+            let (scores, columns) = (matches.scores(&admitted), self.columns);
+            let is_available = |offset| columns.is_available(number * BLOCK + offset);
+            self.place(number, &admitted, |offset| standing(scores[offset as usize], is_available(offset)));
         }
     }
 
