@@ -163,8 +163,26 @@ fn what_is_sold_or_imported_through_one_gateway_is_known_to_the_other() {
     let left: Vec<_> = fs::read_dir(imports.path()).expect("a directory").collect();
     assert!(left.is_empty(), "{left:?}");
 
+    // So are names that mean the same, at the next question of each.
+    let synonyms = data.path().join("synonyms.txt");
+    fs::write(&synonyms, "cornflower => himalayan blue poppy\n").expect("a file");
+    let named = |gateway: &Gateway| gateway.search(&json!({"query": "cornflower"}))["products"][0]["id"].clone();
+    assert_eq!((named(&one), named(&two)), (Value::Null, Value::Null));
+    let arguments = [
+        "import",
+        "--synonyms",
+        synonyms.to_str().expect("UTF-8"),
+        "--data-dir",
+        imports.path().to_str().expect("UTF-8"),
+    ];
+    assert!(command(&database, &arguments).contains("lines of synonyms: 1"), "{arguments:?}");
+    for gateway in [&one, &two] {
+        eventually("the other name is known", PATIENCE, || (named(gateway) == "blue_poppy").then_some(()));
+    }
+
     // A gateway that starts later derives its own from the database.
     let (three, _three) = gateway(&database);
+    assert_eq!(named(&three), "blue_poppy");
     let found = three.search(&json!({"query": "himalayan blue poppy"}));
     assert_eq!(found["products"][0]["id"], "blue_poppy");
     assert_eq!(available(&three, "orchid_white"), json!(false));

@@ -148,6 +148,49 @@ fn a_running_gateway_notices_an_import() {
 }
 
 #[test]
+fn imported_synonyms_are_used_at_once_and_faults_are_told_by_line() {
+    let (folder, data) = fresh();
+    let file = folder.path().join("synonyms.txt");
+    let synonyms = |content: &str| {
+        fs::write(&file, content).expect("a file");
+        let output = binary().arg("import").arg("--synonyms").arg(&file).arg("--data-dir").arg(&data).ends();
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        Report { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    };
+    let early = synonyms("glowstick, arc lamp\n");
+    assert!(early.code == Some(1) && early.stderr.contains("there is no shop"), "{}", early.stderr);
+    assert!(!data.exists() || fs::read_dir(&data).expect("a directory").next().is_none(), "nothing was made");
+
+    let lines = [line("prod_lamp", "Arc Lamp", 4_900), line("prod_chair", "Cane Chair", 12_900)].join("\n");
+    import(&data, "goods.jsonl", &lines, &[]);
+    let gateway = Gateway::on(&data, &[]);
+    let found = |words: &str| {
+        let answer = gateway.search(&json!({ "query": words }));
+        texts(&answer["products"], "id").into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(found("glowstick").is_empty() && found("perch").is_empty());
+    let report = synonyms("# ours\nglowstick, arc lamp\nperch => cane chair\n");
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{}", report.stdout);
+    assert!(report.stdout.ends_with(": lines of synonyms: 2\n"), "{}", report.stdout);
+    eventually("the synonyms are used", NOTICE, || (found("glowstick") == ["prod_lamp"]).then_some(()));
+    assert_eq!(found("PERCHES"), ["prod_chair"]);
+
+    // One that cannot be used leaves those that are there.
+    let report = synonyms("glowstick\nperch => cane => chair\n");
+    assert_eq!(report.code, Some(1));
+    for fault in ["synonyms.txt: line 1: `glowstick` alone", "synonyms.txt: line 2: more than one `=>`"] {
+        assert!(report.stderr.contains(fault), "{}", report.stderr);
+    }
+    assert_eq!(found("glowstick"), ["prod_lamp"]);
+    drop(gateway);
+    let gateway = Gateway::on(&data, &[]);
+    let ids = |words: &str| gateway.search(&json!({ "query": words }))["products"].as_array().map(Vec::len);
+    assert_eq!(ids("glowstick"), Some(1), "a start finds them");
+    assert_eq!(synonyms("").code, Some(0));
+    eventually("there are none any more", NOTICE, || (ids("glowstick") == Some(0)).then_some(()));
+}
+
+#[test]
 fn a_replacing_import_removes_what_the_file_does_not_state() {
     let (_folder, data) = fresh();
     let [apple, beetroot, carrot] =

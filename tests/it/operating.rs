@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use ucp_core::Release;
 
 use crate::{
-    harness::{Gateway, PROFILE, REST_HEADERS, folder, sample_shop},
+    harness::{Gateway, PROFILE, REST_HEADERS, eventually, folder, sample_shop},
     purchase::shopper::{Shopper, lines, ready, total},
     setup::{Configured, Setup, Transport},
-    wire::{Connection, Response, request},
+    wire::{Connection, PATIENCE, Response, request},
 };
 
 pub(crate) const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
@@ -85,6 +85,29 @@ fn a_changed_configuration_is_read_again() {
     crate::harness::eventually("the limit is gone", crate::wire::PATIENCE, || {
         (0..20).all(|_| search(&gateway).status == 200).then_some(())
     });
+}
+
+#[test]
+fn synonyms_of_the_configuration_are_read_again() {
+    let (setup, data) = configured("[search]\nsynonyms = [\"ours.txt\"]\n");
+    let setup = setup.file("ours.txt", "zoomer, runner\n");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let found = |words: &str| {
+        let answer = gateway.search(&json!({ "query": words }));
+        answer["products"].as_array().map_or(0, Vec::len)
+    };
+    assert!(found("zoomer") > 0 && found("whizzer") == 0);
+    fs::write(setup.path("ours.txt"), "whizzer => runner\nzoomer\n").expect("a file");
+    let (status, refused) = reload(address);
+    let problem = refused["error"].as_str().expect("a text");
+    assert!(status == 422 && problem.contains("ours.txt: line 2: `zoomer` alone"), "{problem}");
+    assert!(problem.contains("search.synonyms"), "{problem}");
+    assert!(found("zoomer") > 0 && found("whizzer") == 0, "what was there stays");
+    fs::write(setup.path("ours.txt"), "whizzer => runner\n").expect("a file");
+    assert_eq!(reload(address).0, 200);
+    eventually("the other synonyms are used", PATIENCE, || (found("whizzer") > 0).then_some(()));
+    assert_eq!(found("zoomer"), 0);
 }
 
 #[test]

@@ -251,6 +251,17 @@ fn a_copy_follows_its_shop_by_full_runs_and_by_changes() {
 }
 
 #[test]
+fn a_copy_is_searched_with_the_synonyms_of_the_configuration() {
+    let (shop, data) = (CopiedShop::with(3), folder());
+    shop.sell("vase900", "Carafe", 3_000);
+    let setup = shop.setup("[search]\nsynonyms = [\"ours.txt\"]\n").file("ours.txt", "decanter => carafe\n");
+    told(&catalog(&setup, data.path(), &["sync"]));
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    assert_eq!(found(&gateway, "decanter"), ["vase900"]);
+    assert!(found(&gateway, "flagon").is_empty());
+}
+
+#[test]
 fn a_customer_group_is_told_its_prices_by_the_shop() {
     let (shop, data) = (CopiedShop::with(12), folder());
     let key = ApiKey::generate().expect("random bytes");

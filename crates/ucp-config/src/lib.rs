@@ -13,6 +13,7 @@
 //! | `display` | the settings as text for operators |
 //! | `admin` | the listener of the admin API |
 //! | `catalog` | the copy of the shop's catalog |
+//! | `search` | names that mean the same in searches, and the model, from their files |
 //! | `database` | the database that gateways share |
 //! | `process` | what belongs to the process and to none of its shops |
 //! | `texts` | the languages of the pages |
@@ -47,6 +48,7 @@ mod platform;
 mod process;
 pub mod reference;
 pub mod schema;
+mod search;
 mod sections;
 mod several;
 mod telemetry;
@@ -69,6 +71,7 @@ use ipnet::IpNet;
 use ucp_core::ShopId;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
+use ucp_shop::{Model, Synonyms};
 use ucp_trust::{
     access_token::{Client, Clients},
     address::Reach,
@@ -130,6 +133,10 @@ pub struct Settings {
     pub upstream: Option<Upstream>,
     /// Copy of the shop's catalog; `None` if there is none.
     pub catalog: Option<CatalogCopy>,
+    /// Names that mean the same in searches.
+    pub synonyms: Arc<Synonyms>,
+    /// Model of which the vectors of products are made.
+    pub model: Option<Arc<Model>>,
     /// The registered platforms.
     pub platforms: Vec<Platform>,
     /// Payment handlers.
@@ -196,6 +203,7 @@ impl Settings {
             data,
             upstream,
             catalog,
+            search,
             callers,
             profiles,
             platform,
@@ -270,6 +278,8 @@ impl Settings {
             document.add("catalog.source", problem);
         }
         let catalog = catalog::resolve(catalog, upstream.backend, &mut document);
+        let synonyms = search::synonyms(search, &mut document);
+        let model = search::model(search, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
         // belong to that shop's sample.
@@ -310,6 +320,8 @@ impl Settings {
             database,
             upstream,
             catalog,
+            synonyms: Arc::new(synonyms),
+            model,
             platforms,
             payments,
             directory,

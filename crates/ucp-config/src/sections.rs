@@ -65,6 +65,8 @@ pub struct Sections {
     /// lookups use the copy; product pages and carts use the upstream, if there is one.
     #[serde(skip_serializing_if = "Catalog::is_none")]
     pub catalog: Catalog,
+    /// Search in the embedded shop and in a synced copy.
+    pub(crate) search: Search,
     /// Access for anonymous callers, and for callers whose profile cannot be fetched.
     pub callers: Callers,
     /// Fetching and caching of platform profiles.
@@ -245,6 +247,20 @@ pub struct Pages {
     /// de.toml, with the differences from English or from the language that `base` names.
     #[schemars(example = "/etc/ucp-gateway/languages", extend("x-without" = "none"))]
     pub(super) texts_dir: Option<FilePath>,
+}
+
+/// Search in the embedded shop and in a synced copy.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Search {
+    /// Files with names that mean the same, one statement per line: `sofa, couch` or `settee => sofa`. They add to
+    /// those of `ucp-gateway import --synonyms`. A reload reads them again.
+    #[schemars(example = ["synonyms.txt"])]
+    pub(super) synonyms: Vec<FilePath>,
+    /// Directory of a model of static embeddings in the form of model2vec: `model.safetensors` and `tokenizer.json`. Searches
+    /// then also find products by meaning. Each shop has the model in memory. A change takes effect at the next start.
+    #[schemars(example = "/var/lib/ucp-gateway/model", extend("x-without" = "words alone"))]
+    pub(super) model: Option<FilePath>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -30,6 +30,15 @@ pub struct Catalog {
     pub edition: i64,
 }
 
+/// Numbers of the last changes of a catalog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// Number of the last change of products, 0 if the shop has none.
+    pub products: i64,
+    /// Number of the last change of synonyms.
+    pub synonyms: i64,
+}
+
 /// Publication of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Publication {
@@ -91,26 +100,31 @@ impl PostgresStore {
     pub async fn catalog(&self) -> Result<Option<Catalog>, Failure> {
         let shop = [self.key()];
         self.work(async |connection, _| {
-            let sql = "SELECT identity, market, terms, number, edition FROM catalogs WHERE shop = $1";
+            let sql = "SELECT identity, market, terms, synonyms, number, edition FROM catalogs WHERE shop = $1";
             let Some(row) = connection.row(sql, &shop).await? else { return Ok(None) };
             Ok(Some(Catalog {
-                shop: SharedShop { identity: row.try_get(0)?, market: row.try_get(1)?, terms: row.try_get(2)? },
-                number: row.try_get(3)?,
-                edition: row.try_get(4)?,
+                shop: SharedShop {
+                    identity: row.try_get(0)?,
+                    market: row.try_get(1)?,
+                    terms: row.try_get(2)?,
+                    synonyms: row.try_get(3)?,
+                },
+                number: row.try_get(4)?,
+                edition: row.try_get(5)?,
             }))
         })
         .await
     }
 
-    /// Returns the number of the last change of products, 0 if the shop has none. Fails with [`Failure`] if the
-    /// database cannot be read.
-    pub async fn number(&self) -> Result<i64, Failure> {
+    /// Returns the numbers of the last changes, 0 if the shop has no catalog. Fails with [`Failure`] if the database
+    /// cannot be read.
+    pub async fn numbers(&self) -> Result<Numbers, Failure> {
         let shop = [self.key()];
-        let number = self.work(async |connection, _| {
-            let row = connection.row("SELECT number FROM catalogs WHERE shop = $1", &shop).await?;
-            row.map(|row| row.try_get(0)).transpose()
+        let numbers = self.work(async |connection, _| {
+            let row = connection.row("SELECT number, synonyms_number FROM catalogs WHERE shop = $1", &shop).await?;
+            row.map(|row| Ok(Numbers { products: row.try_get(0)?, synonyms: row.try_get(1)? })).transpose()
         });
-        Ok(number.await?.unwrap_or_default())
+        Ok(numbers.await?.unwrap_or_default())
     }
 
     /// Creates the catalog of the shop with its first products under its number, unless it has one. Returns the one
@@ -123,10 +137,11 @@ impl PostgresStore {
             Param::Text(catalog.shop.market.clone()),
             Param::Text(catalog.shop.terms.clone()),
             Param::Number(catalog.number),
+            Param::plain(&catalog.shop.synonyms),
         ]);
         let sql = format!(
-            "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition) \
-                VALUES ($1, $11, $12, $13, $14, $14) ON CONFLICT (shop) DO NOTHING RETURNING number), {} SELECT number FROM numbered",
+            "WITH numbered AS (INSERT INTO catalogs (shop, identity, market, terms, number, edition, synonyms) \
+                VALUES ($1, $11, $12, $13, $14, $14, $15) ON CONFLICT (shop) DO NOTHING RETURNING number), {} SELECT number FROM numbered",
             stored(Publication::Copy)
         );
         self.work(async |connection, _| connection.rows(&sql, &values).await).await?;
@@ -143,6 +158,13 @@ impl PostgresStore {
         })
         .await
         .map(drop)
+    }
+
+    /// Stores other synonyms, which all gateways follow. Fails with [`Failure`] if the database failed.
+    pub async fn set_synonyms(&self, synonyms: &str) -> Result<(), Failure> {
+        let values = [self.key(), Param::plain(synonyms)];
+        let sql = "UPDATE catalogs SET synonyms = $2, synonyms_number = synonyms_number + 1 WHERE shop = $1 AND synonyms <> $2";
+        self.work(async |connection, _| connection.execute(sql, &values).await).await.map(drop)
     }
 
     /// Returns products that changed after a number, in the order of their numbers: all that share a number, or none of

@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/0006_holdings.sql"), minimum: 1 },
     Migration { sql: include_str!("migrations/0007_names.sql"), minimum: 1 },
     Migration { sql: include_str!("migrations/0008_copies.sql"), minimum: 1 },
+    Migration { sql: include_str!("migrations/0009_synonyms.sql"), minimum: 1 },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_version \

@@ -67,7 +67,7 @@ store_suite!(Shops);
 
 /// Puts a product of one variant into the store for each count.
 pub(crate) async fn count(store: &PostgresStore, goods: &[(&str, u64)]) {
-    let shop = SharedShop { identity: "i".into(), market: "{}".into(), terms: "{}".into() };
+    let shop = SharedShop { identity: "i".into(), market: "{}".into(), terms: "{}".into(), synonyms: String::new() };
     let catalog = Catalog { shop, number: 0, edition: 0 };
     let base = store.found(&catalog, &[]).await.expect("founds").edition;
     let product = |(place, (variant, quantity)): (i64, &(&str, u64))| SharedProduct {

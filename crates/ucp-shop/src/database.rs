@@ -14,7 +14,11 @@ use ucp_core::{
 };
 use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError};
 
-use crate::products::{self, Prepared, Stored};
+use crate::{
+    index::Synonyms,
+    products::{self, Prepared, Stored},
+    synonyms,
+};
 
 /// A shop in its store, as an import needs it: it reads and writes, but answers no catalog calls and has no index.
 ///
@@ -119,6 +123,13 @@ impl Database {
             db.execute("UPDATE shop SET terms = ? WHERE shop = ?", (text, db.shop())).map(drop)
         };
         Ok(self.store.execute_blocking(move |db| Ok(set(db)?))?)
+    }
+
+    /// Stores other synonyms, in place of those that were imported before. For callers outside an async runtime. A running gateway
+    /// uses them a moment later.
+    pub fn set_synonyms_blocking(&self, synonyms: &Synonyms) -> Result<(), WriteError> {
+        let text = synonyms.text().to_owned();
+        self.store.execute_blocking(move |db| Ok(synonyms::write(db, &text)?))
     }
 
     /// Stores products as of a time: one transaction for all of them. The outcomes are in the order of `records`.

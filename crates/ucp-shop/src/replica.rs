@@ -15,12 +15,13 @@ use ucp_sqlite::{
 use crate::{
     database::Database,
     products::{self, parse},
+    synonyms,
 };
 
 /// Makes the shop of a store a copy of a shared one, which is filled by [`Database::replicate`]. Fails with
 /// [`StoreError::Damaged`] if the store has another shop; other [`StoreError`]s if it cannot be written.
 pub fn adopt(store: &SqliteStore, shop: &SharedShop) -> Result<(), StoreError> {
-    let SharedShop { identity, market, terms } = shop;
+    let SharedShop { identity, market, terms, synonyms } = shop;
     store.transaction(|db| {
         let adopted = |db: ShopConnection<'_>| {
             db.execute(
@@ -30,7 +31,7 @@ pub fn adopt(store: &SqliteStore, shop: &SharedShop) -> Result<(), StoreError> {
             )
         };
         match adopted(db).map_err(WriteError::from)? {
-            1 => Ok(()),
+            1 => Ok(synonyms::write(db, synonyms).map_err(WriteError::from)?),
             _ => Err(StoreError::Damaged {
                 path: store.path().to_owned(),
                 what:
@@ -65,7 +66,8 @@ impl Database {
     pub fn shared(&self) -> Result<SharedShop, StoreError> {
         let read = self.store().snapshot(|db| {
             db.query_row("SELECT identity, market, terms FROM shop WHERE shop = ?", [db.shop()], |row| {
-                Ok(SharedShop { identity: row.get(0)?, market: row.get(1)?, terms: row.get(2)? })
+                let synonyms = synonyms::read(db)?;
+                Ok(SharedShop { identity: row.get(0)?, market: row.get(1)?, terms: row.get(2)?, synonyms })
             })
         });
         read.map_err(|source| StoreError::Open { path: self.store().path().to_owned(), source })
@@ -119,6 +121,11 @@ impl Database {
             Ok((number, rows.collect::<rusqlite::Result<_>>()?))
         });
         read.map_err(|source| StoreError::Open { path: self.store().path().to_owned(), source })
+    }
+
+    /// Stores the synonyms as they are elsewhere.
+    pub async fn replicate_synonyms(&self, text: String) -> Result<(), WriteError> {
+        self.store().execute(move |db| Ok(synonyms::write(db, &text)?)).await
     }
 
     /// Stores products as they are elsewhere, in one transaction. A number is followed as a whole: `products` holds all that

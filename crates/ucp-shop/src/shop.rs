@@ -34,9 +34,11 @@ use ucp_sqlite::{
 use crate::{
     cache::{Cache, Key, ReadAt},
     database::{Database, Opening},
-    index::{Index, IndexError, Progress, SearchError},
+    index::{Index, IndexError, Progress, SearchError, Synonyms},
+    model::Model,
     products::{self, Found, MAX_IDENTIFIER},
     sample::SAMPLE_PICTURES,
+    synonyms,
 };
 
 /// Longest time that opening waits for another process that is building the index.
@@ -54,6 +56,8 @@ pub struct Options {
     pub shop: ShopId,
     /// Approximate size of the product cache, in bytes.
     pub cache_bytes: u64,
+    /// Model of which vectors are made, besides the words; `None` for words alone.
+    pub model: Option<Arc<Model>>,
     /// Called while a large index is being built.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -63,7 +67,7 @@ ucp_core::opaque!(Options { data_dir, shop });
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, progress: None }
+        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, model: None, progress: None }
     }
 }
 
@@ -107,8 +111,14 @@ impl EmbeddedShop {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(EmbeddedShopState {
-            index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market)
-                .reporting(options.progress.clone()),
+            index: Index::new(
+                &options.data_dir,
+                database.store().shop(),
+                database.identity(),
+                &database.market,
+                options.model.clone(),
+            )
+            .reporting(options.progress.clone()),
             cache: Cache::new(options.cache_bytes),
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),
@@ -134,6 +144,11 @@ impl EmbeddedShop {
         *self.inner.pictures.write().unwrap_or_else(PoisonError::into_inner) = Some(base.into());
         // Cached products name the previous address.
         self.inner.cache.change(None);
+    }
+
+    /// Has searches use the synonyms of the configuration, besides those that were imported.
+    pub fn use_synonyms(&self, synonyms: &Arc<Synonyms>) {
+        self.inner.index.configure_synonyms(Arc::clone(synonyms));
     }
 
     /// Makes cache and index catch up with the database now, instead of at the next look of the watcher.
@@ -407,7 +422,15 @@ fn unreadable(error: rusqlite::Error) -> PortError {
 
 /// Refreshes cache and index for the first time, and starts the thread that does so after every change.
 fn watch(inner: Arc<EmbeddedShopState>, connection: Connection) -> Result<Watcher, StoreError> {
-    let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
+    let mut state = Watch {
+        inner,
+        connection,
+        seen: None,
+        revision: None,
+        synonyms: String::new(),
+        complaint: None,
+        verified: false,
+    };
     // Before the first call, and on this thread: an asynchronous caller should not wait for it elsewhere.
     state.start();
     Watcher::start("shop-watcher", move |_| state.look())
@@ -421,6 +444,8 @@ struct Watch {
     seen: Option<i64>,
     /// Revision of the last change that the cache reflects.
     revision: Option<i64>,
+    /// Text of the imported synonyms that the index uses.
+    synonyms: String,
     /// Last problem of the index that was logged, so that a lasting one is logged once.
     complaint: Option<String>,
     /// `true` if the index was verified since the shop was opened.
@@ -478,7 +503,22 @@ impl Watch {
             self.inner.cache.change(changed.as_deref());
             self.revision = Some(newest);
         }
+        self.refresh_synonyms()?;
         self.seen = Some(seen);
+        Ok(())
+    }
+
+    /// Has the index use the synonyms that were imported last.
+    fn refresh_synonyms(&mut self) -> rusqlite::Result<()> {
+        let text = synonyms::read(self.db())?;
+        if text != self.synonyms {
+            // Only another version of the gateway stores what this one cannot read.
+            let read = Synonyms::read(&text).inspect_err(|error| {
+                tracing::error!(error = error as &dyn Error, "stored synonyms are not used");
+            });
+            self.inner.index.import_synonyms(Arc::new(read.unwrap_or_default()));
+            self.synonyms = text;
+        }
         Ok(())
     }
 

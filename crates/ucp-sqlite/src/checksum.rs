@@ -18,7 +18,7 @@ pub(crate) const SINCE: i64 = 19;
 /// A table: its name, the columns of its key, the other columns, and what faults name its rows by.
 struct Table(&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [Table; 22] = [
+const TABLES: [Table; 23] = [
     Table("shop", "shop", "identity, market, terms", "shop"),
     Table("cursor_key", "shop", "key", "shop"),
     Table("products", "seq", "shop, id, revision, document", "id"),
@@ -50,6 +50,7 @@ const TABLES: [Table; 22] = [
     Table("changed_products", "seq", "shop, id", "id"),
     Table("takings", "shop, variant, checkout, at", "quantity", "checkout"),
     Table("asked_products", "shop, id", "question", "id"),
+    Table("synonyms", "shop", "text", "shop"),
     Table(
         "tasks",
         "shop, kind, key",
@@ -122,10 +123,17 @@ pub(crate) fn guard(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Computes the checksums of all rows whose document, if it is JSON, can be read, and has writers that know nothing of checksums
-/// remove those of the rows that they change.
+/// Begins the checksums of tables that have none yet: computes those of all rows whose document, if it is JSON, can be read, and has
+/// writers that know nothing of checksums remove those of the rows that they change.
 pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    let exists = |kind: &str, name: &str| {
+        let sql = "SELECT count(*) > 0 FROM sqlite_schema WHERE type = ? AND name = ?";
+        connection.query_row(sql, (kind, name), |row| row.get::<_, bool>(0))
+    };
     for table in &TABLES {
+        if !exists("table", table.0)? || exists("trigger", &format!("{}_changed", table.0))? {
+            continue;
+        }
         let Table(name, key, ..) = table;
         let columns = table.columns("");
         let readable = if columns.contains("document") { "WHERE json_valid(ifnull(document, '{}'))" } else { "" };

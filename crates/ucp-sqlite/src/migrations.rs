@@ -32,6 +32,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0020_holdings.sql"),
     include_str!("migrations/0021_names.sql"),
     include_str!("migrations/0022_copies.sql"),
+    include_str!("migrations/0023_synonyms.sql"),
 ];
 
 /// Brings the database to the newest schema.
@@ -89,7 +90,7 @@ fn migrate_with(connection: &mut Connection, path: &Path, migrations: &[&str]) -
         transaction
             .execute_batch(sql)
             .and_then(|()| match version {
-                checksum::SINCE => checksum::register(&transaction).and_then(|()| checksum::begin(&transaction)),
+                checksum::SINCE.. => checksum::register(&transaction).and_then(|()| checksum::begin(&transaction)),
                 _ => Ok(()),
             })
             .and_then(|()| transaction.pragma_update(None, "user_version", version))

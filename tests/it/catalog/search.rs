@@ -1,6 +1,7 @@
 //! `search_catalog`: words, filters, paging.
 
 use super::*;
+use crate::setup::Setup;
 
 #[test]
 fn csr_01_a_search_needs_words_or_filters() {
@@ -451,4 +452,42 @@ fn words_that_are_taken_loosely_are_told() {
         let answer = gateway.search(&json!({ "query": query, "context": { "language": "en" } }));
         assert_eq!(codes(&answer), expected, "{query}: {answer}");
     }
+}
+
+/// Writes a model with a vector for each of these words, in the form of model2vec.
+fn write_model(folder: &std::path::Path, words: &[(&str, [f32; 2])]) {
+    let vocabulary: serde_json::Map<_, _> =
+        words.iter().enumerate().map(|(token, (word, _))| ((*word).to_owned(), token.into())).collect();
+    let tokenizer = json!({"model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": vocabulary}});
+    let values: Vec<u8> = words.iter().flat_map(|(_, vector)| vector).flat_map(|value| value.to_le_bytes()).collect();
+    let place = json!({"dtype": "F32", "shape": [words.len(), 2], "data_offsets": [0, values.len()]});
+    let header = json!({"embeddings": place}).to_string();
+    let tensors = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &values].concat();
+    std::fs::create_dir_all(folder).expect("a folder");
+    std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).expect("a file");
+    std::fs::write(folder.join("model.safetensors"), tensors).expect("a file");
+}
+
+#[test]
+fn a_model_finds_products_by_meaning() {
+    let setup = Setup::new("[search]\nmodel = \"model\"\n");
+    let missing = setup.run("serve").expect_err("there is no model");
+    assert!(missing.contains("search.model") && missing.contains("tokenizer.json cannot be read"), "{missing}");
+    write_model(
+        &setup.path("model"),
+        &[("[UNK]", [0.0, 0.0]), ("gloamer", [1.0, 0.1]), ("lamp", [1.0, 0.0]), ("jacket", [0.0, 1.0])],
+    );
+    let data = crate::harness::sample_shop();
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let payload = json!({ "query": "gloamer", "pagination": { "limit": 50 } });
+    let answer = gateway.search(&payload);
+    let found = titles(&answer);
+    assert!(!found.is_empty() && found.iter().all(|title| !title.contains("Jacket")), "{found:?}");
+    assert_eq!(total(&answer), found.len() as u64);
+    assert_eq!(gateway.mcp_tool("search_catalog", &payload).answer()["products"], answer["products"]);
+    assert_eq!(
+        ids(&gateway.search(&json!({ "query": "lamp" })))[0],
+        ids(&Gateway::shared().search(&json!({ "query": "lamp" })))[0]
+    );
+    assert!(ids(&Gateway::shared().search(&payload)).is_empty(), "without a model, nobody knows the word");
 }

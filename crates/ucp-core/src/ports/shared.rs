@@ -39,4 +39,6 @@ pub struct SharedShop {
     pub market: String,
     /// JSON of the terms of sale.
     pub terms: String,
+    /// Names that the operator has stated to mean the same; empty if there are none.
+    pub synonyms: String,
 }

@@ -49,6 +49,7 @@ pub(super) fn open(
     bodies: &BodyLimit,
 ) -> Result<Opened, Box<dyn Error>> {
     shop.show_pictures_below(&format!("{base}{PICTURES}"));
+    shop.use_synonyms(&settings.synonyms);
     let payments = Arc::default();
     let handlers = handlers(&settings.payments, &settings.extra_roots, &payments)?;
     let mut sales = SalesService {

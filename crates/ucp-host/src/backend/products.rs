@@ -184,7 +184,9 @@ pub(super) async fn publish(
     products: &Products,
     publication: Publication,
 ) -> Result<(), Box<dyn Error>> {
-    store.set_terms(&products.shared()?.terms).await?;
+    let shop = products.shared()?;
+    store.set_terms(&shop.terms).await?;
+    store.set_synonyms(&shop.synonyms).await?;
     let known = comparable(before.to_vec());
     let mut changed = products.shared_products()?;
     changed.retain(|product| known.get(&product.id) != Some(&(product.document.clone(), product.stock.clone())));

@@ -26,7 +26,7 @@ use ucp_core::{
     message::Message,
     ports::{Catalog, CatalogCapabilities, Named, Page, PortError, Query, caller::BuyerSignals},
 };
-use ucp_postgres::PostgresStore;
+use ucp_postgres::{PostgresStore, catalog::Numbers};
 use ucp_shop::{
     EmbeddedShop,
     replica::{adopt, restart},
@@ -78,6 +78,8 @@ struct Copy {
     newest: AtomicI64,
     /// Number of the newest change that is in the copy.
     followed: AtomicI64,
+    /// Number of the last change of synonyms that is in the copy; none if that is not known.
+    synonyms: AtomicI64,
     /// Result of the last question for the newest change; locked while one is under way.
     known: Mutex<KnownState>,
     begun: Instant,
@@ -129,6 +131,7 @@ impl Replica {
             store: store.clone(),
             newest: AtomicI64::new(followed),
             followed: AtomicI64::new(followed),
+            synonyms: AtomicI64::new(i64::MIN),
             known: Mutex::default(),
             begun: Instant::now(),
             complete_at: AtomicI64::new(0),
@@ -185,12 +188,13 @@ impl Copy {
         let asked = Instant::now();
         // Whatever ends this early, also a call that is given up.
         known.failed = Some(asked);
-        let Ok(Ok(number)) = timeout(ASKING, self.store.number()).await else { return };
-        self.newest.fetch_max(number, Ordering::Relaxed);
-        if self.followed.load(Ordering::Relaxed) < number {
+        let Ok(Ok(numbers)) = timeout(ASKING, self.store.numbers()).await else { return };
+        self.newest.fetch_max(numbers.products, Ordering::Relaxed);
+        let are_synonyms_old = self.synonyms.load(Ordering::Relaxed) != numbers.synonyms;
+        if self.followed.load(Ordering::Relaxed) < numbers.products || are_synonyms_old {
             // In a task of its own, so that a call that gives up waiting does not end it.
             let copy = Arc::clone(self);
-            let following = tokio::spawn(async move { copy.follow().await });
+            let following = tokio::spawn(async move { copy.follow(numbers).await });
             if !matches!(timeout(FOLLOWING, following).await, Ok(Ok(true))) {
                 return;
             }
@@ -200,18 +204,30 @@ impl Copy {
         self.complete_at.store(i64::try_from(at).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
 
-    /// Follows the database up to its newest change. Returns `false` if that failed.
-    async fn follow(&self) -> bool {
+    /// Follows the database up to its newest change, which was under these numbers. Returns `false` if that failed.
+    async fn follow(&self, numbers: Numbers) -> bool {
         let _turn = self.following.lock().await;
-        match follow(&self.store, self.shop.database()).await {
+        let followed = async {
+            if self.synonyms.load(Ordering::Relaxed) != numbers.synonyms
+                && let Some(catalog) = self.store.catalog().await?
+            {
+                self.shop.database().replicate_synonyms(catalog.shop.synonyms).await?;
+            }
+            follow(&self.store, self.shop.database()).await
+        };
+        match followed.await {
             Ok(followed) => {
+                self.synonyms.store(numbers.synonyms, Ordering::Relaxed);
                 self.shop.refresh().await;
                 self.followed.store(followed, Ordering::Relaxed);
                 self.newest.fetch_max(followed, Ordering::Relaxed);
                 true
             }
             Err(error) => {
-                tracing::warn!(error = &*error as &dyn Error, "following product changes in the database failed");
+                tracing::warn!(
+                    error = &*error as &dyn Error,
+                    "following the changes of the catalog in the database failed"
+                );
                 false
             }
         }

@@ -113,6 +113,7 @@ pub(super) async fn before_shop(
             products.get_or_init(|| made).clone()
         }
     };
+    products.use_synonyms(&place.settings.synonyms);
     let source = source(place.settings, copy, Some(&shop))?;
     let shared = place.data.database.as_ref().map(|database| Shared(database.store().clone()));
     let shared = shared.map(|shared| Arc::new(shared) as Arc<dyn SharedEvents>);
@@ -181,6 +182,7 @@ pub(super) fn options(settings: &Settings) -> ucp_shop::Options {
         data_dir: data.dir.to_path_buf(),
         shop: settings.mount.id.clone(),
         cache_bytes: data.cache_mb.bytes(),
+        model: settings.model.clone(),
         progress: indexing(),
     }
 }

@@ -12,7 +12,7 @@ use ucp_testkit::{
 use super::{options, prefix, stock};
 use crate::{
     PostgresStore,
-    catalog::{Catalog, Publication, Published, TOGETHER},
+    catalog::{Catalog, Numbers, Publication, Published, TOGETHER},
     events::Changed,
 };
 
@@ -22,7 +22,8 @@ async fn store() -> Option<PostgresStore> {
 }
 
 fn catalog(identity: &str) -> Catalog {
-    let shop = SharedShop { identity: identity.into(), market: "{}".into(), terms: "{}".into() };
+    let shop =
+        SharedShop { identity: identity.into(), market: "{}".into(), terms: "{}".into(), synonyms: String::new() };
     Catalog { shop, number: 1, edition: 1 }
 }
 
@@ -42,6 +43,12 @@ async fn a_catalog_is_founded_once() {
     store.set_terms("{\"a\":1}").await.expect("writes");
     let terms = store.catalog().await.expect("reads").map(|catalog| catalog.shop.terms);
     assert_eq!(terms.as_deref(), Some("{\"a\":1}"));
+    for (synonyms, number) in [("a, b", 1), ("a, b", 1), ("", 2)] {
+        store.set_synonyms(synonyms).await.expect("writes");
+        let stored = store.catalog().await.expect("reads").map(|catalog| catalog.shop.synonyms);
+        assert_eq!(stored.as_deref(), Some(synonyms));
+        assert_eq!(store.numbers().await.expect("reads"), Numbers { products: 1, synonyms: number });
+    }
 }
 
 #[tokio::test]
@@ -68,7 +75,11 @@ async fn who_has_read_up_to_a_number_finds_what_came_later() {
         assert!(changes.is_sorted_by_key(|product| product.number) && changes[0].number > after);
         (after, read) = (last.number, read + changes.len());
     }
-    assert_eq!((after, read, store.number().await.expect("reads")), (4, TOGETHER, 4), "each in its newest state");
+    assert_eq!(
+        (after, read, store.numbers().await.expect("reads").products),
+        (4, TOGETHER, 4),
+        "each in its newest state"
+    );
 }
 
 #[tokio::test]
@@ -81,7 +92,7 @@ async fn a_product_that_is_sold_out_has_changed_and_one_that_is_sold_has_not() {
         store.commit(change, None).await.expect("commits")
     };
     assert_eq!(sell("p1-0", -2).await, Committed::Done);
-    assert_eq!(store.number().await.expect("reads"), 2);
+    assert_eq!(store.numbers().await.expect("reads").products, 2);
     assert_eq!(sell("p1-0", -1).await, Committed::Done);
     assert_eq!(sell("p1-0", -1).await, Committed::Stale);
     assert_eq!(sell("p2-0", -1).await, Committed::Done);

@@ -6,10 +6,11 @@ use tantivy::{Searcher, Term, schema::Field};
 use ucp_core::text::words_of;
 
 use super::{
-    lexicon::{FREE, FREE_WORDS, LONGEST_NAME, key},
-    numbers::{Amount, amounts, digits},
+    lexicon::{FREE, FREE_WORDS, Lexicon, key},
+    numbers::{Amount, SET, amounts, digits},
     schema::{Fields, TEXTS, code_term, part_term},
     statistics::Statistics,
+    synonyms::LONGEST_NAME,
     text::{count, fold_text, runs, split_words},
     vocabulary::Vocabulary,
 };
@@ -27,6 +28,15 @@ const KIND: u32 = 4;
 /// Words after which a text says what the product has or is for, folded.
 const BESIDE: [&str; 14] =
     ["for", "with", "without", "in", "from", "under", "fur", "mit", "ohne", "aus", "voor", "met", "til", "med"];
+
+/// Words that stand for a product, in front of what it is for, folded.
+const SOMETHING: [&str; 6] = ["something", "anything", "etwas", "iets", "noget", "noe"];
+
+/// Articles, folded: words of grammar that a name can begin with.
+const ARTICLES: [&str; 19] = [
+    "a", "an", "the", "der", "die", "das", "ein", "eine", "einen", "un", "une", "le", "la", "les", "el", "una", "il",
+    "het", "een",
+];
 
 /// Maximum number of words of an intent that change the order.
 const MOST_HINTS: usize = 12;
@@ -82,6 +92,20 @@ pub(super) struct Token {
     pub(super) weight: u32,
     /// `true` if products had it when the statistics were made.
     pub(super) is_known: bool,
+    /// `true` for the word that names the kind of product which is asked for.
+    pub(super) is_kind: bool,
+    /// `true` for a number of something, which says little about a product that has nothing else of the text.
+    pub(super) is_amount: bool,
+    /// What is not asked for, of a token that says that it is not there.
+    pub(super) excludes: Option<Box<Excluded>>,
+}
+
+/// What is not asked for.
+pub(super) struct Excluded {
+    /// Its word.
+    pub(super) has: Token,
+    /// Words that say that it is not there, with the word in them.
+    pub(super) says: Token,
 }
 
 /// The tokens of a text.
@@ -90,8 +114,6 @@ pub(super) struct Read {
     pub(super) tokens: Vec<Token>,
     /// Those of what the caller says about the text.
     pub(super) hints: Vec<Token>,
-    /// Those of words that are not asked for.
-    pub(super) excluded: Vec<Token>,
     pub(super) corrected: Vec<String>,
     /// `true` if the whole text is an identifier.
     pub(super) is_code: bool,
@@ -104,7 +126,9 @@ struct Draft {
     end: usize,
     /// The term of an amount.
     amount: Option<String>,
+    is_amount: bool,
     is_excluded: bool,
+    excludes: Option<Box<Excluded>>,
     leaves: Vec<Leaf>,
 }
 
@@ -113,12 +137,13 @@ pub(super) fn read(
     text: &str,
     intent: Option<&str>,
     fields: &Fields,
+    lexicon: &Lexicon,
     statistics: &Statistics,
     searcher: &Searcher,
 ) -> tantivy::Result<Read> {
     let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
     let vocabulary = Vocabulary { fields, statistics, searcher };
-    let reader = Reader { vocabulary, fields };
+    let reader = Reader { vocabulary, fields, lexicon };
     let whole = code_term(text);
     let mut read =
         Read { is_code: searcher.doc_freq(&Term::from_field_text(fields.codes, &whole))? > 0, ..Read::default() };
@@ -126,22 +151,33 @@ pub(super) fn read(
     let mut drafts = reader.drafts(&words);
     reader.add_codes(&words, &whole, &mut drafts)?;
     reader.add_names(&words, &mut drafts);
+    let sets: Vec<Draft> = drafts.iter().filter_map(|draft| reader.set(&words, draft)).collect();
     for draft in &mut drafts {
         reader.add_word(&words, draft, &mut read)?;
     }
+    drafts.extend(sets);
     let is_plain = drafts.len() > 1 && !drafts.iter().any(|draft| draft.is_excluded);
     let kind = reader.kind(&words, &drafts).filter(|_| is_plain);
     let tokens = drafts.into_iter().enumerate().map(|(at, draft)| {
         let token = reader.token(draft.leaves);
-        Token { weight: token.weight * if kind == Some(at) { KIND } else { 2 } / 2, ..token }
+        let is_kind = kind == Some(at);
+        let weight = token.weight * if is_kind { KIND } else { 2 } / 2;
+        Token { weight, is_kind, is_amount: draft.is_amount, excludes: draft.excludes, ..token }
     });
     read.tokens = tokens.collect();
+    // However rare a number is, the words say what is asked for.
+    let named = read.tokens.iter().filter(|token| token.is_known && !token.is_amount);
+    if let Some(most) = named.map(|token| token.weight).max() {
+        for amount in read.tokens.iter_mut().filter(|token| token.is_amount) {
+            amount.weight = amount.weight.min(most);
+        }
+    }
     read.tokens.sort_by_key(|token| token.freq);
     if let Some(intent) = intent {
         let said = Words::of(&intent[..intent.floor_char_boundary(LONGEST_QUERY)]);
         let mut seen: BTreeSet<&str> = words.words.iter().map(|word| word.text.as_str()).collect();
         for word in &said.words {
-            if read.hints.len() < MOST_HINTS && !fields.lexicon().is_stop_word(&word.text) && seen.insert(&word.text) {
+            if read.hints.len() < MOST_HINTS && !lexicon.is_stop_word(&word.text) && seen.insert(&word.text) {
                 read.hints.push(reader.token(reader.stems(&word.text, HINT)));
             }
         }
@@ -185,16 +221,25 @@ impl Words {
 struct Reader<'a> {
     vocabulary: Vocabulary<'a>,
     fields: &'a Fields,
+    lexicon: &'a Lexicon,
 }
 
 impl Reader<'_> {
     /// The tokens of a text, each once, without ways to match them.
     fn drafts(&self, text: &Words) -> Vec<Draft> {
-        let lexicon = self.fields.lexicon();
+        let lexicon = self.lexicon;
         let words = &text.words;
         let mut taken = vec![false; words.len()];
         let mut drafts: Vec<Draft> = Vec::new();
-        let draft = |begin, end, amount| Draft { begin, end, amount, is_excluded: false, leaves: Vec::new() };
+        let draft = |begin, end, amount: Option<String>| Draft {
+            begin,
+            end,
+            is_amount: amount.is_some(),
+            amount,
+            is_excluded: false,
+            excludes: None,
+            leaves: Vec::new(),
+        };
         for amount in &text.amounts {
             if !taken[amount.begin..amount.end].iter().any(|taken| *taken) {
                 taken[amount.begin..amount.end].fill(true);
@@ -234,22 +279,46 @@ impl Reader<'_> {
     }
 
     /// Returns the position of the draft that names the kind of product which is asked for: `boots` of "red leather boots with
-    /// fur", `bottes` of "bottes rouges". A sentence names none: it has stop words before that.
+    /// fur", `bottes` of "bottes rouges". A sentence names none: it has other stop words than articles before that.
     fn kind(&self, text: &Words, drafts: &[Draft]) -> Option<usize> {
         let beside = text.words.iter().position(|word| BESIDE.contains(&word.text.as_str())).unwrap_or(usize::MAX);
-        let mut kinds = drafts
-            .iter()
-            .enumerate()
-            .filter(|(_, draft)| draft.amount.is_none() && !draft.is_excluded)
-            .map(|(at, _)| at);
+        let mut kinds =
+            drafts.iter().enumerate().filter(|(_, draft)| !draft.is_amount && !draft.is_excluded).map(|(at, _)| at);
         if self.fields.analysis().is_kind_first() {
             return kinds.next();
         }
         let all: Vec<_> = kinds.collect();
-        let kind = all.iter().rev().find(|at| drafts[**at].begin < beside).or(all.last()).copied()?;
-        let before = &text.words[..drafts[kind].begin];
-        let is_phrase = !before.iter().any(|word| self.fields.lexicon().is_stop_word(&word.text));
+        let named = all.iter().rev().find(|at| drafts[**at].begin < beside);
+        // Of "something for the wall of my room", it is the wall.
+        let is_something =
+            (1..text.words.len()).contains(&beside) && SOMETHING.contains(&text.words[beside - 1].text.as_str());
+        let needed = || all.iter().find(|at| is_something && drafts[**at].begin > beside);
+        let kind = named.or_else(needed).or(all.last()).copied()?;
+        let end = drafts[kind].begin;
+        let begin = if named.is_none() && is_something { (beside + 1).min(end) } else { 0 };
+        let before = &text.words[begin..end];
+        let is_grammar = |word: &str| self.lexicon.is_stop_word(word) && !ARTICLES.contains(&word);
+        let is_phrase = !before.iter().any(|word| is_grammar(&word.text));
         is_phrase.then_some(kind)
+    }
+
+    /// Returns the word of a number of things in a set as a draft of its own: of `set of 6`, a set of four is nearer than no set.
+    fn set(&self, text: &Words, draft: &Draft) -> Option<Draft> {
+        let term = draft.amount.as_ref().filter(|term| term.ends_with(SET))?;
+        let words = text.texts(draft.begin, draft.end);
+        let is_name = |word: &&String| word.chars().all(char::is_alphabetic) && !self.lexicon.is_stop_word(word);
+        let word = words.iter().rev().find(is_name)?;
+        let mut leaves = self.stems(word, 1.0);
+        leaves.push(Leaf::Stem { stem: term.clone(), factor: 1.0 });
+        Some(Draft {
+            begin: draft.begin,
+            end: draft.end,
+            amount: None,
+            is_amount: true,
+            is_excluded: false,
+            excludes: None,
+            leaves,
+        })
     }
 
     /// Adds the identifiers that words are a part of.
@@ -282,7 +351,7 @@ impl Reader<'_> {
 
     /// Adds the other names of words, and of words in a row, and the words that those in a row can be joined to.
     fn add_names(&self, text: &Words, drafts: &mut [Draft]) {
-        let (lexicon, analysis) = (self.fields.lexicon(), self.fields.analysis());
+        let (lexicon, analysis) = (self.lexicon, self.fields.analysis());
         let keys: Vec<String> = text.words.iter().map(|word| key(analysis, std::slice::from_ref(&word.text))).collect();
         for begin in 0..text.words.len() {
             for end in begin + 1..=text.words.len().min(begin + LONGEST_NAME) {
@@ -338,14 +407,14 @@ impl Reader<'_> {
                     draft.leaves.extend(self.stems(word, 1.0));
                     runs(word).into_iter().map(str::to_owned).collect()
                 }
-                words => words.iter().filter(|word| !self.fields.lexicon().is_stop_word(word)).cloned().collect(),
+                words => words.iter().filter(|word| !self.lexicon.is_stop_word(word)).cloned().collect(),
             };
             draft.leaves.extend(self.joint(&parts, 0.5));
             return Ok(());
         }
         let [word] = &*words else { return Ok(()) };
         if draft.is_excluded {
-            self.add_excluded(word, draft, read);
+            self.add_excluded(word, draft);
             return Ok(());
         }
         let analysis = self.fields.analysis();
@@ -389,7 +458,7 @@ impl Reader<'_> {
 
     /// Adds the words that an unknown one can be mistyped for.
     fn correct(&self, word: &str, draft: &mut Draft, read: &mut Read) -> tantivy::Result<()> {
-        if self.fields.lexicon().is_word(word) {
+        if self.lexicon.is_word(word) {
             return Ok(());
         }
         let near = self.vocabulary.near(word)?;
@@ -416,24 +485,29 @@ impl Reader<'_> {
     }
 
     /// Adds the ways to say that a product has not what a word names, and excludes those that have it.
-    fn add_excluded(&self, word: &str, draft: &mut Draft, read: &mut Read) {
+    fn add_excluded(&self, word: &str, draft: &mut Draft) {
         let stems = self.fields.analysis().query_stems(word);
         let mut roots = stems.clone();
         roots.push(word.to_owned());
-        for root in &roots {
-            for end in FREE {
-                draft.leaves.extend(self.stems(&format!("{root}{end}"), 1.0));
+        let said = || {
+            let mut leaves = Vec::new();
+            for root in &roots {
+                for end in FREE {
+                    leaves.extend(self.stems(&format!("{root}{end}"), 1.0));
+                }
             }
-        }
+            for name in [[word.to_owned(), "free".to_owned()], ["without".to_owned(), word.to_owned()]] {
+                for synonym in self.lexicon.synonyms(&key(self.fields.analysis(), &name)) {
+                    let parts = synonym.words.iter().map(|word| self.fields.analysis().query_stems(word)).collect();
+                    leaves.push(Leaf::Joint { parts, factor: synonym.factor });
+                }
+            }
+            leaves
+        };
+        draft.leaves.extend(said());
         let free = FREE_WORDS.iter().flat_map(|word| self.fields.analysis().query_stems(word)).collect();
         draft.leaves.push(Leaf::Joint { parts: vec![stems, free], factor: 1.0 });
-        for name in [[word.to_owned(), "free".to_owned()], ["without".to_owned(), word.to_owned()]] {
-            for synonym in self.fields.lexicon().synonyms(&key(self.fields.analysis(), &name)) {
-                let parts = synonym.words.iter().map(|word| self.fields.analysis().query_stems(word)).collect();
-                draft.leaves.push(Leaf::Joint { parts, factor: synonym.factor });
-            }
-        }
-        read.excluded.push(self.token(self.stems(word, 1.0)));
+        draft.excludes = Some(Box::new(Excluded { has: self.token(self.stems(word, 1.0)), says: self.token(said()) }));
     }
 
     fn is_there(&self, field: Field, text: &str) -> tantivy::Result<bool> {
@@ -498,7 +572,7 @@ impl Reader<'_> {
         let weight = (rarity * 64.0) as u32 + 1;
         let is_stem = |leaf: &&Leaf| matches!(leaf, Leaf::Stem { .. });
         let is_known = own.iter().filter(is_stem).any(|leaf| self.is_known(std::slice::from_ref(leaf)));
-        Token { leaves: own, freq, weight, is_known }
+        Token { leaves: own, freq, weight, is_known, is_kind: false, is_amount: false, excludes: None }
     }
 }
 

@@ -1,9 +1,16 @@
 //! Lexicon of the languages of a market: words that name no product, words that exclude what they precede, and words
 //! that mean the same.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::{Arc, LazyLock, PoisonError, RwLock},
+};
 
-use super::text::{Analysis, fold_text, split_words};
+use super::{
+    synonyms::{LONGEST_NAME, Synonyms},
+    text::Analysis,
+};
 
 /// Words that queries have and that say nothing about products, by language: those of grammar, then those of asking.
 const STOP_WORDS: &[(&str, &str)] = &[
@@ -129,11 +136,8 @@ pub(super) const FREE: &[&str] = &["free", "less", "frei", "freie", "los", "vrij
 pub(super) const FREE_WORDS: &[&str] =
     &["free", "without", "frei", "ohne", "sans", "sin", "senza", "libre", "zonder", "sem", "utan", "uden", "uten"];
 
-/// Words that mean the same, as [`Lexicon`] reads them.
-const BUILT_IN: &str = include_str!("synonyms.txt");
-
-/// Maximum number of words of a name that has others.
-pub(super) const LONGEST_NAME: usize = 3;
+/// Names that mean the same in everyday language.
+static BUILT_IN: LazyLock<Synonyms> = LazyLock::new(|| Synonyms::readable(include_str!("synonyms.txt")).0);
 
 /// Another name of what a name stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,12 +147,21 @@ pub(super) struct Synonym {
     pub(super) factor: f32,
 }
 
-/// Factors of a form of the same word, and of another word.
+/// Factors of a form of the same word, of another word that the operator has stated, and of one that is built in.
 const SAME: f32 = 1.0;
+const STATED: f32 = 0.7;
 const SYNONYM: f32 = 0.45;
+
+/// Maximum number of other names that a name has.
+const MOST_SYNONYMS: usize = 32;
+
+/// Maximum number of earlier lexicons that are kept for callers who are paging.
+const KEPT: usize = 2;
 
 /// Lexicon of the languages of a market.
 pub(super) struct Lexicon {
+    /// Number that differs where the synonyms do that the operator has stated; 0 if there are none.
+    pub(super) id: u64,
     stop_words: HashSet<&'static str>,
     without: HashSet<&'static str>,
     /// By the stems of the name.
@@ -158,46 +171,37 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    pub(super) fn new(analysis: &Analysis) -> Self {
+    /// Creates the lexicon of the languages of a market, with the synonyms that its operator has stated.
+    pub(super) fn new(analysis: &Analysis, stated: &[Arc<Synonyms>]) -> Self {
         let mut lexicon = Self {
+            id: id(stated),
             stop_words: HashSet::new(),
             without: HashSet::new(),
             synonyms: HashMap::new(),
             words: HashSet::new(),
         };
+        for synonyms in stated {
+            lexicon.take(analysis, synonyms, None, STATED);
+        }
         for tag in analysis.tags() {
             let own: &str = if matches!(&*tag, "nb" | "nn") { "no" } else { &tag };
             let stop_words = STOP_WORDS.iter().filter(|(language, _)| *language == own);
             lexicon.stop_words.extend(stop_words.flat_map(|(_, words)| words.split_whitespace()));
             let without = WITHOUT.iter().filter(|(language, _)| *language == own);
             lexicon.without.extend(without.flat_map(|(_, words)| words.iter().copied()));
-            lexicon.read(analysis, own, BUILT_IN);
+            for synonyms in stated {
+                lexicon.take(analysis, synonyms, Some(own), STATED);
+            }
+            lexicon.take(analysis, &BUILT_IN, Some(own), SYNONYM);
         }
         lexicon
     }
 
-    /// Reads the names of a language from a file: below a line `[de]`, a line of names with `,` between them means that each
-    /// stands for all; `a > b, c` that a search for `a` finds `b` and `c`, but not the other way around; `a = b` that they are
-    /// forms of one word. `#` begins a comment.
-    fn read(&mut self, analysis: &Analysis, tag: &str, file: &str) {
-        let mut is_own = false;
-        for line in file.lines() {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if let Some(name) = line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-                is_own = name == tag;
-                continue;
-            }
-            if !is_own || line.is_empty() {
-                continue;
-            }
-            if let Some((from, to)) = line.split_once('>') {
-                let to: Vec<_> = names(to);
-                names(from).iter().for_each(|from| self.add(analysis, from, &to, SYNONYM));
-            } else {
-                let factor = if line.contains('=') { SAME } else { SYNONYM };
-                let all: Vec<_> = line.split(['=', ',']).flat_map(names).collect();
-                all.iter().for_each(|from| self.add(analysis, from, &all, factor));
-            }
+    /// Takes the rules of a language, or those of all languages. Other names count `factor`.
+    fn take(&mut self, analysis: &Analysis, synonyms: &Synonyms, tag: Option<&str>, factor: f32) {
+        for rule in synonyms.rules().iter().filter(|rule| rule.language.as_deref() == tag) {
+            let factor = if rule.is_form { SAME } else { factor };
+            rule.from.iter().for_each(|from| self.add(analysis, from, &rule.to, factor));
         }
     }
 
@@ -210,7 +214,7 @@ impl Lexicon {
         let others = to.iter().filter(|to| *to != from && !to.is_empty());
         let known = self.synonyms.entry(key(analysis, from)).or_default();
         for words in others {
-            if !known.iter().any(|own| own.words == *words) {
+            if known.len() < MOST_SYNONYMS && !known.iter().any(|own| own.words == *words) {
                 known.push(Synonym { words: words.clone(), factor });
             }
         }
@@ -243,13 +247,90 @@ impl Lexicon {
     }
 }
 
-/// The names of a list, each as its words.
-fn names(list: &str) -> Vec<Vec<String>> {
-    list.split(',').map(|name| split_words(&fold_text(name))).filter(|words| !words.is_empty()).collect()
-}
-
 /// A name as it is looked up: the stems of its words, with spaces between them.
 pub(super) fn key(analysis: &Analysis, name: &[String]) -> String {
     let stem = |word: &String| analysis.query_stems(word).into_iter().next().unwrap_or_default();
     name.iter().map(stem).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the number of synonyms: the first bits of a digest, so that it is the same after a restart.
+fn id(stated: &[Arc<Synonyms>]) -> u64 {
+    use sha2::Digest as _;
+    if stated.iter().all(|synonyms| synonyms.rules().is_empty()) {
+        return 0;
+    }
+    let mut digest = sha2::Sha256::new();
+    for synonyms in stated {
+        digest.update(synonyms.text().len().to_be_bytes());
+        digest.update(synonyms.text());
+    }
+    digest.finalize().iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte))
+}
+
+/// The lexicon of an index, with earlier ones for callers who are paging.
+pub(super) struct Lexicons(RwLock<Kept>);
+
+struct Kept {
+    newest: Arc<Lexicon>,
+    earlier: Vec<Arc<Lexicon>>,
+}
+
+impl fmt::Debug for Lexicons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lexicons").field("newest", &self.newest().id).finish()
+    }
+}
+
+impl Lexicons {
+    pub(super) fn new(newest: Lexicon) -> Self {
+        Self(RwLock::new(Kept { newest: Arc::new(newest), earlier: Vec::new() }))
+    }
+
+    pub(super) fn newest(&self) -> Arc<Lexicon> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).newest)
+    }
+
+    /// Returns the lexicon of a number; `None` if it is not kept.
+    pub(super) fn of(&self, id: u64) -> Option<Arc<Lexicon>> {
+        let kept = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        std::iter::once(&kept.newest).chain(&kept.earlier).find(|lexicon| lexicon.id == id).map(Arc::clone)
+    }
+
+    pub(super) fn replace(&self, newest: Lexicon) {
+        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.newest.id == newest.id {
+            return;
+        }
+        kept.earlier.retain(|lexicon| lexicon.id != newest.id);
+        let before = std::mem::replace(&mut kept.newest, Arc::new(newest));
+        kept.earlier.insert(0, before);
+        kept.earlier.truncate(KEPT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_that_are_built_in_can_all_be_used() {
+        let (_, faults) = Synonyms::readable(include_str!("synonyms.txt"));
+        assert_eq!(faults, Vec::<String>::new());
+    }
+
+    #[test]
+    fn lexicons_have_a_number_and_the_last_ones_are_kept() {
+        let market = serde_json::from_str(r#"{"name":"x","currency":"USD","language":"en"}"#).expect("a market");
+        let analysis = Analysis::new(&market);
+        let lexicon = |text: &str| Lexicon::new(&analysis, &[Arc::new(Synonyms::read(text).expect("reads"))]);
+        let ids: Vec<u64> = ["# nothing", "a, b", "a, c", "a, d"].map(|text| lexicon(text).id).into();
+        assert!(ids[0] == 0 && ids[1..].iter().all(|id| *id != 0) && ids[1] != ids[2]);
+        assert_eq!(lexicon("a, b").id, ids[1], "the same after a restart");
+        let kept = Lexicons::new(lexicon(""));
+        for text in ["a, b", "a, c", "a, c", "a, d"] {
+            kept.replace(lexicon(text));
+        }
+        let is_kept: Vec<bool> = ids.iter().map(|id| kept.of(*id).is_some()).collect();
+        assert_eq!((is_kept, kept.newest().id), (vec![false, true, true, true], ids[3]));
+    }
 }

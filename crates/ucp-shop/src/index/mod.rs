@@ -16,7 +16,9 @@
 //! | [`documents`] | sets of products, in blocks |
 //! | [`price_ranges`] | lowest and highest prices, by which most products pass a filter or fail it |
 //! | [`postings`] | the products that have a term, and their scores |
+//! | [`vectors`] | the vectors of products, where there is a model |
 //! | [`scores`] | scores of common words, kept from one search to the next |
+//! | [`synonyms`] | names that mean the same, as a file states them |
 //! | [`lexicon`] | stop words, exclusions and synonyms of the languages of a market |
 //! | [`vocabulary`] | the words of the shop's products: typos, compounds |
 //! | [`leaves`] | the tokens of a search text, and the ways to match them |
@@ -35,7 +37,9 @@ mod schema;
 mod scores;
 pub(crate) mod search;
 mod statistics;
+mod synonyms;
 mod text;
+mod vectors;
 mod vocabulary;
 
 use std::{
@@ -62,11 +66,19 @@ use ucp_core::{ShopId, catalog::market::Market};
 use ucp_sqlite::{ShopConnection, checksum, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
-use self::{schema::Fields, scores::CommonWords, statistics::Statistics};
-use crate::products;
+pub use self::synonyms::{BadSynonyms, LONGEST_SYNONYMS, Synonyms};
+use self::{
+    lexicon::{Lexicon, Lexicons},
+    schema::Fields,
+    scores::CommonWords,
+    statistics::Statistics,
+};
+use crate::{model::Model, products};
 
-/// Name of the index in the data directory. Shops other than the default one append their identifier.
+/// Name of the index in the data directory. Shops other than the default one append their identifier, and an index with vectors
+/// appends [`VECTORS`]: a process without the model leaves it alone.
 const DIRECTORY: &str = "index";
+const VECTORS: &str = ".vectors";
 
 /// Number of epochs of statistics that are kept for callers who are paging.
 const KEPT_EPOCHS: usize = 3;
@@ -188,6 +200,17 @@ pub(crate) struct Index {
     distrusted: AtomicBool,
     progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     common: Arc<CommonWords>,
+    lexicons: Arc<Lexicons>,
+    stated: Mutex<Stated>,
+}
+
+/// Synonyms that the operator of a shop has stated.
+#[derive(Debug, Default)]
+struct Stated {
+    /// Those that were imported.
+    imported: Arc<Synonyms>,
+    /// Those of the configuration.
+    configured: Arc<Synonyms>,
 }
 
 impl std::fmt::Debug for Index {
@@ -199,12 +222,24 @@ impl std::fmt::Debug for Index {
 impl Index {
     /// Creates the index of `shop` beside the database of `identity`. It can be searched once it was
     /// [maintained](Self::maintain).
-    pub(crate) fn new(data_dir: &Path, shop: &ShopId, identity: &str, market: &Market) -> Self {
-        let name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
+    pub(crate) fn new(
+        data_dir: &Path,
+        shop: &ShopId,
+        identity: &str,
+        market: &Market,
+        model: Option<Arc<Model>>,
+    ) -> Self {
+        let mut name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
+        if model.is_some() {
+            name.push_str(VECTORS);
+        }
+        let fields = Fields::new(market, model);
         Self {
             directory: data_dir.join(name),
             identity: identity.to_owned(),
-            fields: Arc::new(Fields::new(market)),
+            lexicons: Arc::new(Lexicons::new(Lexicon::new(fields.analysis(), &[]))),
+            stated: Mutex::default(),
+            fields: Arc::new(fields),
             current: RwLock::default(),
             maintenance: Mutex::default(),
             revision: AtomicI64::new(0),
@@ -217,6 +252,27 @@ impl Index {
     /// Calls `progress` while the index is being built.
     pub(crate) fn reporting(self, progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>) -> Self {
         Self { progress, ..self }
+    }
+
+    /// Has searches use these synonyms of the configuration, besides those that were imported.
+    pub(crate) fn configure_synonyms(&self, synonyms: Arc<Synonyms>) {
+        self.state(|stated| &mut stated.configured, synonyms);
+    }
+
+    /// Has searches use these synonyms, which were imported, besides those of the configuration.
+    pub(crate) fn import_synonyms(&self, synonyms: Arc<Synonyms>) {
+        self.state(|stated| &mut stated.imported, synonyms);
+    }
+
+    fn state(&self, part: impl FnOnce(&mut Stated) -> &mut Arc<Synonyms>, synonyms: Arc<Synonyms>) {
+        let mut stated = self.stated.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = part(&mut stated);
+        if *own == synonyms {
+            return;
+        }
+        *own = synonyms;
+        let all = [Arc::clone(&stated.imported), Arc::clone(&stated.configured)];
+        self.lexicons.replace(Lexicon::new(self.fields.analysis(), &all));
     }
 
     /// Returns the index as of the last maintenance, if it is usable.
@@ -295,7 +351,8 @@ impl Index {
             .map(|opened| {
                 let (before, common) = (self.snapshot(), Arc::clone(&self.common));
                 let (searcher, statistics) = (opened.reader.searcher(), opened.statistics.clone());
-                Snapshot::new(searcher, Arc::clone(&self.fields), statistics, common, before.as_deref())
+                let lexicons = Arc::clone(&self.lexicons);
+                Snapshot::new(searcher, Arc::clone(&self.fields), statistics, common, lexicons, before.as_deref())
             })
             .transpose()?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);

@@ -68,8 +68,11 @@ const UNITS: &[(&str, f64, &[&str])] = &[
         ],
     ),
     ("seat", 1.0, &["seat", "seats", "seater", "seaters", "sitzer", "sitzig", "places", "plazas", "posti", "zits"]),
-    ("set", 1.0, SETS),
+    (SET, 1.0, SETS),
 ];
+
+/// Unit of things in a set.
+pub(super) const SET: &str = "set";
 
 /// Words behind the number of things in a set.
 const SETS: &[&str] = &[
@@ -186,7 +189,7 @@ pub(super) fn amounts(folded: &str, count: impl Fn(&str) -> usize) -> Vec<Amount
         }
         if let Some(phrase) = SETS_OF.iter().find(before) {
             let begin = parts[at - phrase.split(' ').count()].begin;
-            amounts.push(Amount { begin, end: part.end, term: term(number, "set") });
+            amounts.push(Amount { begin, end: part.end, term: term(number, SET) });
         }
         if number.fract() != 0.0 && unit.is_none() {
             amounts.push(Amount { begin: part.begin, end: part.end, term: term(number, "") });

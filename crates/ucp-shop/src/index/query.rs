@@ -18,11 +18,14 @@ use tantivy::{
 use super::{
     documents::{BLOCK, Block, Cells},
     leaves::{self, Leaf, Token, UNIT},
+    lexicon::Lexicon,
     postings::{Posting, Weight},
-    schema::{Fields, TEXTS},
+    schema::{Fields, NAMING, TEXTS},
     scores::{CommonWords, Key, Scores, common},
     statistics::Statistics,
+    vectors::{MOST_SCORE, Vectors},
 };
+use crate::model::Vector;
 
 /// Match mode: products have to match all tokens, or the important ones of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,20 +40,28 @@ pub(super) const ALL: u32 = 1 << 28;
 /// Share of the weight of the most important token that a token must have to match on its own, in hundredths.
 const KEY_SHARE: u32 = 25;
 
+/// Share of the weight of the kind of product that is asked for, which a product lacks that has it in its description alone: one
+/// in so many.
+const UNNAMED: u32 = 2;
+
 /// Parsed search text, with the terms that the index has.
 pub(super) struct Plan {
     /// Weights of the tokens.
     weights: Vec<u32>,
+    /// `true` for each token that matches on its own: words of some weight, and amounts if there are no words.
+    keys: Vec<bool>,
     /// In the order of the segments.
     segments: Vec<SegmentTerms>,
     /// Sum of the weights of the tokens.
     weight: u32,
-    /// Weight from which on a token matches on its own.
-    key: u32,
+    /// Position of the token that names the kind of product which is asked for.
+    kind: Option<usize>,
     /// Words that no product has and for which products with similar words are found.
     pub(super) corrected: Vec<String>,
     /// `true` if the whole text is the identifier of a product.
-    pub(super) is_code: bool,
+    is_code: bool,
+    /// Vector of the text, where there is a model.
+    vector: Option<Vector>,
 }
 
 impl Plan {
@@ -59,31 +70,45 @@ impl Plan {
         text: &str,
         intent: Option<&str>,
         fields: &Fields,
+        lexicon: &Lexicon,
         statistics: &Statistics,
         searcher: &Searcher,
     ) -> tantivy::Result<Self> {
-        let read = leaves::read(text, intent, fields, statistics, searcher)?;
-        let most = read.tokens.iter().filter(|token| token.is_known).map(|token| token.weight).max().unwrap_or(0);
+        let read = leaves::read(text, intent, fields, lexicon, statistics, searcher)?;
+        let known = || read.tokens.iter().filter(|token| token.is_known);
+        let key = known().map(|token| token.weight).max().unwrap_or(0) * KEY_SHARE / 100;
+        let are_amounts_keys = !known().any(|token| !token.is_amount);
+        let is_key = |token: &Token| token.weight >= key && (are_amounts_keys || !token.is_amount);
         let weights: Vec<_> = read.tokens.iter().map(|token| token.weight).collect();
         let terms = |segment| -> tantivy::Result<_> {
             let lookup = Lookup { segment, fields, statistics };
             let of =
                 |tokens: &[Token]| -> tantivy::Result<_> { tokens.iter().map(|token| lookup.leaves(token)).collect() };
-            Ok(SegmentTerms { tokens: of(&read.tokens)?, hints: of(&read.hints)?, excluded: of(&read.excluded)? })
+            let excluded = read.tokens.iter().filter_map(|token| token.excludes.as_ref());
+            let excluded = excluded.map(|it| Ok((lookup.leaves(&it.has)?, lookup.leaves(&it.says)?)));
+            let excluded = excluded.collect::<tantivy::Result<_>>()?;
+            Ok(SegmentTerms { tokens: of(&read.tokens)?, hints: of(&read.hints)?, excluded })
         };
         Ok(Self {
             weight: weights.iter().sum::<u32>().max(1),
             weights,
             segments: searcher.segment_readers().iter().map(terms).collect::<tantivy::Result<_>>()?,
-            key: most * KEY_SHARE / 100,
+            keys: read.tokens.iter().map(is_key).collect(),
+            kind: read.tokens.iter().position(|token| token.is_kind),
             corrected: read.corrected,
             is_code: read.is_code,
+            vector: fields.model().and_then(|model| model.embed(text)),
         })
     }
 
-    /// Returns `true` if both modes find the same, as there is at most one token.
-    pub(super) const fn is_single(&self) -> bool {
-        self.weights.len() <= 1
+    /// Returns `true` if [`Mode::Any`] can find more: there are several tokens, or products can be similar to the text.
+    pub(super) const fn has_looser(&self) -> bool {
+        !self.is_code && (self.weights.len() > 1 || self.has_meaning())
+    }
+
+    /// Returns `true` if products can be similar to the text.
+    pub(super) const fn has_meaning(&self) -> bool {
+        self.vector.is_some()
     }
 
     /// Returns a number that is not below that of the products which match all tokens.
@@ -109,11 +134,19 @@ impl Plan {
             candidates = candidates.min(postings.iter().map(Posting::len).sum());
             tokens.push(postings);
         }
-        let others = |tokens: &[Vec<LeafTerms>]| -> tantivy::Result<Vec<_>> {
-            tokens.iter().map(|token| source.postings(token, |_| false)).collect()
+        let all = |token: &Vec<LeafTerms>| source.postings(token, |_| false);
+        let mut hints = terms.hints.iter().map(all).collect::<tantivy::Result<Vec<_>>>()?;
+        let mut named = match self.kind {
+            Some(kind) => source.naming(&terms.tokens[kind])?,
+            None => Vec::new(),
         };
-        let (mut hints, mut excluded) = (others(&terms.hints)?, others(&terms.excluded)?);
+        let mut excluded = Vec::with_capacity(terms.excluded.len());
+        for (has, says) in &terms.excluded {
+            excluded.push((all(has)?, all(says)?));
+        }
+        let meaning = self.vector.as_ref().zip(source.vectors).filter(|_| mode == Mode::Any);
         let mut cells = [0; BLOCK as usize];
+        let mut similar = [0; BLOCK as usize];
         let mut covered = vec![Block::default(); tokens.len()];
         for number in 0..source.segment.max_doc().div_ceil(BLOCK) {
             let mut matches = Matches {
@@ -124,7 +157,9 @@ impl Plan {
                 tokens: &[],
                 covered: &[],
                 excluded: Block::default(),
+                unnamed: Block::default(),
                 cells: &mut cells,
+                similar: None,
                 is_blank: true,
             };
             let mut reachable = 0;
@@ -151,16 +186,40 @@ impl Plan {
                     break;
                 }
             }
+            if let Some((vector, vectors)) = meaning {
+                let docs = source.segment.max_doc();
+                matches.products = vectors.find(vector, number, docs, &matches.products, source.fills, &mut similar);
+            }
             if !matches.products.is_empty() {
                 let products = matches.products;
                 for posting in hints.iter_mut().flatten() {
                     matches.read(posting, Some(&products), &mut Block::default());
                 }
-                for posting in excluded.iter_mut().flatten() {
-                    let mut scores = [0; BLOCK as usize];
-                    posting.read(number, Some(&products), &mut scores, &mut matches.excluded);
+                if let Some(kind) = self.kind
+                    && !named.is_empty()
+                {
+                    let mut naming = Block::default();
+                    for posting in &mut named {
+                        posting.read(number, Some(&products), &mut [0; BLOCK as usize], &mut naming);
+                    }
+                    matches.unnamed = covered[kind].without(&naming);
+                }
+                for (has, says) in &mut excluded {
+                    let (mut scores, mut having, mut saying) =
+                        ([0; BLOCK as usize], Block::default(), Block::default());
+                    for (postings, found) in [(has, &mut having), (says, &mut saying)] {
+                        postings.iter_mut().for_each(|posting| {
+                            posting.read(number, Some(&products), &mut scores, found);
+                        });
+                    }
+                    // Who says that it is not there has the word, too.
+                    matches.excluded = matches.excluded.or(&having.without(&saying));
                 }
                 matches.most = self.rank(matches.most, reachable);
+                if meaning.is_some() {
+                    matches.most = matches.most.saturating_add(MOST_SCORE);
+                    matches.similar = Some(&similar);
+                }
                 (matches.tokens, matches.covered) = (&tokens, &covered);
                 found(&mut matches);
             }
@@ -172,7 +231,7 @@ impl Plan {
     }
 
     fn is_key(&self, token: usize) -> bool {
-        self.weights[token] >= self.key
+        self.keys[token]
     }
 
     /// Returns the rank of a product whose leaves have this score, and whose tokens this weight.
@@ -198,7 +257,11 @@ pub(super) struct Matches<'a> {
     /// The products of the block by token.
     covered: &'a [Block],
     excluded: Block,
+    /// Products that have the kind that is asked for somewhere, and do not name it in their title or category.
+    unnamed: Block,
     cells: &'a mut Cells,
+    /// Scores of the vectors of products, where there are any.
+    similar: Option<&'a Cells>,
     is_blank: bool,
 }
 
@@ -221,12 +284,17 @@ impl Matches<'_> {
         wanted.each(|offset| {
             let tokens = self.plan.weights.iter().zip(self.covered);
             let covered: u32 = tokens.filter(|(_, block)| block.contain(offset)).map(|(weight, _)| *weight).sum();
+            let covered = match self.plan.kind {
+                Some(kind) if self.unnamed.contain(offset) => covered - self.plan.weights[kind] / UNNAMED,
+                _ => covered,
+            };
             let cell = &mut self.cells[offset as usize];
+            let similar = self.similar.map_or(0, |similar| similar[offset as usize]);
             *cell = if self.excluded.contain(offset) {
                 // Below all that match as well and do not have what is not asked for.
-                self.plan.rank(*cell / 4, covered.min(self.plan.weight / 2))
+                self.plan.rank(*cell / 4, covered.min(self.plan.weight / 2)).saturating_add(similar / 4)
             } else {
-                self.plan.rank(*cell, covered)
+                self.plan.rank(*cell, covered).saturating_add(similar)
             };
         });
         self.is_blank = false;
@@ -239,8 +307,8 @@ struct SegmentTerms {
     tokens: Vec<Vec<LeafTerms>>,
     /// Of words that change the order of the products that match.
     hints: Vec<Vec<LeafTerms>>,
-    /// Of words that are excluded.
-    excluded: Vec<Vec<LeafTerms>>,
+    /// Of words that are excluded, each with words that say that it is not there.
+    excluded: Vec<(Vec<LeafTerms>, Vec<LeafTerms>)>,
 }
 
 /// The terms of a leaf that a segment has.
@@ -332,6 +400,9 @@ pub(super) struct Source<'a> {
     pub(super) fields: &'a Fields,
     pub(super) statistics: &'a Statistics,
     pub(super) common: &'a CommonWords,
+    pub(super) vectors: Option<&'a Vectors>,
+    /// `true` if vectors find products that have no word of the text.
+    pub(super) fills: bool,
 }
 
 impl Source<'_> {
@@ -348,13 +419,36 @@ impl Source<'_> {
                 LeafTerms::Stem { stem, factor, by_field } => {
                     self.stem(stem, *factor, by_field, &is_read, &mut postings)?;
                 }
-                LeafTerms::Joint(parts) => {
-                    let joint = parts.iter().map(|part| self.weighed(part));
-                    postings.push(Posting::Joint(joint.collect::<tantivy::Result<_>>()?));
-                }
+                LeafTerms::Joint(parts) => postings.push(self.joint(parts)?),
             }
         }
         Ok(postings)
+    }
+
+    /// Returns the products that have a term of the leaves in their title or categories.
+    fn naming(&self, leaves: &[LeafTerms]) -> tantivy::Result<Vec<Posting>> {
+        let mut postings = Vec::new();
+        let flat = |field: Field, term: &TermInfo| -> tantivy::Result<_> {
+            Ok(Posting::Flat { blocks: self.blocks(field, term, IndexRecordOption::Basic)?, score: 0 })
+        };
+        for leaf in leaves {
+            match leaf {
+                LeafTerms::Stem { by_field, .. } => {
+                    for FieldTerm { position, term, .. } in by_field.iter().filter(|found| found.position < NAMING) {
+                        postings.push(flat(self.fields.texts[*position], term)?);
+                    }
+                }
+                LeafTerms::Joint(parts) => postings.push(self.joint(parts)?),
+                LeafTerms::Flat { field, term, .. } => postings.push(flat(*field, term)?),
+            }
+        }
+        Ok(postings)
+    }
+
+    /// Returns the products that have a stem of every part.
+    fn joint(&self, parts: &[Vec<FieldTerm>]) -> tantivy::Result<Posting> {
+        let joint = parts.iter().map(|part| self.weighed(part));
+        Ok(Posting::Joint(joint.collect::<tantivy::Result<_>>()?))
     }
 
     fn stem(

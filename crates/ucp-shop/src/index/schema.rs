@@ -5,11 +5,11 @@
 //! packed into an integer. Where variants have categories of their own, each offer is also listed beside each category
 //! that it is under. A column for a currency has values only for products that are shown in it.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use tantivy::{
     TantivyDocument,
-    schema::{Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions},
+    schema::{FAST, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions},
 };
 use ucp_core::{
     catalog::{
@@ -24,9 +24,10 @@ use ucp_core::{
 use ucp_import::html::to_text;
 
 use super::{
-    lexicon::Lexicon,
     text::{Analysis, Words},
+    vectors::{VECTOR, bytes},
 };
+use crate::model::Model;
 
 /// Version of documents and terms. A change of it has older indexes rebuilt.
 const VERSION: u32 = 2;
@@ -34,6 +35,9 @@ const VERSION: u32 = 2;
 /// Text fields, with the weight of a word in them.
 pub(super) const TEXTS: [(&str, f32); 6] =
     [("title", 4.0), ("kinds", 2.0), ("brand", 2.5), ("tags", 2.0), ("options", 1.5), ("description", 1.0)];
+
+/// Number of the first of [`TEXTS`] that name a product: its title and its categories.
+pub(super) const NAMING: usize = 2;
 
 /// Words of a title behind which it says what the product is for: of a cover for a phone, the phone is no more than an
 /// option.
@@ -66,8 +70,9 @@ pub(super) struct Fields {
     pub(super) currencies: Vec<CurrencyFields>,
     /// Hashes of categories, one beside each value of the `scoped` columns.
     scope: Field,
+    /// Vectors, with the model that they are made with, if there is one.
+    vector: Option<(Field, Arc<Model>)>,
     analysis: Analysis,
-    lexicon: Lexicon,
     language: String,
 }
 
@@ -109,7 +114,7 @@ pub(super) fn scope_hash(key: &str) -> u64 {
 }
 
 impl Fields {
-    pub(super) fn new(market: &Market) -> Self {
+    pub(super) fn new(market: &Market, model: Option<Arc<Model>>) -> Self {
         let mut builder = Schema::builder();
         let text = |tokenizer, option, norms| {
             TextOptions::default().set_indexing_options(
@@ -140,7 +145,11 @@ impl Fields {
             })
             .collect();
         let analysis = Analysis::new(market);
-        let fingerprint = format!("{VERSION} {traded:?} {:?} {:?}", market.language, market.languages);
+        let mut fingerprint = format!("{VERSION} {traded:?} {:?} {:?}", market.language, market.languages);
+        if let Some(model) = &model {
+            fingerprint = format!("{fingerprint} {}", model.id());
+        }
+        let vector = model.map(|model| (builder.add_bytes_field(VECTOR, FAST), model));
         Self {
             schema: builder.build(),
             fingerprint,
@@ -152,7 +161,7 @@ impl Fields {
             categories,
             currencies,
             scope,
-            lexicon: Lexicon::new(&analysis),
+            vector,
             analysis,
             language: market.language.clone(),
         }
@@ -162,8 +171,9 @@ impl Fields {
         &self.analysis
     }
 
-    pub(super) const fn lexicon(&self) -> &Lexicon {
-        &self.lexicon
+    /// The model that vectors are made with, if there is one.
+    pub(super) fn model(&self) -> Option<&Arc<Model>> {
+        self.vector.as_ref().map(|(_, model)| model)
     }
 
     /// The fields that statistics are kept of: the texts, then the words.
@@ -204,6 +214,11 @@ impl Fields {
         }
         for code in codes(record) {
             document.add_text(self.codes, code);
+        }
+        if let Some((field, model)) = &self.vector
+            && let Some(vector) = model.embed(&essence(record))
+        {
+            document.add_bytes(*field, &bytes(&vector));
         }
         self.add_offers(&mut document, record);
         document
@@ -318,6 +333,20 @@ fn texts<'a>(record: &'a Record, own: &'a str) -> [Texts<'a>; TEXTS.len()] {
         translation.terms.values().for_each(|text| options.add(tag, text));
     }
     [title, kinds, brand, tags, options, description]
+}
+
+/// Length of the description that a vector is made of, in bytes.
+const ESSENCE: usize = 200;
+
+/// The text that the vector of a product is made of. The title counts twice.
+fn essence(record: &Record) -> String {
+    let description = plain(&record.description);
+    let categories = record.categories.iter().map(|category| category.value.as_str());
+    let mut parts = vec![record.title.as_str(), &record.title];
+    parts.extend(categories);
+    parts.extend(record.tags.iter().map(String::as_str));
+    parts.push(&description[..description.floor_char_boundary(ESSENCE)]);
+    parts.join(" ")
 }
 
 /// Splits a title into what a product is, and what it is for.

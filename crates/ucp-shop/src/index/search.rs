@@ -1,6 +1,6 @@
 //! One page of products from the index.
 //!
-//! The order is the score, descending, then the shop's own order. A page starts strictly after the last product of the
+//! The order is the score, descending, then what is available, then the shop's own order. A page starts strictly after the last product of the
 //! page before, by its place in that order and not by counting, so that products that are added in between neither
 //! repeat nor hide others.
 
@@ -26,19 +26,27 @@ use ucp_core::{
 
 use super::{
     documents::{BLOCK, Block, Documents},
+    lexicon::{Lexicon, Lexicons},
     postings::within,
     price_ranges::PriceRanges,
     query::{ALL, Matches, Mode, Plan, Source},
     schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
     scores::CommonWords,
     statistics::Statistics,
+    vectors::{MOST_FILLED, Vectors},
 };
 
 /// Number of products that have all words of a query from which on those that have some of them are left out.
 const ENOUGH: u64 = 24;
 
-/// A product's place in the order of a query's results: the score, then the place in the shop.
+/// A product's place in the order of a query's results: the score [with its availability](standing), then the place in the
+/// shop.
 type ResultPlace = (Reverse<u32>, i64);
+
+/// A score with the availability of its product, which decides between equal ones.
+fn standing(score: u32, is_available: bool) -> u32 {
+    score.min(u32::MAX >> 1) << 1 | u32::from(is_available)
+}
 
 /// Products of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,6 +66,8 @@ pub(crate) struct Hits {
 pub(crate) struct Looseness {
     /// `true` if some of those of the page have not all of the words, since few products or none have.
     pub(crate) partial: bool,
+    /// `true` if some of those can have none, and a similar meaning.
+    pub(crate) by_meaning: bool,
     /// Words that no product has; products with similar ones match.
     pub(crate) corrected: Vec<String>,
 }
@@ -75,8 +85,9 @@ impl Looseness {
             messages.push(Message::info("words_corrected", content));
         }
         if self.partial {
+            let others = if self.by_meaning { "some of the words, or a similar meaning" } else { "some of the words" };
             let content =
-                "Few products here have all words of the query, or none; those after them have some of the words.";
+                format!("Few products here have all words of the query, or none; those after them have {others}.");
             messages.push(Message::info("words_matched_in_part", content));
         }
         messages
@@ -107,10 +118,13 @@ pub(crate) struct Snapshot {
     /// The columns of its segments, and the products of those that have deleted ones.
     segments: Vec<(Arc<Columns>, Option<Arc<Documents>>)>,
     common: Arc<CommonWords>,
-    /// Short texts that were searched for lately, as they were read for these segments: by the epoch of the statistics, text
-    /// and intent.
-    plans: Cache<(u64, String, Option<String>), Arc<Plan>>,
+    lexicons: Arc<Lexicons>,
+    /// Short texts that were searched for lately, as they were read for these segments.
+    plans: Cache<PlanKey, Arc<Plan>>,
 }
+
+/// Text as it is read: by the epoch of the statistics and the number of the lexicon, with its intent.
+type PlanKey = (u64, u64, String, Option<String>);
 
 /// Maximum number of texts that are kept as they were read, and of bytes of each of them.
 const MOST_PLANS: usize = 256;
@@ -119,11 +133,14 @@ const LONGEST_KEPT: usize = 96;
 /// The columns of one segment.
 struct Columns {
     segment: SegmentId,
+    /// Number of products, with those that are deleted.
+    docs: DocId,
     seq: Column<u64>,
     /// The lowest place in the shop of each [`BLOCK`] of products.
     seq_floors: Vec<i64>,
     scope: Option<Column<u64>>,
     currencies: Vec<CurrencyColumns>,
+    vectors: Option<Vectors>,
 }
 
 struct CurrencyColumns {
@@ -160,11 +177,21 @@ impl Columns {
         };
         Ok(Self {
             segment: segment.segment_id(),
+            docs,
             seq_floors: (0..docs).step_by(BLOCK as usize).map(floor).collect(),
             seq,
             scope: columns.column_opt(SCOPE)?,
             currencies: fields.currencies.iter().map(|fields| currency(fields.currency)).collect::<Result<_, _>>()?,
+            vectors: fields.model().map(|model| Vectors::read(segment, model.dimensions())).transpose()?,
         })
+    }
+}
+
+impl Columns {
+    /// Returns `true` if a variant of a product is available.
+    fn is_available(&self, doc: DocId) -> bool {
+        let mut ranges = self.currencies.iter().filter_map(|own| own.price_ranges(self.docs));
+        ranges.any(|ranges| ranges.with_offers(true).contain(doc))
     }
 }
 
@@ -175,6 +202,7 @@ impl Snapshot {
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
         common: Arc<CommonWords>,
+        lexicons: Arc<Lexicons>,
         before: Option<&Self>,
     ) -> tantivy::Result<Self> {
         common.retain(&searcher.segment_readers().iter().map(SegmentReader::segment_id).collect::<Vec<_>>());
@@ -205,7 +233,7 @@ impl Snapshot {
         };
         let segments = searcher.segment_readers().iter().map(of).collect::<Result<_, _>>()?;
         let plans = Cache::new(MOST_PLANS);
-        Ok(Self { searcher, fields, statistics, segments, common, plans })
+        Ok(Self { searcher, fields, statistics, segments, common, lexicons, plans })
     }
 
     /// Number of products.
@@ -222,7 +250,7 @@ impl Snapshot {
             for segment in self.segments() {
                 page.within(self, segment)?.browse(segment.0.max_doc());
             }
-            let hits = page.finish(|place| Position { epoch: 0, mode: Mode::All, place });
+            let hits = page.finish(|place| Position { epoch: 0, lexicon: 0, mode: Mode::All, place });
             return Ok(Hits { looseness: Looseness::default(), ..hits });
         };
         let statistics = match &after {
@@ -230,9 +258,14 @@ impl Snapshot {
             Some(position) => self.statistics.iter().find(|statistics| statistics.epoch == position.epoch),
         };
         let statistics = statistics.ok_or_else(Position::outdated)?;
-        let plan = self.plan(text, query.intent.as_deref(), statistics)?;
+        let lexicon = match &after {
+            None => Some(self.lexicons.newest()),
+            Some(position) => self.lexicons.of(position.lexicon),
+        };
+        let lexicon = lexicon.ok_or_else(Position::outdated)?;
+        let plan = self.plan(text, query.intent.as_deref(), statistics, &lexicon)?;
         let place = after.map(|position| position.place);
-        let may_be_loose = after.is_none() && !plan.is_single() && !plan.is_code;
+        let may_be_loose = after.is_none() && plan.has_looser();
         let mut mode = match &after {
             Some(position) => position.mode,
             // Without a look: there cannot be enough.
@@ -246,18 +279,26 @@ impl Snapshot {
             mode = Mode::Any;
             page = self.scored(&plan, statistics, mode, PageOf::new(query, place))?;
         }
-        let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
+        let hits = page.finish(|place| Position { epoch: statistics.epoch, lexicon: lexicon.id, mode, place });
         let partial = mode == Mode::Any && hits.looseness.partial;
-        Ok(Hits { looseness: Looseness { partial, corrected: plan.corrected.clone() }, ..hits })
+        let by_meaning = plan.has_meaning();
+        Ok(Hits { looseness: Looseness { partial, by_meaning, corrected: plan.corrected.clone() }, ..hits })
     }
 
-    /// Returns a text as it is read under these statistics.
-    fn plan(&self, text: &str, intent: Option<&str>, statistics: &Statistics) -> tantivy::Result<Arc<Plan>> {
-        let read = || Plan::new(text, intent, &self.fields, statistics, &self.searcher).map(Arc::new);
+    /// Returns a text as it is read under these statistics, and with this lexicon.
+    fn plan(
+        &self,
+        text: &str,
+        intent: Option<&str>,
+        statistics: &Statistics,
+        lexicon: &Lexicon,
+    ) -> tantivy::Result<Arc<Plan>> {
+        let read = || Plan::new(text, intent, &self.fields, lexicon, statistics, &self.searcher).map(Arc::new);
         if text.len() + intent.map_or(0, str::len) > LONGEST_KEPT {
             return read();
         }
-        self.plans.get_or_insert_with(&(statistics.epoch, text.to_owned(), intent.map(str::to_owned)), read)
+        let key = (statistics.epoch, lexicon.id, text.to_owned(), intent.map(str::to_owned));
+        self.plans.get_or_insert_with(&key, read)
     }
 
     /// Returns the segments with their columns, and those of their products that are not deleted, unless none is.
@@ -276,8 +317,15 @@ impl Snapshot {
     ) -> tantivy::Result<PageOf<'q>> {
         for (position, segment) in self.segments().enumerate() {
             let mut within = page.within(self, segment)?;
-            let (fields, common) = (&self.fields, &self.common);
-            let source = Source { segment: segment.0, position, fields, statistics, common };
+            let source = Source {
+                segment: segment.0,
+                position,
+                fields: &self.fields,
+                statistics,
+                common: &self.common,
+                vectors: segment.1.vectors.as_ref(),
+                fills: self.products() <= MOST_FILLED,
+            };
             plan.score(&source, mode, |matches| within.take(matches))?;
         }
         Ok(page)
@@ -342,7 +390,7 @@ impl<'a> PageOf<'a> {
         let more = places.len() > self.limit;
         places.truncate(self.limit);
         let next = places.last().filter(|_| more).map(|place| position(*place).write());
-        let partial = places.iter().any(|(score, _)| score.0 < ALL);
+        let partial = places.iter().any(|(score, _)| score.0 < standing(ALL, false));
         Hits {
             seqs: places.into_iter().map(|(_, seq)| seq).collect(),
             next,
@@ -373,9 +421,10 @@ impl Within<'_, '_> {
     /// Takes the products of a block that match, if they pass the filters.
     fn take(&mut self, matches: &mut Matches<'_>) {
         let number = matches.number;
-        if let Some(admitted) = self.admit(number, matches.products, matches.most) {
-            let scores = matches.scores(&admitted);
-            self.place(number, &admitted, |offset| scores[offset as usize]);
+        if let Some(admitted) = self.admit(number, matches.products, standing(matches.most, true)) {
+            let (scores, columns) = (matches.scores(&admitted), self.columns);
+            let is_available = |offset| columns.is_available(number * BLOCK + offset);
+            self.place(number, &admitted, |offset| standing(scores[offset as usize], is_available(offset)));
         }
     }
 
@@ -536,18 +585,21 @@ impl<'a> Filter<'a> {
 struct Position {
     /// Epoch of the statistics that the scores are from; 0 if nothing is scored.
     epoch: u64,
+    /// Number of the lexicon that the text was read with; 0 if there is none.
+    lexicon: u64,
     mode: Mode,
     /// The last product of the page before.
     place: ResultPlace,
 }
 
 /// Changes with the form of positions.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl Position {
     fn write(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION, u8::from(self.mode == Mode::Any)];
         bytes.extend(self.epoch.to_be_bytes());
+        bytes.extend(self.lexicon.to_be_bytes());
         bytes.extend(self.place.0.0.to_be_bytes());
         bytes.extend(self.place.1.to_be_bytes());
         bytes
@@ -557,6 +609,7 @@ impl Position {
         let position = || {
             let (head, rest) = bytes.split_first_chunk::<2>()?;
             let (epoch, rest) = rest.split_first_chunk()?;
+            let (lexicon, rest) = rest.split_first_chunk()?;
             let (score, rest) = rest.split_first_chunk()?;
             let (seq, []) = rest.split_first_chunk()? else {
                 return None;
@@ -567,16 +620,20 @@ impl Position {
                 _ => return None,
             };
             let place = (Reverse(u32::from_be_bytes(*score)), i64::from_be_bytes(*seq));
-            Some(Self { epoch: u64::from_be_bytes(*epoch), mode, place })
+            let (epoch, lexicon) = (u64::from_be_bytes(*epoch), u64::from_be_bytes(*lexicon));
+            Some(Self { epoch, lexicon, mode, place })
         };
         position().ok_or_else(Self::outdated)
     }
 
     fn outdated() -> SearchError {
         SearchError::Position(
-            Refusal::new(Code::InvalidCursor, "The cursor is outdated: the catalog was re-indexed since.")
-                .at("$.pagination.cursor")
-                .accepting("the same query without a cursor, for the first page"),
+            Refusal::new(
+                Code::InvalidCursor,
+                "The cursor is outdated: the catalog was re-indexed since, or its synonyms were changed.",
+            )
+            .at("$.pagination.cursor")
+            .accepting("the same query without a cursor, for the first page"),
         )
     }
 }
@@ -587,7 +644,7 @@ mod tests {
 
     #[test]
     fn positions_survive_encoding() {
-        let position = Position { epoch: 42, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
+        let position = Position { epoch: 42, lexicon: 7, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
         let bytes = position.write();
         assert_eq!(Position::read(&bytes).expect("reads"), position);
         for length in 0..bytes.len() {

@@ -4,6 +4,7 @@ mod damage;
 mod filtering;
 mod killing;
 mod lookups;
+mod meaning;
 mod paging;
 mod searching;
 mod shops;

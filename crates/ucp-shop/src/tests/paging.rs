@@ -6,6 +6,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use ucp_core::{Code, Refusal};
 
 use super::*;
+use crate::Synonyms;
 
 const WORDS: [&str; 8] = ["red", "green", "blue", "shoe", "boots", "running", "winter", "light"];
 
@@ -149,4 +150,26 @@ async fn positions_hold_in_an_index_of_the_same_products_and_in_no_other() {
         .await
         .expect("finds");
     assert_eq!(ids(&page), ["p2", "p3", "p4"]);
+}
+
+#[tokio::test]
+async fn pages_go_on_with_the_synonyms_that_they_began_with() {
+    let directory = tempfile::tempdir().expect("directory");
+    let records: Vec<_> = (0..30).map(|number| simple(&format!("c{number}"), "Grey Couch")).collect();
+    let shop = open_with(directory.path(), &records);
+    let state = |text: &str| shop.use_synonyms(&Synonyms::read(text).expect("reads").into());
+    state("glarp, couch");
+    let asked = Query { limit: 10, ..query(Some("glarp")) };
+    let first = shop.find(&asked, &BuyerSignals::default()).await.expect("finds");
+    assert_eq!((first.total, ids(&first)[0]), (Some(30), "c0"));
+    state("glarp => lamp");
+    assert!(search(&shop, "glarp").await.is_empty());
+    let rest = all_pages(&shop, Query { after: first.next.clone(), ..asked.clone() }).await;
+    assert_eq!(rest, (10..30).map(|number| format!("c{number}")).collect::<Vec<_>>());
+    // Those of long ago are forgotten.
+    state("glarp => shelf");
+    state("glarp => chair");
+    let old = Query { after: first.next, ..asked };
+    let refused = shop.find(&old, &BuyerSignals::default()).await.expect_err("outdated");
+    assert_eq!(Refusal::from(refused).code, Code::InvalidCursor);
 }

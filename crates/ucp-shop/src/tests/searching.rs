@@ -370,3 +370,54 @@ async fn an_intent_changes_the_order_and_nothing_else() {
         assert_eq!(ids(&page), expected, "{intent}");
     }
 }
+
+#[tokio::test]
+async fn of_equal_products_the_available_ones_come_first() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut sold_out = simple("first", "Brass lantern");
+    sold_out.variants[0].availability.available = false;
+    let shop =
+        open_with(directory.path(), &[sold_out.clone(), simple("second", "Brass lantern"), simple("mat", "Mat")]);
+    assert_eq!(search(&shop, "lantern").await, ["second", "first"]);
+    // A better match is better, available or not.
+    assert_eq!(search(&shop, "mat lantern").await.len(), 3);
+    sold_out.title = "Lantern".to_owned();
+    put(&shop, &[sold_out]).await;
+    assert_eq!(search(&shop, "lantern").await, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_number_alone_finds_nothing_where_there_are_words_and_grammar_hides_no_kind() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut lit = simple("pillow", "Pillow");
+    lit.description.plain = Some("Lies on a bed, below a lamp.".to_owned());
+    let shop = open_with(
+        directory.path(),
+        &[lit, simple("lamp", "Copper lamp"), simple("cakes", "6 pieces of cake"), simple("cups", "Cup set")],
+    );
+    assert_eq!(search(&shop, "a lamp for the bed").await, ["lamp", "pillow"], "what has it in its title is one");
+    assert_eq!(search(&shop, "set of 6 cups").await, ["cups"]);
+    // Sentences that end where a kind would be, or name grammar of another language.
+    for text in [
+        "something for",
+        "something for the",
+        "etwas for",
+        "anything in",
+        "for",
+        "a",
+        "something for the lamp of a bed",
+    ] {
+        search(&shop, text).await;
+    }
+    assert_eq!(search(&shop, "6 pieces").await, ["cakes"]);
+}
+
+#[tokio::test]
+async fn what_says_that_it_is_without_something_is_not_excluded_for_it() {
+    let directory = tempfile::tempdir().expect("directory");
+    let shop = open_with(
+        directory.path(),
+        &[simple("plain", "Milk with lactose"), simple("free", "Lactose-free milk"), simple("oat", "Oat milk")],
+    );
+    assert_eq!(search(&shop, "milk without lactose").await, ["free", "oat", "plain"]);
+}

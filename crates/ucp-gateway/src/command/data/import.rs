@@ -1,4 +1,4 @@
-//! `import`: loads a merchant's catalog, or a [directory of merchants](merchants).
+//! `import`: loads a merchant's catalog, names that mean the same, or a [directory of merchants](merchants).
 //!
 //! Valid rows are stored, invalid ones are reported with their line number. Products are written in batches of
 //! [`BATCH`], each in one transaction. A gateway that serves the same data directory picks the changes up by itself.
@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use ucp_core::{catalog::market::Market, money::Currency};
 use ucp_host::{backend::Import as SharedImport, cause::chain, clock, progress::bar};
 use ucp_shop::{
-    Database, Opening,
+    Database, LONGEST_SYNONYMS, Opening, Synonyms,
     import::{BadRow, Change, Format, Import, Verdict},
 };
 use ucp_sqlite::{Put, Rejected, SqliteStore, StoreError, WriteError};
@@ -38,7 +38,7 @@ const BATCH: usize = 500;
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
     /// File with products: JSON Lines of UCP products, Shopify's product CSV export, or a Google Merchant Center feed.
-    #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
+    #[arg(required_unless_present_any = ["merchants", "synonyms"], conflicts_with = "merchants")]
     pub(crate) file: Option<PathBuf>,
     /// File with merchants to import into the directory of merchants, one per line (JSON Lines).
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
@@ -46,6 +46,10 @@ pub(crate) struct ImportOptions {
     /// Import merchants with invalid hours or coordinates without these, instead of rejecting them.
     #[arg(long, conflicts_with = "file")]
     pub(crate) lenient: bool,
+    /// File with names that mean the same, one statement per line: `sofa, couch` or `settee => sofa`. It replaces the one
+    /// that was imported before; an empty file removes it. Running gateways use it at once.
+    #[arg(long, value_name = "FILE", conflicts_with = "merchants")]
+    pub(crate) synonyms: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreOptions,
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
@@ -146,10 +150,9 @@ impl Tally {
 }
 
 pub(crate) fn run(options: &ImportOptions) -> Done {
-    match (&options.merchants, &options.file) {
-        (Some(file), _) => merchants::run(options, file, options.lenient),
-        (None, Some(file)) => products(options, file),
-        (None, None) => Err("there is no file to import".into()),
+    match &options.merchants {
+        Some(file) => merchants::run(options, file, options.lenient),
+        None => products(options),
     }
 }
 
@@ -167,25 +170,58 @@ mod merchants {
     }
 }
 
-/// Loads products into the data directory, or by way of it into the database that gateways share.
-fn products(options: &ImportOptions, file: &Path) -> Done {
+/// Reads the names that mean the same. Fails with the faults, each with its line.
+fn read_synonyms(file: &Path) -> Result<Synonyms, String> {
+    let at = |problem: &dyn std::fmt::Display| format!("{}: {problem}", file.display());
+    let length = fs::metadata(file).map_err(|error| at(&error))?.len();
+    if length > LONGEST_SYNONYMS as u64 {
+        return Err(at(&format_args!("{length} bytes, where at most {LONGEST_SYNONYMS} are read")));
+    }
+    let text = fs::read_to_string(file).map_err(|error| at(&error))?;
+    Synonyms::read(&text).map_err(|bad| bad.lines().iter().map(|line| at(line)).collect::<Vec<_>>().join("\n"))
+}
+
+/// Loads products and synonyms into the data directory, or by way of it into the database that gateways share.
+fn products(options: &ImportOptions) -> Done {
     let location = options.store.locate()?;
-    let Some(database) = &location.database else { return load(options, file, &location, &location.dir, |_| Ok(())) };
+    let Some(database) = &location.database else { return load(options, &location, &location.dir, |_| Ok(())) };
     let runtime = runtime(1)?;
     let _entered = runtime.enter();
     let import = SharedImport::begin(database, &location.shop, &location.dir)?;
     let folder = import.folder().to_owned();
-    load(options, file, &location, &folder, |products| import.publish(products))
+    load(options, &location, &folder, |products| import.publish(products))
 }
 
 /// Loads products into a directory, and hands them on.
 fn load(
     options: &ImportOptions,
-    file: &Path,
     location: &Location,
     data_dir: &Path,
     done: impl FnOnce(&Database) -> Result<(), Box<dyn Error>>,
 ) -> Done {
+    let synonyms = options.synonyms.as_deref().map(read_synonyms).transpose()?;
+    let (database, result) = match &options.file {
+        Some(file) => load_products(options, file, location, data_dir)?,
+        // Synonyms are those of a shop that is there.
+        None => (Database::of(SqliteStore::open(data_dir)?.of(location.shop.clone())?)?, ExitCode::SUCCESS),
+    };
+    if let Some(synonyms) = &synonyms {
+        database.set_synonyms_blocking(synonyms)?;
+    }
+    done(&database)?;
+    if let (Some(file), Some(synonyms)) = (&options.synonyms, &synonyms) {
+        say!("{}: lines of synonyms: {}", file.display(), synonyms.len());
+    }
+    Ok(result)
+}
+
+/// Loads the products of a file into a directory.
+fn load_products(
+    options: &ImportOptions,
+    file: &Path,
+    location: &Location,
+    data_dir: &Path,
+) -> Result<(Database, ExitCode), Box<dyn Error>> {
     let wanted = Wanted::read(options)?;
     let (format, now) = (options.format.map(Format::from), clock::timestamp());
     let open = |market: &Market| {
@@ -227,8 +263,7 @@ fn load(
         replace(&database, &bar, &mut tally, &stated, as_of, refused)?;
     }
     bar.finish_and_clear();
-    done(&database)?;
-    Ok(tally.told(file))
+    Ok((database, tally.told(file)))
 }
 
 /// Opens the shop, or creates it without products.
