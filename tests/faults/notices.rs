@@ -128,7 +128,8 @@ pub(crate) fn killed(world: &World, random: &Random) -> String {
     let configuration = format!(
         "[data]\n[callers]\npolicy = \"development\"\n\
          [limits]\nanonymous = \"none\"\nsigned = \"none\"\nkeyed = \"none\"\nunverified = \"none\"\n\
-         [upstream]\nbackend = \"http\"\nurl = \"{}\"\nsigning_secret_file = \"signing.secret\"\n",
+         [upstream]\nbackend = \"http\"\nurl = \"{}\"\nsigning_secret_file = \"signing.secret\"\n\
+         complete_timeout_ms = 4000\nlost_attempt_s = 5\n",
         server.url("")
     );
     fs::write(world.folder().join("gateway.toml"), configuration).expect("the configuration");

@@ -415,7 +415,7 @@ answer = '"\($element)=\(.left)"'
         ucp_mapped::read(&text).expect_err("a fault").to_string()
     };
     let wrong = faulty(&steps.replace("(.left)", "(.left | nofilter)"));
-    assert_eq!(wrong, "line 16, column 32: find.stock.answer: filter `nofilter` is not defined");
+    assert_eq!(wrong, "line 17, column 34: find.stock.answer: filter `nofilter` is not defined");
     let wrong = faulty(&steps.replace("each = '[\"a\", \"b\", \"c\"]'\n", "").replace("{.}", "x"));
     assert!(wrong.contains("$element"), "{wrong}");
 }
