@@ -50,8 +50,8 @@ struct Extensions {
 impl GraphQlError {
     fn code(&self) -> &str {
         let Extensions { code, exception, category } = &self.extensions;
-        let stated = [code, &exception["code"], category].into_iter().filter_map(Value::as_str);
-        stated.into_iter().find(|code| !code.is_empty()).unwrap_or_default()
+        let mut stated = [code, &exception["code"], category].into_iter().filter_map(Value::as_str);
+        stated.find(|code| !code.is_empty()).unwrap_or_default()
     }
 }
 
