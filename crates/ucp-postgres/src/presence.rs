@@ -41,6 +41,10 @@ impl PostgresStore {
         self.beat(gateway, &[self.shop().as_str()]).await.map_err(unusable)?;
         match self.copied().await.map_err(unusable)? {
             Some(CopyMark { origin, is_finished: false }) => {
+                // One that is started again and again is not in the way of the copy.
+                let values = [Param::Uuid(gateway), self.key()];
+                let sql = "DELETE FROM gateways WHERE id = $1 AND shop = $2";
+                drop(self.work(async |connection, _| connection.execute(sql, &values).await).await);
                 Err(OpenError::Copied { place: self.place().to_owned(), shop: self.shop().to_string(), origin })
             }
             _ => Ok(()),

@@ -139,6 +139,7 @@ impl Copy {
         if source.copy_mark().await.map_err(boxed)?.is_some_and(|mark| !mark.is_finished) {
             return Err(format!("{from} is the target of a copy that is not finished: finish that first").into());
         }
+        let seen = self.check_unused().await?;
         let mark = target.copy_mark().await.map_err(boxed)?;
         let is_finished = mark.as_ref().is_some_and(|mark| mark.is_finished);
         match &mark {
@@ -154,7 +155,6 @@ impl Copy {
             Some(_) => {}
             None => {
                 self.check_empty(&*target).await?;
-                self.check_unused().await?;
                 let mark = CopyMark { origin: from.to_string(), is_finished: false };
                 target.mark_copy(mark).await.map_err(boxed)?;
                 let secret = source.secret().await.map_err(boxed)?;
@@ -162,7 +162,9 @@ impl Copy {
             }
         }
         // Also after the mark, which a gateway that starts looks for once it can be seen.
-        let seen = self.check_unused().await?;
+        if self.seen().await? > seen {
+            return Err(self.used().into());
+        }
         let progress = spinner("copying the products");
         let products = match is_finished {
             true => self.products_in_common().await?,
@@ -192,7 +194,7 @@ impl Copy {
             );
             return Ok(ExitCode::FAILURE);
         }
-        if differing > 0 || self.seen().await? != seen {
+        if differing > 0 || self.seen().await? > seen {
             remark!(
                 "The copy is not finished: {differing} rows differ. Something wrote meanwhile, or identifiers are longer than 480 bytes. \
                  Run it again while no gateway is running, which goes on with it."
@@ -245,12 +247,15 @@ impl Copy {
         while begun.elapsed() < WATCHED {
             tokio::time::sleep(Duration::from_millis(200)).await;
             if self.seen().await? > first {
-                let place = self.database().place();
-                return Err(format!("a gateway is serving the shop from {}: stop it first", place.display()).into());
+                return Err(self.used().into());
             }
         }
         progress.finish_and_clear();
         Ok(first)
+    }
+
+    fn used(&self) -> String {
+        format!("a gateway is serving the shop from {}: stop it first", self.database().place().display())
     }
 
     /// Returns when a gateway was last seen that serves the shop from the database.
