@@ -195,9 +195,7 @@ impl Plan {
                 for posting in hints.iter_mut().flatten() {
                     matches.read(posting, Some(&products), &mut Block::default());
                 }
-                if let Some(kind) = self.kind
-                    && !named.is_empty()
-                {
+                if let Some(kind) = self.kind {
                     let mut naming = Block::default();
                     for posting in &mut named {
                         posting.read(number, Some(&products), &mut [0; BLOCK as usize], &mut naming);
