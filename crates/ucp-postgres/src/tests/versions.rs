@@ -15,32 +15,17 @@ use crate::{
     transaction::Database,
 };
 
-/// A later version adds a column, which this one does not know.
-const EXPANDED: &[Migration] = &[
-    MIGRATIONS[0],
-    MIGRATIONS[1],
-    MIGRATIONS[2],
-    MIGRATIONS[3],
-    MIGRATIONS[4],
-    MIGRATIONS[5],
-    MIGRATIONS[6],
-    MIGRATIONS[7],
-    Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
-];
+/// Number of the steps that this gateway knows.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a few")]
+const KNOWN: i32 = MIGRATIONS.len() as i32;
 
-/// The one after it does not need what this one does.
-const CONTRACTED: &[Migration] = &[
-    EXPANDED[0],
-    EXPANDED[1],
-    EXPANDED[2],
-    EXPANDED[3],
-    EXPANDED[4],
-    EXPANDED[5],
-    EXPANDED[6],
-    EXPANDED[7],
-    EXPANDED[8],
-    Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: 9 },
-];
+/// A later version adds a column, which this one does not know.
+const NOTED: Migration = Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 };
+
+/// Returns the steps of a later version.
+fn later(more: &[Migration]) -> &'static [Migration] {
+    Box::leak([MIGRATIONS, more].concat().into())
+}
 
 /// Opens a database of its own, in a cluster of its own: the schema of the others is left alone.
 fn cluster() -> Option<(Cluster, Options)> {
@@ -53,13 +38,17 @@ fn cluster() -> Option<(Cluster, Options)> {
 #[tokio::test]
 async fn two_versions_share_a_database_until_the_older_one_is_gone() {
     let Some((cluster, options)) = cluster() else { return };
+    let expanded = later(&[NOTED]);
+    // The one after it does not need what this one does.
+    let dropped = Migration { sql: "ALTER TABLE carts DROP COLUMN holder CASCADE", minimum: KNOWN + 1 };
+    let contracted = later(&[NOTED, dropped]);
     let change = |id: &str| Change { cart: at(cart(ALICE, id), 0), ..Change::default() };
     let shop = ucp_core::ShopId::default;
     let older = PostgresStore::open(&options, shop()).await.expect("opens");
     assert_eq!(older.commit(change("1"), None).await.expect("commits"), Committed::Done);
 
     // Expand: the new version starts beside the old one, which goes on, and can be started again.
-    let newer = PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("expands");
+    let newer = PostgresStore::open_with(&options, shop(), expanded).await.expect("expands");
     assert_eq!(older.commit(change("2"), None).await.expect("commits"), Committed::Done);
     assert_eq!(newer.commit(change("3"), None).await.expect("commits"), Committed::Done);
     let restarted = PostgresStore::open(&options, shop()).await.expect("the old version still fits");
@@ -68,16 +57,17 @@ async fn two_versions_share_a_database_until_the_older_one_is_gone() {
             assert!(store.cart(ALICE, id).await.expect("reads").is_some(), "{id}");
         }
     }
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "9|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), format!("{}|1", KNOWN + 1));
 
     // Contract, a version later: the oldest is refused from now on, with both versions, and nothing is changed by that.
-    PostgresStore::open_with(&options, shop(), CONTRACTED).await.expect("contracts");
+    PostgresStore::open_with(&options, shop(), contracted).await.expect("contracts");
     let refused = PostgresStore::open(&options, shop()).await.expect_err("too old");
-    assert!(matches!(refused, OpenError::Newer { found: 10, minimum: 9, supported: 8, .. }), "{refused}");
+    let OpenError::Newer { found, minimum, supported, .. } = refused else { panic!("{refused}") };
+    assert_eq!((found, minimum, supported), (KNOWN + 2, KNOWN + 1, KNOWN));
     let text = refused.to_string();
-    assert!(text.contains("version 10") && text.contains("use a newer gateway"), "{text}");
-    PostgresStore::open_with(&options, shop(), EXPANDED).await.expect("the one between still fits");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "10|9");
+    assert!(text.contains(&format!("version {}", KNOWN + 2)) && text.contains("use a newer gateway"), "{text}");
+    PostgresStore::open_with(&options, shop(), expanded).await.expect("the one between still fits");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), format!("{}|{}", KNOWN + 2, KNOWN + 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -96,27 +86,16 @@ async fn of_many_gateways_that_start_at_once_one_makes_the_schema() {
     }
     secrets.dedup();
     assert_eq!(secrets.len(), 1, "all of them seal cursors with the same key");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "8|1");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), format!("{KNOWN}|1"));
 }
 
 #[tokio::test]
 async fn a_failed_migration_leaves_everything_as_it_was() {
-    const BROKEN: &[Migration] = &[
-        MIGRATIONS[0],
-        MIGRATIONS[1],
-        MIGRATIONS[2],
-        MIGRATIONS[3],
-        MIGRATIONS[4],
-        MIGRATIONS[5],
-        MIGRATIONS[6],
-        MIGRATIONS[7],
-        Migration { sql: "ALTER TABLE carts ADD COLUMN note text", minimum: 1 },
-        Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 },
-    ];
+    let broken = later(&[NOTED, Migration { sql: "ALTER TABLE nothing ADD COLUMN note text", minimum: 1 }]);
     let Some((cluster, options)) = cluster() else { return };
     PostgresStore::open(&options, ucp_core::ShopId::default()).await.expect("opens");
-    PostgresStore::open_with(&options, ucp_core::ShopId::default(), BROKEN).await.expect_err("fails");
-    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), "8|1");
+    PostgresStore::open_with(&options, ucp_core::ShopId::default(), broken).await.expect_err("fails");
+    assert_eq!(cluster.psql("SELECT version, minimum FROM schema_version"), format!("{KNOWN}|1"));
     let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'carts' AND column_name = 'note'";
     assert_eq!(cluster.psql(columns), "0");
 }
