@@ -656,7 +656,7 @@ pub(crate) struct Platform {
     pub(super) webhook_headers: Remark,
     /// Release in which the events of a platform are written of which no profile is known.
     #[schemars(
-        example = Release::NEWEST.date(),
+        example = Release::V2026_04_08.date(),
         extend("x-without" = "the newest", "enum" = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>())
     )]
     pub(super) webhook_release: Option<String>,

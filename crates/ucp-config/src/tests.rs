@@ -173,8 +173,10 @@ fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
         "unknown key `limits.signed.brust` in gateway.toml, line 6, column 28; did you mean `limits.signed.burst`?",
         "unknown key `platfroms` in gateway.toml, line 7, column 2; did you mean `platform`?",
         "`platform[0].name` in gateway.toml, line 9, column 8: invalid type: integer `5`, expected a string",
-        "unknown key `platform[0].xyz` in gateway.toml, line 10, column 1; there are `name`, `profile`, `profile_file`, \
-         `api_key_hash`, `api_key_file`, `api_key_env`, `certificate_sha256`, `signature_agent`, `customer_group`, `limit`",
+        "unknown key `platform[0].xyz` in gateway.toml, line 10, column 1; there are `preset`, `name`, `profile`, \
+         `profile_file`, `api_key_hash`, `api_key_file`, `api_key_env`, `client_id`, `client_secret_file`, `client_secret_env`, \
+         `certificate_sha256`, `signature_agent`, `customer_group`, `limit`, `webhook_url`, `webhook_headers_file`, \
+         `webhook_release`, `webhook_timestamp`, `webhook_id`, `webhook_refusal`",
     ];
     assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
 }
@@ -223,7 +225,7 @@ fn values_that_do_not_fit_are_refused_with_key_and_line() {
         ("[profiles]\ntimeout_ms = 9", "`profiles.timeout_ms` in gateway.toml, line 2, column 14: "),
         (
             "\n[[platform]]\nname = \"a\"",
-            "`platform[0].profile` in gateway.toml: a platform must have a profile, an API key, a certificate or a signature agent by which it is known",
+            "`platform[0].profile` in gateway.toml: a platform must have a profile, an API key, a client, a certificate or a signature agent by which it is known",
         ),
         (
             "[[platform]]\nname = \"a\"\nprofile = \"\"\n\n[[platform]]",

@@ -11,13 +11,21 @@ use super::{ADMIN, admin, reload};
 use crate::{
     database::database,
     harness::{Ends as _, Gateway, binary, folder, repository},
-    platforms::host::profile_of,
+    platforms::host::profile_with,
     purchase::shopper::{Shopper, ready, total},
     setup::{Ask, REQUIRE, Setup, Transport},
     signatures::keys,
     tls::host::Authority,
     wire::{Connection, Response, request},
 };
+
+/// Capabilities of a platform that searches and buys.
+const CAPABILITIES: [&str; 4] = [
+    "dev.ucp.shopping.catalog.search",
+    "dev.ucp.shopping.checkout",
+    "dev.ucp.shopping.fulfillment",
+    "dev.ucp.shopping.order",
+];
 
 /// Reloads; the keys that wait for the next start.
 #[track_caller]
@@ -77,7 +85,8 @@ fn terms_of_one_of_several_shops() {
     let data = folder();
     let toml = "[[shop]]\nname = \"one\"\nhosts = [\"one.localhost\"]\n[shop.data]\nsample = \"flower-shop\"\n\
                 [[shop]]\nname = \"two\"\nhosts = [\"two.localhost\"]\n";
-    let gateway = Setup::new(toml).arguments(&ADMIN).spawn("127.0.0.1:0", data.path());
+    let setup = Setup::new(toml).arguments(&ADMIN);
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
     let shopper = Shopper::rest(&gateway).header("Host", "one.localhost");
     terms_are_taken_up(&gateway, &shopper, &["--shop", "one", "--data-dir", data.path().to_str().expect("UTF-8")]);
 }
@@ -108,7 +117,7 @@ fn texts_tokens_keys_and_secrets() {
         .file("token", "first-token-of-operators\n")
         .file("psp.key", "sk_test_wrong_0123456789")
         .file("psp.secret", &signing_secret)
-        .file("profile.json", &profile_of(Release::NEWEST).to_string())
+        .file("profile.json", &profile_with(Release::NEWEST, &CAPABILITIES).to_string())
         .file("one.key", &old.hash().to_string())
         .arguments(&ADMIN)
         .arguments(&["--sample", "flower-shop"]);
@@ -130,7 +139,7 @@ fn texts_tokens_keys_and_secrets() {
     let page = |key: &ApiKey| {
         let wish = json!({ "line_items": [{ "item": { "id": "bouquet_tulips" }, "quantity": 1 }], "context": { "language": "de" } });
         let checkout = shopper().header("X-API-Key", key.reveal()).create(&wish);
-        let url = checkout["continue_url"].as_str().expect("a page").to_owned();
+        let url = checkout["continue_url"].as_str().unwrap_or_else(|| panic!("a page: {checkout}")).to_owned();
         gateway.get(url.split_once(&gateway.address.to_string()).expect("its own").1).body
     };
     let pays = |key: &ApiKey| {

@@ -36,7 +36,12 @@ fn the_example_states_the_defaults() {
     case.environment.push(("EXAMPLE_AGENT_API_KEY", key.reveal().to_owned()));
     case = case.with("run/psp", "psp-key");
     case = case.with("run/places", "US\t94105\tSan Francisco\tCalifornia\tCA\t\t\t\t\t37.7898\t-122.3942\t4\n");
-    let mut all = uncommented().replace("/run/secrets/example-agent", "run/key");
+    case = case.with("run/fields", "X-Key: of the platform\n").with("run/client", "a-secret-of-a-client");
+    case.environment.push(("EXAMPLE_AGENT_CLIENT_SECRET", "a-secret-of-a-client".to_owned()));
+    let mut all = uncommented()
+        .replace("/run/secrets/example-agent-webhook", "run/fields")
+        .replace("/run/secrets/example-agent-client", "run/client")
+        .replace("/run/secrets/example-agent", "run/key");
     all = all.replace("/usr/share/places/allCountries.txt", "run/places");
     for (secret, other) in [
         ("psp-api-key", "api_key_env = \"PSP_API_KEY\"\n"),
@@ -48,7 +53,11 @@ fn the_example_states_the_defaults() {
     // What is in the files of TLS is judged too, in tests of their own.
     all = all
         .lines()
-        .filter(|line| !["tls_", "certificate_sha256", "client_"].into_iter().any(|key| line.starts_with(key)))
+        .filter(|line| {
+            !["tls_", "certificate_sha256", "client_certificate", "client_key"]
+                .into_iter()
+                .any(|key| line.starts_with(key))
+        })
         .fold(String::new(), |all, line| all + line + "\n");
     for secret in ["admin-token", "collector-token", "events-token", "shop-token", "shop-webhooks"] {
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp");

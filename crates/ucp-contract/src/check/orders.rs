@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ucp_core::{
+    money::Amount,
     order::report::OccurrenceKind,
     purchase::buyer::{Buyer, PostalAddress},
 };
@@ -126,7 +127,7 @@ impl CheckedShop<'_> {
             format_args!("the order is `{}`, and was `{}`", order.id, tried.order.id),
         )?;
         let (paid, total) = (tried.cart.total, bought.map(|bought| bought.total));
-        let differs = format!("the total is {:?}, and {} was paid", total.map(|total| total.minor()), paid.minor());
+        let differs = format!("the total is {:?}, and {} was paid", total.map(Amount::minor), paid.minor());
         trial.must(total.is_none_or(|total| total == paid), differs)
     }
 

@@ -793,7 +793,8 @@ async fn a_new_cart_that_cannot_be_priced_is_abandoned() {
 
 #[tokio::test]
 async fn an_order_that_never_left_is_told_as_such_and_can_be_placed_at_once() {
-    let unsent: [fn() -> Result<Option<Value>, Failure>; 2] = [|| Err(Failure::Connect), || Ok(Some(json!(UNSENT)))];
+    type Answered = fn() -> Result<Option<Value>, Failure>;
+    let unsent: [Answered; 2] = [|| Err(Failure::Connect), || Ok(Some(json!(UNSENT)))];
     for place in unsent {
         let gateway = Gateway::new().await;
         let id = gateway.made(sent(Some("cart"))).await.checkout.id;

@@ -178,7 +178,7 @@ mod tests {
         })
         .to_string();
         let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &floats, &rows].concat();
-        let tensors = Tensors::read(file.clone()).ok().expect("reads");
+        let tensors = Tensors::read(file.clone()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((tensors.tokens(), tensors.dimensions()), (3, 2));
         let of = |token| {
             let mut sum = [0.0; 2];

@@ -1,14 +1,14 @@
 //! Splitting a text into the tokens of a model, as its `tokenizer.json` says.
 //!
 //! Three kinds are known: word pieces (BERT), pairs that are merged (BPE), and the likeliest pieces (Unigram); the last two in the
-//! form of SentencePiece, where `▁` stands for a space.
+//! form of `SentencePiece`, where `▁` stands for a space.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-/// Stands for a space in pieces of SentencePiece.
+/// Stands for a space in pieces of `SentencePiece`.
 const SPACE: char = '▁';
 
 /// Maximum length of a word, in characters: longer ones, which only hostile texts have, are cut.
@@ -32,7 +32,7 @@ enum Kind {
     /// Pieces of words, the longest first; those within a word begin with this.
     WordPiece(String),
     /// Pairs of pieces that become one, with their rank and the token of the whole.
-    Pairs(HashMap<(usize, usize), (usize, usize)>),
+    Pairs(Merges),
     /// Pieces with the logarithm of their probability, and the length of the longest in characters.
     Likeliest { scores: Vec<f32>, least: f32, longest: usize },
 }
@@ -151,7 +151,7 @@ impl Tokenizer {
     }
 
     /// Adds the pieces of a word that remain when its pairs are merged, the ones of the lowest rank first.
-    fn merge(&self, word: &str, pairs: &HashMap<(usize, usize), (usize, usize)>, tokens: &mut Vec<usize>) {
+    fn merge(&self, word: &str, pairs: &Merges, tokens: &mut Vec<usize>) {
         let mut own = Vec::new();
         for letter in word.chars().take(LONGEST_WORD) {
             let mut text = [0; 4];
@@ -160,7 +160,7 @@ impl Tokenizer {
                 Some(token) => own.push(*token),
                 // Letters without a piece are spelled by their bytes.
                 None => {
-                    own.extend(text.bytes().filter_map(|byte| self.pieces.get(&format!("<0x{byte:02X}>")).copied()))
+                    own.extend(text.bytes().filter_map(|byte| self.pieces.get(&format!("<0x{byte:02X}>")).copied()));
                 }
             }
         }
@@ -212,8 +212,11 @@ fn steps(value: &Value) -> Vec<&Value> {
     }
 }
 
+/// Pairs of tokens that are merged: the rank of each, and the token that it becomes.
+type Merges = HashMap<(usize, usize), (usize, usize)>;
+
 /// Reads pairs, each as `a b` or as a list of two.
-fn pairs(merges: &Value, pieces: &HashMap<String, usize>) -> Result<HashMap<(usize, usize), (usize, usize)>, String> {
+fn pairs(merges: &Value, pieces: &HashMap<String, usize>) -> Result<Merges, String> {
     let merges = merges.as_array().ok_or("no merges")?;
     let mut pairs = HashMap::with_capacity(merges.len());
     for (rank, merge) in merges.iter().enumerate() {
@@ -265,7 +268,7 @@ mod tests {
     use super::*;
 
     fn tokens(tokenizer: &Value, text: &str) -> Vec<String> {
-        let tokenizer = Tokenizer::read(tokenizer.to_string().as_bytes()).ok().expect("reads");
+        let tokenizer = Tokenizer::read(tokenizer.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         let of = |token: usize| tokenizer.pieces.iter().find(|(_, own)| **own == token).map(|(piece, _)| piece.clone());
         tokenizer.split(text).into_iter().map(|token| of(token).expect("a piece")).collect()
     }
