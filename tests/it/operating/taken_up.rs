@@ -10,6 +10,7 @@ use ucp_trust::api_key::ApiKey;
 use super::{ADMIN, admin, reload};
 use crate::{
     database::database,
+    handoff::browser::{Browser, path},
     harness::{Ends as _, Gateway, binary, folder, repository},
     platforms::host::profile_with,
     purchase::shopper::{Shopper, ready, total},
@@ -105,7 +106,7 @@ fn texts_tokens_keys_and_secrets() {
     let (old, new) = (ApiKey::generate().expect("a key"), ApiKey::generate().expect("a key"));
     let one = "https://one.example.com/profile.json";
     let configuration = format!(
-        "{REQUIRE}\n[server]\nadmin_token_file = \"token\"\n[pages]\ntexts_dir = {:?}\n[[payment]]\nkind = \"processor\"\n\
+        "{REQUIRE}\n[server]\npublic_url = \"https://localhost\"\nadmin_token_file = \"token\"\n[pages]\ntexts_dir = {:?}\n[[payment]]\nkind = \"processor\"\n\
          id = \"mock_payment_handler\"\nname = \"com.example.psp\"\nversion = \"2026-08-25\"\nspec = \"https://example.com/psp\"\n\
          schema = \"https://example.com/psp.json\"\nurl = \"{}\"\napi_key_file = \"psp.key\"\nsigning_secret_file = \"psp.secret\"\n\
          timeout_ms = 20000\ndeadline_ms = 20000\n[[platform]]\nname = \"One\"\nprofile = \"{one}\"\nprofile_file = \"profile.json\"\n\
@@ -139,8 +140,7 @@ fn texts_tokens_keys_and_secrets() {
     let page = |key: &ApiKey| {
         let wish = json!({ "line_items": [{ "item": { "id": "bouquet_tulips" }, "quantity": 1 }], "context": { "language": "de" } });
         let checkout = shopper().header("X-API-Key", key.reveal()).create(&wish);
-        let url = checkout["continue_url"].as_str().unwrap_or_else(|| panic!("a page: {checkout}")).to_owned();
-        gateway.get(url.split_once(&gateway.address.to_string()).expect("its own").1).body
+        Browser::new(&gateway).open(&path(&checkout["continue_url"])).response.body
     };
     let pays = |key: &ApiKey| {
         let header = key.reveal();
@@ -153,7 +153,8 @@ fn texts_tokens_keys_and_secrets() {
         listed.iter().map(|key| key["kid"].clone()).collect()
     };
     assert_eq!([status(&old), status(&new)], [200, 401]);
-    assert!(page(&old).contains("Zuerst"));
+    let shown = page(&old);
+    assert!(shown.contains("Zuerst"), "{shown}");
     assert_ne!(pays(&old), "completed", "the provider knows another key");
     assert_eq!(ask("first-token-of-operators", "GET", "/readyz").status, 200);
     assert_eq!(kids(), Vec::<Value>::new());

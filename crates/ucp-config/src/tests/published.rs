@@ -101,6 +101,7 @@ fn the_example_states_the_defaults() {
         "currency = \"EUR\"\n",
         "language = \"de\"\n",
         "texts_dir = \"/etc/ucp-gateway/languages\"\n",
+        "model = \"/var/lib/ucp-gateway/model\"\n",
     ] {
         assert!(all.contains(other), "{other}");
         all = all.replace(other, "");

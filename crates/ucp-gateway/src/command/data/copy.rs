@@ -133,6 +133,12 @@ pub(crate) fn run(options: &TransferOptions) -> Done {
 
 impl Copy {
     async fn run(&self) -> Done {
+        if matches!(
+            (&self.from, &self.to),
+            (Side::Directory(_), Side::Directory(_)) | (Side::Database(_), Side::Database(_))
+        ) {
+            return Err("one side must be a data directory, the other one a PostgreSQL database".into());
+        }
         let (source, target) = (self.from.transfer(), self.to.transfer());
         let (from, to) = (self.from.place(), self.to.place());
         let (from, to) = (from.display(), to.display());
@@ -231,7 +237,7 @@ impl Copy {
         let fits = match (&self.from, &self.to) {
             (Side::Directory(from), Side::Database(to)) => products::fits_database(from, to).await?,
             (Side::Database(from), Side::Directory(to)) => products::fits_directory(from, to).await?,
-            _ => return Err("one side must be a data directory, the other one a PostgreSQL database".into()),
+            _ => false,
         };
         if fits { Ok(()) } else { Err(format!("{} holds another shop: choose an empty place", place.display()).into()) }
     }
