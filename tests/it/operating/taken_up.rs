@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde_json::{Value, json};
 use ucp_core::Release;
 use ucp_fake_psp::{FakePsp, Keys, Options};
+use ucp_testkit::leash::free_address;
 use ucp_trust::api_key::ApiKey;
 
 use super::{ADMIN, admin, reload};
@@ -123,7 +124,11 @@ fn texts_tokens_keys_and_secrets() {
         .arguments(&ADMIN)
         .arguments(&["--sample", "flower-shop"]);
     let data = folder();
-    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    // Buyers' pages need https, which is in front of it.
+    let listen = free_address();
+    let mut command = setup.command("serve");
+    command.args(["--listen", &listen.to_string(), "--data-dir"]).arg(data.path());
+    let gateway = Gateway::spawn(&command, Some(listen));
     let ask = |token: &str, method: &str, path: &str| -> Response {
         let mut connection = Connection::open(admin(&gateway));
         assert!(connection.write(&request(method, path, &[("Authorization", &format!("Bearer {token}"))], b"")));
