@@ -110,7 +110,7 @@ pub fn stale(age: Duration) -> Message {
     )
 }
 
-/// Returns the message that says as of when facts are; `None` if they were kept for less than [`DATED_FROM`].
+/// Returns the message that says as of when facts are; `None` if they were kept for less than `DATED_FROM`.
 pub fn facts_as_of(age: Duration, now: Timestamp) -> Option<Message> {
     let span = SignedDuration::try_from(age).ok().filter(|_| age >= DATED_FROM)?;
     let as_of = now.checked_sub(span).ok()?;
