@@ -7,7 +7,7 @@
 use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
@@ -69,7 +69,7 @@ impl Failure {
             ),
             Self::Refusal(refusal) => return ucp_rest::error::answer(Release::NEWEST, &refusal),
         };
-        let mut answer = (status, Json(json!({ "error": error, "error_description": description }))).into_response();
+        let mut answer = written(status, &json!({ "error": error, "error_description": description }));
         if status == StatusCode::UNAUTHORIZED {
             answer
                 .headers_mut()
@@ -77,6 +77,11 @@ impl Failure {
         }
         answer
     }
+}
+
+fn written(status: StatusCode, document: &Value) -> Response {
+    let media_type = HeaderValue::from_static("application/json");
+    (status, [(header::CONTENT_TYPE, media_type)], document.to_string()).into_response()
 }
 
 async fn issue(State(endpoint): State<Arc<TokenEndpoint>>, request: Request) -> Response {
@@ -98,8 +103,8 @@ async fn issue(State(endpoint): State<Arc<TokenEndpoint>>, request: Request) -> 
     let mut answer = match issued {
         Ok((token, _place)) => {
             let lifetime = LIFETIME.as_secs();
-            Json(json!({ "access_token": token.reveal(), "token_type": "Bearer", "expires_in": lifetime }))
-                .into_response()
+            let issued = json!({ "access_token": token.reveal(), "token_type": "Bearer", "expires_in": lifetime });
+            written(StatusCode::OK, &issued)
         }
         Err(failed) => failed.answer(),
     };
